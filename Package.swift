@@ -1,0 +1,50 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One target per concept; the list below is the architecture, bottom to top. A module imports
+// what stands above it in this file and what its line names, nothing else: the build is run with
+// `--explicit-target-dependency-import-check error`.
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A Debian library: a module map and a `shim.h` with inline functions for what Swift cannot call.
+func library(_ name: String, apt: String...) -> Target {
+    .systemLibrary(name: name, providers: [.apt(apt)])
+}
+
+/// Code of the product: every use of an unsafe construct is spelled out.
+func module(_ name: String, _ dependencies: String...) -> Target {
+    .target(
+        name: name, dependencies: dependencies.map { .byName(name: $0) },
+        swiftSettings: strict + [.strictMemorySafety()])
+}
+
+func command(_ name: String, _ dependencies: String...) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies.map { .byName(name: $0) },
+        swiftSettings: strict + [.strictMemorySafety()])
+}
+
+func tests(_ name: String, _ dependencies: String...) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies.map { .byName(name: $0) },
+        swiftSettings: strict)
+}
+
+let package = Package(
+    name: "flotilla",
+    targets: [
+        // The C libraries.
+        library("CLinux", apt: "libc6-dev"),
+
+        // Foundations.
+        module("Telemetry", "CLinux"),
+        module("Lifecycle", "CLinux", "Telemetry"),
+    ]
+)

@@ -1,0 +1,29 @@
+internal import CLinux
+
+/// A point on the machine's steady clock, suspended time included: what waits, ages and expires
+/// inside the process is measured on it, because the wall clock can jump.
+package struct Instant: Sendable, Hashable, Comparable {
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    package static func now() -> Instant { Instant(nanoseconds: Int64(linux_boottime_nanoseconds())) }
+
+    package static let distantFuture = Instant(nanoseconds: .max)
+
+    package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+
+    package func advanced(byMilliseconds milliseconds: Int) -> Instant {
+        Instant(
+            nanoseconds: nanoseconds.addingReportingOverflow(Int64(milliseconds) &* 1_000_000).partialValue)
+    }
+
+    /// Negative when `earlier` is later.
+    package func milliseconds(since earlier: Instant) -> Int {
+        Int((nanoseconds &- earlier.nanoseconds) / 1_000_000)
+    }
+
+    package func seconds(since earlier: Instant) -> Double {
+        Double(nanoseconds &- earlier.nanoseconds) / 1_000_000_000
+    }
+}

@@ -1,0 +1,35 @@
+internal import Synchronization
+
+/// How values are distributed over fixed bounds.
+package final class Histogram: Sendable {
+    /// From half a millisecond, below which nothing here is noticed, to a minute.
+    package static let secondsBounds: [Double] = [
+        0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+    ]
+
+    struct Snapshot {
+        /// One per bound, and one for what lies beyond the last.
+        var counts: [Int]
+        var sum = 0.0
+    }
+
+    let bounds: [Double]
+    private let state: Mutex<Snapshot>
+
+    init(bounds: [Double]) {
+        precondition(!bounds.isEmpty && bounds == bounds.sorted(), "bounds ascend")
+        self.bounds = bounds
+        state = Mutex(Snapshot(counts: Array(repeating: 0, count: bounds.count + 1)))
+    }
+
+    /// Enters a value, as often as `count` says: a batch of equal values is one call.
+    package func observe(_ value: Double, count: Int = 1) {
+        let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
+        state.withLock { state in
+            state.counts[bucket] += count
+            state.sum += value * Double(count)
+        }
+    }
+
+    var snapshot: Snapshot { state.withLock { $0 } }
+}

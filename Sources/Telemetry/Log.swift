@@ -1,0 +1,33 @@
+/// Writes log lines for one component. A line is a constant message and fields: constant, so that
+/// it can be counted, searched and translated into a runbook.
+package struct Log: Sendable {
+    private let component: String
+    private let sink: LogSink
+
+    package init(_ component: String, to sink: LogSink) {
+        self.component = component
+        self.sink = sink
+    }
+
+    /// The same sink under another component's name.
+    package func component(_ name: String) -> Log { Log(name, to: sink) }
+
+    /// A log that goes nowhere, for tests and for tools that print tables.
+    package static let silent = Log("", to: LogSink(level: .error, format: .text, descriptor: -1))
+
+    package func debug(_ message: StaticString, _ fields: LogField...) {
+        sink.write(.debug, component, message, fields)
+    }
+
+    package func info(_ message: StaticString, _ fields: LogField...) {
+        sink.write(.info, component, message, fields)
+    }
+
+    package func warning(_ message: StaticString, _ fields: LogField...) {
+        sink.write(.warning, component, message, fields)
+    }
+
+    package func error(_ message: StaticString, _ fields: LogField...) {
+        sink.write(.error, component, message, fields)
+    }
+}

@@ -1,0 +1,39 @@
+/// One named value of a log line. The name is part of the program, never of the data, so that a
+/// line can always be searched for; the value may come from outside and is scrubbed and escaped
+/// when it is written.
+package struct LogField: Sendable {
+    package enum Value: Sendable, Equatable {
+        case string(String)
+        case integer(Int)
+        case number(Double)
+        case boolean(Bool)
+    }
+
+    package let name: StaticString
+    package let value: Value
+
+    package init(_ name: StaticString, _ value: Value) {
+        self.name = name
+        self.value = value
+    }
+
+    package static func field(_ name: StaticString, _ value: String) -> LogField {
+        LogField(name, .string(value))
+    }
+
+    package static func field(_ name: StaticString, _ value: some BinaryInteger) -> LogField {
+        LogField(name, .integer(Int(clamping: value)))
+    }
+
+    package static func field(_ name: StaticString, _ value: Double) -> LogField {
+        LogField(name, .number(value))
+    }
+
+    package static func field(_ name: StaticString, _ value: Bool) -> LogField {
+        LogField(name, .boolean(value))
+    }
+
+    package static func field(_ name: StaticString, _ value: any Error) -> LogField {
+        LogField(name, .string("\(value)"))
+    }
+}

@@ -1,0 +1,108 @@
+/// One metric name with its series, one per combination of label values.
+struct Family {
+    enum Kind: String { case counter, gauge, histogram }
+
+    let name: String
+    let help: String
+    let kind: Kind
+    /// By the rendered labels, `app="x",code="200"`.
+    private var series: [String: Instrument] = [:]
+
+    init(name: String, help: String, kind: Kind) {
+        self.name = name
+        self.help = help
+        self.kind = kind
+    }
+
+    static func isName(_ name: String) -> Bool {
+        (name.hasPrefix("flotilla_") || name.hasPrefix("process_"))
+            && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
+    }
+
+    mutating func instrument(_ labels: [(String, String)], make: () -> Instrument) -> Instrument {
+        var key = Self.rendered(labels)
+        if series[key] == nil, series.count >= Metrics.seriesPerNameMax {
+            key = Self.rendered(labels.map { ($0.0, "other") })
+        }
+        if let known = series[key] { return known }
+        let instrument = make()
+        series[key] = instrument
+        return instrument
+    }
+
+    private static func rendered(_ labels: [(String, String)]) -> String {
+        labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",")
+    }
+
+    private static func escaped(_ value: String) -> String {
+        var out = ""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\\": out += "\\\\"
+            case "\"": out += "\\\""
+            case "\n": out += "\\n"
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+        return out
+    }
+
+    func render(to out: inout String) {
+        out += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+        for (labels, instrument) in series.sorted(by: { $0.key < $1.key }) {
+            switch instrument {
+            case .counter(let counter): out += line(name, labels, Double(counter.value))
+            case .gauge(let gauge): out += line(name, labels, gauge.value)
+            case .reading(let read): out += line(name, labels, read())
+            case .histogram(let histogram): render(histogram, labels, to: &out)
+            }
+        }
+    }
+
+    private func render(_ histogram: Histogram, _ labels: String, to out: inout String) {
+        let snapshot = histogram.snapshot
+        let prefix = labels.isEmpty ? "" : labels + ","
+        var cumulative = 0
+        for (bound, count) in zip(histogram.bounds, snapshot.counts) {
+            cumulative += count
+            out += line(name + "_bucket", "\(prefix)le=\"\(Self.number(bound))\"", Double(cumulative))
+        }
+        let total = snapshot.counts.reduce(0, +)
+        out += line(name + "_bucket", "\(prefix)le=\"+Inf\"", Double(total))
+        out += line(name + "_sum", labels, snapshot.sum)
+        out += line(name + "_count", labels, Double(total))
+    }
+
+    private func line(_ name: String, _ labels: String, _ value: Double) -> String {
+        labels.isEmpty ? "\(name) \(Self.number(value))\n" : "\(name){\(labels)} \(Self.number(value))\n"
+    }
+
+    private static func number(_ value: Double) -> String {
+        if let whole = Int(exactly: value) { return String(whole) }
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
+        return "\(value)"
+    }
+}
+
+enum Instrument {
+    case counter(Counter)
+    case gauge(Gauge)
+    case reading(@Sendable () -> Double)
+    case histogram(Histogram)
+
+    var counter: Counter {
+        guard case .counter(let counter) = self else { preconditionFailure("not a counter") }
+        return counter
+    }
+
+    var gauge: Gauge {
+        guard case .gauge(let gauge) = self else { preconditionFailure("not a gauge that is set") }
+        return gauge
+    }
+
+    var histogram: Histogram {
+        guard case .histogram(let histogram) = self else { preconditionFailure("not a histogram") }
+        return histogram
+    }
+}

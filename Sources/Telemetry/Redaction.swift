@@ -1,0 +1,80 @@
+/// Takes secrets out of text that is about to leave the process, whatever put them there: a line
+/// that quotes a foreign error must not leak the push token inside it.
+package enum Redaction {
+    /// Device tokens are hex of 64 digits and more; ids that people search for are shorter.
+    package static let hexDigitsMin = 64
+    static let mark = "<redacted>"
+
+    /// The text without push tokens, bearer credentials, JSON web tokens and PEM keys.
+    package static func scrub(_ text: String) -> String {
+        var text = text
+        return text.withUTF8 { bytes in unsafe scrub(Array(bytes)) } ?? text
+    }
+
+    /// The scrubbed text, or nil when there is nothing to hide: the usual case copies nothing more.
+    private static func scrub(_ bytes: [UInt8]) -> String? {
+        var out: [UInt8] = []
+        var copied = 0
+        var index = 0
+        while index < bytes.count {
+            let length = secretLength(bytes, at: index)
+            if length == 0 {
+                index += 1
+                continue
+            }
+            out += bytes[copied..<index]
+            out += Array(mark.utf8)
+            index += length
+            copied = index
+        }
+        if copied == 0 { return nil }
+        out += bytes[copied...]
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    /// How many bytes of a secret begin at `index`.
+    private static func secretLength(_ bytes: [UInt8], at index: Int) -> Int {
+        let startsWord = index == 0 || !isWord(bytes[index - 1])
+        guard startsWord else { return 0 }
+        if isHex(bytes[index]) {
+            let digits = run(bytes, from: index, while: isHex)
+            if digits >= hexDigitsMin { return digits }
+        }
+        if starts(bytes, at: index, with: "eyJ") {
+            let token = run(bytes, from: index, while: isTokenCharacter)
+            if token >= 20 { return token }
+        }
+        if starts(bytes, at: index, with: "bearer ") || starts(bytes, at: index, with: "Bearer ") {
+            let credential = run(bytes, from: index + 7, while: { $0 > 32 && $0 != 0x22 })
+            if credential > 0 { return 7 + credential }
+        }
+        if starts(bytes, at: index, with: "-----BEGIN ") { return bytes.count - index }
+        return 0
+    }
+
+    private static func run(_ bytes: [UInt8], from start: Int, while holds: (UInt8) -> Bool) -> Int {
+        var end = start
+        while end < bytes.count, holds(bytes[end]) { end += 1 }
+        return end - start
+    }
+
+    private static func starts(_ bytes: [UInt8], at index: Int, with word: StaticString) -> Bool {
+        guard bytes.count - index >= word.utf8CodeUnitCount else { return false }
+        return word.withUTF8Buffer { word in
+            for offset in word.indices where unsafe bytes[index + offset] != word[offset] { return false }
+            return true
+        }
+    }
+
+    private static func isHex(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
+    }
+
+    private static func isWord(_ byte: UInt8) -> Bool {
+        isHex(byte) || (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte)
+    }
+
+    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
+        isWord(byte) || byte == 0x2E || byte == 0x2D || byte == 0x5F
+    }
+}

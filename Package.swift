@@ -46,5 +46,10 @@ let package = Package(
         // Foundations.
         module("Telemetry", "CLinux"),
         module("Lifecycle", "CLinux", "Telemetry"),
+
+        // The outside world on one machine.
+        module("Broker", "Telemetry", "Lifecycle"),
+
+        tests("BrokerTests", "Broker"),
     ]
 )

@@ -1,0 +1,30 @@
+/// Why the bytes of a request are not a request. Whoever gets one closes the connection that sent
+/// them and touches nothing else.
+package enum WireError: Error, Equatable, CustomStringConvertible {
+    case truncated(wanted: Int, left: Int)
+    case negativeLength(Int)
+    case absentValue
+    case tooManyElements(Int)
+    case varintTooLong
+    case badBoolean(UInt8)
+    case bytesLeftOver(Int)
+
+    package var description: String {
+        switch self {
+        case .truncated(let wanted, let left):
+            "request ends early: a field of \(wanted) bytes, \(left) left; check the client's protocol version"
+        case .negativeLength(let length):
+            "request has a length of \(length); check the client's protocol version"
+        case .absentValue:
+            "request has null where its schema wants a value; check the client's protocol version"
+        case .tooManyElements(let count):
+            "request has an array of \(count) elements, more than its bytes or the limit allow; split it"
+        case .varintTooLong:
+            "request has a variable-length number that does not end; check the client's protocol version"
+        case .badBoolean(let byte):
+            "request has a boolean of \(byte); check the client's protocol version"
+        case .bytesLeftOver(let count):
+            "request is followed by \(count) bytes that its schema does not know; check the client's version"
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Testing
+
+@testable import Broker
+
+/// One request header and a field of each kind, in both encodings.
+struct WireTests {
+    @Test(arguments: [false, true])
+    func `every kind of field comes back as it was written`(flexible: Bool) throws {
+        var writer = WireWriter(capacity: 1, flexible: flexible)
+        writer.int8(-1)
+        writer.int16(-2)
+        writer.int32(-3)
+        writer.int64(.min)
+        writer.bool(true)
+        writer.uuid(TopicID(high: 1, low: .max))
+        writer.nullableString(nil)
+        writer.string("größe")
+        writer.nullableBytes(nil)
+        writer.bytes([1, 2, 3])
+        writer.array(["a", ""]) { $0.string($1) }
+        writer.nullArray()
+        for value in [0, 127, 128, UInt32.max] { writer.unsignedVarint(value) }
+        writer.noTags()
+
+        try WireReader.read(writer.copied(), flexible: flexible) { (reader) throws(WireError) in
+            #expect(try reader.int8() == -1)
+            #expect(try reader.int16() == -2)
+            #expect(try reader.int32() == -3)
+            #expect(try reader.int64() == .min)
+            #expect(try reader.bool())
+            #expect(try reader.uuid() == TopicID(high: 1, low: .max))
+            #expect(try reader.nullableString() == nil)
+            #expect(try reader.string() == "größe")
+            #expect(try reader.nullableBytes() == nil)
+            #expect(try reader.bytes() == [1, 2, 3])
+            #expect(try reader.array { (r) throws(WireError) in try r.string() } == ["a", ""])
+            #expect(try reader.nullableArray { (r) throws(WireError) in try r.string() } == nil)
+            for value in [0, 127, 128, UInt32.max] { #expect(try reader.unsignedVarint() == value) }
+            try reader.skipTags()
+            try reader.finish()
+        }
+    }
+
+    @Test func `an array that claims more elements than bytes is refused before it is made`() {
+        #expect(throws: WireError.tooManyElements(0x7fff_ffff)) {
+            try WireReader.read([0x7f, 0xff, 0xff, 0xff, 0]) { (r) throws(WireError) in
+                try r.array { (r) throws(WireError) in try r.int8() }
+            }
+        }
+    }
+
+    @Test func `an endless variable-length number is refused`() {
+        #expect(throws: WireError.varintTooLong) {
+            try WireReader.read([255, 255, 255, 255, 255, 255]) { (r) throws(WireError) in
+                try r.unsignedVarint()
+            }
+        }
+    }
+
+    @Test func `a null where the schema wants a string is refused`() {
+        #expect(throws: WireError.absentValue) {
+            try WireReader.read([255, 255]) { (r) throws(WireError) in try r.string() }
+        }
+    }
+}

@@ -46,10 +46,22 @@ let package = Package(
         // Foundations.
         module("Telemetry", "CLinux"),
         module("Lifecycle", "CLinux", "Telemetry"),
+        module("Settings"),
+
+        // One wrapper per C library, its only caller.
 
         // The outside world on one machine.
         module("Broker", "Telemetry", "Lifecycle"),
 
+        // The commands.
+
+        // Tests of the foundations.
+        tests("TelemetryTests", "Telemetry"),
+        tests("SettingsTests", "Settings"),
+
+        // Tests of the wrappers.
+
+        // Tests of the outside world.
         tests("BrokerTests", "Broker"),
     ]
 )

@@ -1,0 +1,28 @@
+/// Where to listen or to connect: `127.0.0.1:9092`, `[::1]:9092`, `kafka:9092`.
+package struct HostPort: SettingValue, Hashable {
+    package let host: String
+    package let port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    package static var kind: String { "a host and a port, such as 127.0.0.1:9092 or [::1]:9092" }
+
+    package init?(settingText: String) {
+        guard let colon = settingText.lastIndex(of: ":"),
+            let port = Int(settingText[settingText.index(after: colon)...]), (0...65535).contains(port)
+        else { return nil }
+        var host = settingText[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty, host.allSatisfy({ $0.isASCII && !$0.isWhitespace }) else { return nil }
+        self.init(host: String(host), port: port)
+    }
+
+    package var settingText: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

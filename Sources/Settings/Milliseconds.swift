@@ -1,0 +1,33 @@
+/// A length of time: `250ms`, `5s`, `2m`, `24h`, `7d`. A bare number is refused, because nobody
+/// remembers which unit it is in.
+package struct Milliseconds: SettingValue, Hashable, Comparable {
+    package let count: Int
+
+    package init(_ count: Int) { self.count = count }
+
+    package static var kind: String { "a duration with its unit, such as 250ms, 5s, 2m, 24h or 7d" }
+
+    private static let units: [(suffix: String, factor: Int)] = [
+        ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+    ]
+
+    package init?(settingText: String) {
+        for unit in Self.units where settingText.hasSuffix(unit.suffix) {
+            guard let amount = Int(settingText.dropLast(unit.suffix.count)), amount >= 0 else { continue }
+            let (product, overflow) = amount.multipliedReportingOverflow(by: unit.factor)
+            if overflow { return nil }
+            self.init(product)
+            return
+        }
+        return nil
+    }
+
+    package var settingText: String {
+        for unit in Self.units.reversed() where count > 0 && count % unit.factor == 0 {
+            return "\(count / unit.factor)\(unit.suffix)"
+        }
+        return "\(count)ms"
+    }
+
+    package static func < (a: Milliseconds, b: Milliseconds) -> Bool { a.count < b.count }
+}

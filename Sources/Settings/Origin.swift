@@ -1,0 +1,16 @@
+/// Where a value came from, so that nobody has to guess which of four places won.
+package enum Origin: Sendable, Equatable, CustomStringConvertible {
+    case builtIn
+    case file(String)
+    case environment(String)
+    case flag(String)
+
+    package var description: String {
+        switch self {
+        case .builtIn: "default"
+        case .file(let path): "file \(path)"
+        case .environment(let name): "environment \(name)"
+        case .flag(let flag): "flag \(flag)"
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// The settings that exist. One schema serves the whole binary, so that one file can be shared by
+/// every stage and a mistyped key is found by whichever starts first.
+package struct Schema: Sendable {
+    package let declarations: [Declaration]
+    private let index: [String: Int]
+
+    package init(_ declarations: [Declaration]) {
+        self.declarations = declarations
+        index = Dictionary(uniqueKeysWithValues: declarations.enumerated().map { ($1.key, $0) })
+        for declaration in declarations {
+            let problem = declaration.problem(declaration.defaultText)
+            precondition(problem == nil, "\(declaration.key): the default \(problem ?? "")")
+        }
+    }
+
+    func declaration(_ key: String) -> Declaration? { index[key].map { declarations[$0] } }
+
+    /// `unknown setting x; did you mean y?`
+    func unknown(_ name: String, _ what: String, among known: [String]) -> String {
+        let nearest = nearestName(to: name, among: known)
+        return "unknown \(what) \(name)" + (nearest.map { "; did you mean \($0)?" } ?? "")
+    }
+
+    /// The operator's table, in Markdown.
+    package var markdown: String {
+        var out = "| setting | default | what it does |\n|---|---|---|\n"
+        for declaration in declarations {
+            let value =
+                declaration.isSecret || declaration.defaultText.isEmpty ? "–" : "`\(declaration.defaultText)`"
+            out += "| `\(declaration.key)` | \(value) | \(declaration.sentence) |\n"
+        }
+        return out
+    }
+}

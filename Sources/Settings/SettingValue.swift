@@ -1,0 +1,62 @@
+/// A type that a setting can have: read from text, because files, environment and flags are text.
+package protocol SettingValue: Sendable {
+    /// What help and errors call it: "a number", "a duration such as 250ms".
+    static var kind: String { get }
+    init?(settingText: String)
+    /// The text that reads back as the same value.
+    var settingText: String { get }
+}
+
+extension String: SettingValue {
+    package static var kind: String { "text" }
+    package init?(settingText: String) { self = settingText }
+    package var settingText: String { self }
+}
+
+extension Int: SettingValue {
+    package static var kind: String { "a whole number" }
+    package init?(settingText: String) { self.init(settingText) }
+    package var settingText: String { String(self) }
+}
+
+extension Bool: SettingValue {
+    package static var kind: String { "true or false" }
+    package init?(settingText: String) { self.init(settingText) }
+    package var settingText: String { self ? "true" : "false" }
+}
+
+/// An optional setting: no text means none.
+extension Optional: SettingValue where Wrapped: SettingValue {
+    package static var kind: String { Wrapped.kind }
+    package init?(settingText: String) {
+        if settingText.isEmpty {
+            self = Self.none
+        } else if let value = Wrapped(settingText: settingText) {
+            self = Self.some(value)
+        } else {
+            return nil
+        }
+    }
+    package var settingText: String { self?.settingText ?? "" }
+}
+
+/// A list, written with commas.
+extension Array: SettingValue where Element: SettingValue {
+    package static var kind: String { "a list, separated by commas, of \(Element.kind)" }
+    package init?(settingText: String) {
+        self = []
+        for part in settingText.split(separator: ",", omittingEmptySubsequences: true) {
+            let start = part.drop { $0 == " " }
+            guard let value = Element(settingText: String(start)) else { return nil }
+            append(value)
+        }
+    }
+    package var settingText: String { map(\.settingText).joined(separator: ",") }
+}
+
+/// One of a few words.
+extension SettingValue where Self: RawRepresentable & CaseIterable, RawValue == String {
+    package static var kind: String { "one of " + allCases.map(\.rawValue).joined(separator: ", ") }
+    package init?(settingText: String) { self.init(rawValue: settingText) }
+    package var settingText: String { rawValue }
+}

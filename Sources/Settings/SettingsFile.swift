@@ -1,0 +1,94 @@
+internal import Foundation
+
+/// The settings file: JSON5, so that it can have comments. Objects nest or not, as its author likes:
+/// `{ kafka: { brokers: "a:9092" } }` and `{ "kafka.brokers": "a:9092" }` say the same.
+enum SettingsFile {
+    /// Larger files are refused: a settings file that is not one should not be read whole.
+    static let bytesMax = 1 << 20
+
+    static func read(_ path: String) throws(SettingsError) -> [(key: String, text: String)] {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw SettingsError(problems: ["cannot read the settings file \(path): \(reason(error))"])
+        }
+        guard data.count <= bytesMax else {
+            throw SettingsError(problems: [
+                "the settings file \(path) is larger than 1 MiB; is it the right file?"
+            ])
+        }
+        let decoder = JSONDecoder()
+        decoder.allowsJSON5 = true
+        do {
+            let root = try decoder.decode(Node.self, from: data)
+            guard case .object(let members) = root else {
+                throw SettingsError(problems: ["the settings file \(path) must hold one object: { … }"])
+            }
+            return flatten(members, under: "")
+        } catch let error as SettingsError {
+            throw error
+        } catch {
+            throw SettingsError(problems: ["the settings file \(path) is not JSON5: \(reason(error))"])
+        }
+    }
+
+    private static func flatten(_ members: [String: Node], under prefix: String) -> [(
+        key: String, text: String
+    )] {
+        members.sorted { $0.key < $1.key }.flatMap { name, node -> [(key: String, text: String)] in
+            let key = prefix.isEmpty ? name : "\(prefix).\(name)"
+            if case .object(let inner) = node { return flatten(inner, under: key) }
+            return [(key, node.text)]
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        if case DecodingError.dataCorrupted(let context) = error {
+            let underlying = context.underlyingError as NSError?
+            return underlying?.userInfo["NSDebugDescription"] as? String ?? context.debugDescription
+        }
+        let error = error as NSError
+        if error.domain == NSCocoaErrorDomain, error.code == CocoaError.fileReadNoSuchFile.rawValue {
+            return "there is no such file"
+        }
+        if error.domain == NSCocoaErrorDomain, error.code == CocoaError.fileReadNoPermission.rawValue {
+            return "permission denied"
+        }
+        return "\(error)"
+    }
+}
+
+/// A JSON5 value, scalars as their text.
+private enum Node: Decodable {
+    case object([String: Node])
+    case list([Node])
+    case scalar(String)
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let members = try? container.decode([String: Node].self) {
+            self = .object(members)
+        } else if let elements = try? container.decode([Node].self) {
+            self = .list(elements)
+        } else if let text = try? container.decode(String.self) {
+            self = .scalar(text)
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .scalar(flag ? "true" : "false")
+        } else if let number = try? container.decode(Int.self) {
+            self = .scalar(String(number))
+        } else if let number = try? container.decode(Double.self) {
+            self = .scalar("\(number)")
+        } else {
+            self = .scalar("")
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .object: ""
+        case .list(let elements): elements.map(\.text).joined(separator: ",")
+        case .scalar(let text): text
+        }
+    }
+}

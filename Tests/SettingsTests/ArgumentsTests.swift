@@ -1,0 +1,32 @@
+import Testing
+
+@testable import Settings
+
+@Test func `flags are settings by their short or their whole name, and the rest are words`() throws {
+    let arguments = try Arguments(
+        ["--listen", "0.0.0.0:1", "--gateway-wait=3s", "one", "--yes", "--allow-remote", "--", "--two"],
+        schema: Sample.schema, namespace: "broker", options: ["--yes": false])
+    #expect(arguments.flags.map(\.key) == ["broker.listen", "gateway.wait", "broker.allow-remote"])
+    #expect(arguments.flags.map(\.text) == ["0.0.0.0:1", "3s", "true"])
+    #expect(arguments.options == ["--yes": "true"])
+    #expect(arguments.words == ["one", "--two"])
+    #expect(arguments.file == nil)
+}
+
+@Test func `a mistyped flag names the nearest one, and a flag without its value says so`() {
+    #expect(
+        problems {
+            _ = try Arguments(["--lisen", "x", "--wait"], schema: Sample.schema, namespace: "broker")
+        }
+            == ["unknown flag --lisen; did you mean --listen?", "unknown flag --wait"])
+    #expect(
+        problems { _ = try Arguments(["--gateway-wait"], schema: Sample.schema) } == [
+            "--gateway-wait needs a value"
+        ])
+    #expect(problems { _ = try Arguments(["--config"], schema: Sample.schema) } == ["--config needs a value"])
+}
+
+@Test func `the settings file is named by --config`() throws {
+    #expect(try Arguments(["--config", "a.json5"], schema: Sample.schema).file == "a.json5")
+    #expect(try Arguments(["--config=b.json5"], schema: Sample.schema).file == "b.json5")
+}

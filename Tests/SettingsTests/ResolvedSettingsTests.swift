@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+@testable import Settings
+
+enum Colour: String, SettingValue, CaseIterable {
+    case red
+    case blue
+}
+
+enum Sample {
+    static let listen = Setting(
+        "broker.listen", default: HostPort(host: "127.0.0.1", port: 9092), "where to listen")
+    static let limit = Setting(
+        "broker.request-max", default: Bytes(1024), in: Bytes(1)...Bytes(1 << 20), "a limit")
+    static let colour = Setting("broker.colour", default: Colour.red, "a word")
+    static let remote = Setting("broker.allow-remote", default: false, "a switch")
+    static let wait = Setting("gateway.wait", default: Milliseconds(250), "a duration")
+    static let password = Setting("kafka.password", default: String?.none, "a secret", secret: true)
+    static let names = Setting("kafka.names", default: ["a"], "a list")
+
+    static let schema = Schema([
+        listen.declaration, limit.declaration, colour.declaration, remote.declaration, wait.declaration,
+        password.declaration, names.declaration,
+    ])
+
+    static func resolve(
+        file: String? = nil, environment: [String: String] = [:], _ arguments: [String] = []
+    ) throws -> ResolvedSettings {
+        let parsed = try Arguments(arguments, schema: schema, namespace: "broker")
+        return try ResolvedSettings(schema, file: file, environment: environment, flags: parsed.flags)
+    }
+}
+
+/// A settings file that is there for one test.
+func withFile(_ text: String, _ body: (String) throws -> Void) throws {
+    let path = NSTemporaryDirectory() + "settings-\(UUID().uuidString).json5"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try body(path)
+}
+
+func problems(_ body: () throws -> Void) -> [String] {
+    do {
+        try body()
+        return []
+    } catch let error as SettingsError {
+        return error.problems
+    } catch {
+        return ["another error: \(error)"]
+    }
+}
+
+@Test func `a flag overrules the environment, which overrules the file, which overrules the default`() throws
+{
+    try withFile(
+        "{ broker: { colour: 'blue', 'request-max': '2KiB' }, // a comment\n 'gateway.wait': '1s', }"
+    ) { path in
+        let settings = try Sample.resolve(
+            file: path,
+            environment: ["FLOTILLA_GATEWAY_WAIT": "2s", "FLOTILLA_BROKER_REQUEST_MAX": "4KiB", "HOME": "/"],
+            ["--request-max", "8KiB"])
+        #expect(settings[Sample.limit] == Bytes(8192))
+        #expect(settings[Sample.wait] == Milliseconds(2000))
+        #expect(settings[Sample.colour] == .blue)
+        #expect(settings[Sample.listen] == HostPort(host: "127.0.0.1", port: 9092))
+        #expect(settings.origin("broker.request-max") == .flag("--request-max"))
+        #expect(settings.origin("gateway.wait") == .environment("FLOTILLA_GATEWAY_WAIT"))
+        #expect(settings.origin("broker.colour") == .file(path))
+        #expect(settings.origin("broker.listen") == .builtIn)
+    }
+}
+
+@Test func `all problems are reported at once, each with the setting, the value and its origin`() throws {
+    try withFile("{ broker: { colour: 'green', lissen: 'x:1' } }") { path in
+        let found = problems {
+            _ = try Sample.resolve(
+                file: path, environment: ["FLOTILLA_GATEWAY_WAIT": "5", "FLOTILLA_GATEWAY_WEIT": "5s"],
+                ["--request-max=2GiB"])
+        }
+        #expect(
+            found == [
+                "broker.colour must be one of red, blue, not “green” (file \(path))",
+                "unknown setting broker.lissen; did you mean broker.listen? (file \(path))",
+                "gateway.wait must be a duration with its unit, such as 250ms, 5s, 2m, 24h or 7d, not “5” (environment FLOTILLA_GATEWAY_WAIT)",
+                "unknown environment variable FLOTILLA_GATEWAY_WEIT; did you mean FLOTILLA_GATEWAY_WAIT?",
+                "broker.request-max must be 1B to 1MiB, not “2GiB” (flag --request-max)",
+            ])
+    }
+}
+
+@Test func `a secret is never shown, not even when it is wrong, and is not taken from a flag`() throws {
+    let settings = try Sample.resolve(environment: ["FLOTILLA_KAFKA_PASSWORD": "hunter2"])
+    #expect(settings[Sample.password] == "hunter2")
+    #expect(!settings.all.map(\.shown).joined().contains("hunter2"))
+    #expect(settings.all.first { $0.declaration.key == "kafka.password" }?.shown == "<set>")
+    #expect(
+        problems { _ = try Sample.resolve(["--kafka-password", "hunter2"]) }
+            == [
+                "kafka.password is a secret and flags can be read by anybody on the machine: set it in a file"
+            ])
+}
+
+@Test func `a file that cannot be used says why in one sentence`() throws {
+    #expect(
+        problems { _ = try Sample.resolve(file: "/nonexistent/flotilla.json5") }
+            == ["cannot read the settings file /nonexistent/flotilla.json5: there is no such file"])
+    try withFile("{ broker: ") { path in
+        let found = problems { _ = try Sample.resolve(file: path) }
+        #expect(found.count == 1)
+        #expect(found[0].hasPrefix("the settings file \(path) is not JSON5: "), "\(found)")
+    }
+    try withFile("[1]") { path in
+        #expect(
+            problems { _ = try Sample.resolve(file: path) } == [
+                "the settings file \(path) must hold one object: { … }"
+            ])
+    }
+}
+
+@Test func `numbers, switches and lists in the file are read as their text`() throws {
+    try withFile("{ broker: { 'allow-remote': true, 'request-max': 7 }, kafka: { names: ['a', 'b'] } }") {
+        path in
+        let found = problems { _ = try Sample.resolve(file: path) }
+        #expect(found.count == 1, "a bare number has no unit: \(found)")
+    }
+    try withFile("{ broker: { 'allow-remote': true }, kafka: { names: ['a', 'b'] } }") { path in
+        let settings = try Sample.resolve(file: path)
+        #expect(settings[Sample.remote])
+        #expect(settings[Sample.names] == ["a", "b"])
+    }
+}

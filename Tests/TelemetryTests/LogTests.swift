@@ -1,0 +1,113 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Telemetry
+
+/// What a sink wrote, read back from a pipe.
+private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body: (Log) -> Void) -> [String] {
+    let pipe = Pipe()
+    let sink = LogSink(level: level, format: format, descriptor: pipe.fileHandleForWriting.fileDescriptor) {
+        WallTime(milliseconds: 1_763_633_295_123)
+    }
+    body(Log("test", to: sink))
+    sink.flush()
+    try? pipe.fileHandleForWriting.close()
+    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    return text.split(separator: "\n").map(String.init)
+}
+
+@Test func `a line is one JSON object with the fields in order`() throws {
+    let lines = written { log in
+        log.info(
+            "started", .field("port", 9092), .field("host", "a\"b"), .field("share", 0.5), .field("ok", true))
+    }
+    #expect(
+        lines == [
+            #"{"ts":"2025-11-20T10:08:15.123Z","level":"info","component":"test","message":"started","port":9092,"host":"a\"b","share":0.5,"ok":true}"#
+        ])
+    #expect(try JSONSerialization.jsonObject(with: Data(lines[0].utf8)) is [String: Any])
+}
+
+@Test func `text is for people`() {
+    let lines = written(format: .text) { $0.warning("slow", .field("why", "disk is slow"), .field("n", 1)) }
+    #expect(lines == [#"2025-11-20T10:08:15.123Z warning test: slow why="disk is slow" n=1"#])
+}
+
+@Test func `a value from outside cannot forge a second line, nor end the JSON`() throws {
+    let lines = written { $0.info("got", .field("name", "x\n{\"level\":\"error\"}\u{1}\\\u{7f}")) }
+    #expect(lines.count == 1)
+    let object = try JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any]
+    #expect(object?["name"] as? String == "x\n{\"level\":\"error\"}\u{1}\\\u{7f}")
+}
+
+@Test func `what is below the level is not written`() {
+    let lines = written(level: .warning) { log in
+        log.debug("no")
+        log.info("no")
+        log.warning("yes")
+        log.error("yes")
+    }
+    #expect(lines.count == 2)
+}
+
+@Test func `tokens, bearer credentials, JSON web tokens and keys never reach the log`() {
+    let token = String(repeating: "aB3f", count: 20)
+    let jwt = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJBIn0.c2lnbmF0dXJl"
+    let lines = written { log in
+        log.info(
+            "push", .field("path", "/3/device/\(token)"), .field("header", "authorization: bearer \(jwt)"))
+        log.info("key", .field("file", "-----BEGIN PRIVATE KEY-----\nMIGHAg"), .field("jwt", jwt))
+    }
+    let text = lines.joined()
+    #expect(!text.contains("aB3f") && !text.contains("eyJ") && !text.contains("MIGHAg"))
+    #expect(text.contains("/3/device/<redacted>"))
+}
+
+@Test func `short hexadecimal ids stay readable`() {
+    #expect(
+        Redaction.scrub("send 0123456789abcdef0123456789abcdef") == "send 0123456789abcdef0123456789abcdef")
+    #expect(Redaction.scrub("") == "")
+}
+
+@Test func `equal warnings are held back after the tenth and counted when the window ends`() {
+    let pipe = Pipe()
+    let second = Atomic<Int64>(0)
+    let sink = LogSink(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor) {
+        WallTime(milliseconds: second.load(ordering: .relaxed) * 1000)
+    }
+    let log = Log("test", to: sink)
+    for _ in 0..<25 { log.warning("again") }
+    log.error("errors are never held back")
+    second.store(LogSink.warningWindowSeconds, ordering: .relaxed)
+    log.warning("again")
+    sink.flush()
+    try? pipe.fileHandleForWriting.close()
+    let lines = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(
+        separator: "\n")
+    #expect(lines.count == 12)
+    #expect(lines.last?.contains(#""suppressed":15"#) == true)
+}
+
+@Test func `a reader who does not read stops nobody, and learns what was dropped`() {
+    let pipe = Pipe()
+    let sink = LogSink(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+    let log = Log("test", to: sink)
+    let padding = String(repeating: "x ", count: 500)
+    // More than the pipe and the sink can hold: nobody reads yet, and still every call returns.
+    for _ in 0..<4000 { log.info("full", .field("padding", padding)) }
+    let reader = Thread {
+        while true { if pipe.fileHandleForReading.availableData.isEmpty { return } }
+    }
+    var text = ""
+    let handle = pipe.fileHandleForReading
+    while !text.contains("lines dropped") {
+        let data = handle.availableData
+        if data.isEmpty { break }
+        text = String((text + String(decoding: data, as: UTF8.self)).suffix(4096))
+    }
+    #expect(text.contains("lines dropped"))
+    reader.start()
+    sink.flush()
+    try? pipe.fileHandleForWriting.close()
+}

@@ -54,9 +54,11 @@ let package = Package(
         module("Broker", "Telemetry", "Lifecycle"),
 
         // The commands.
+        command("flotilla", "Telemetry", "Lifecycle", "Settings"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
+        tests("LifecycleTests", "Lifecycle", "Telemetry"),
         tests("SettingsTests", "Settings"),
 
         // Tests of the wrappers.

@@ -1,0 +1,41 @@
+internal import Synchronization
+
+/// The request to stop: made once, by a signal or by a service that failed; whoever comes later
+/// changes nothing.
+package final class Shutdown: Sendable {
+    package enum Reason: Sendable {
+        case signal(String)
+        case failure(any Error)
+    }
+
+    private struct State {
+        var reason: Reason?
+        var waiters: [CheckedContinuation<Reason, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package func request(_ reason: Reason) {
+        let waiters = state.withLock { state -> [CheckedContinuation<Reason, Never>] in
+            guard state.reason == nil else { return [] }
+            state.reason = reason
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume(returning: reason) }
+    }
+
+    package var isRequested: Bool { state.withLock { $0.reason != nil } }
+
+    package func wait() async -> Reason {
+        await withCheckedContinuation { continuation in
+            let known = state.withLock { state -> Reason? in
+                if state.reason == nil { state.waiters.append(continuation) }
+                return state.reason
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+internal import Lifecycle
+internal import Settings
+
+extension Command {
+    /// Shows what a process would run with, and where each value came from.
+    static let config = Command(
+        name: "config",
+        summary: "Shows every setting with its value and where it came from, or the operator's table.",
+        usage: "--show | --markdown", example: "flotilla config --show --config /etc/flotilla.json5",
+        options: [
+            ("--show", false, "every setting, its value (secrets as <set>) and its origin"),
+            ("--markdown", false, "the table of settings for the operator's book"),
+        ]
+    ) { invocation in
+        try invocation.refuseWords()
+        if invocation.options["--markdown"] != nil {
+            print(AllSettings.schema.markdown, terminator: "")
+        } else if invocation.options["--show"] != nil {
+            let rows = invocation.settings.all.map { ($0.declaration.key, $0.shown, "\($0.origin)") }
+            let keyWidth = rows.map(\.0.count).max() ?? 0
+            let valueWidth = rows.map(\.1.count).max() ?? 0
+            for (key, value, origin) in rows {
+                print("\(key.padded(to: keyWidth))  \(value.padded(to: valueWidth))  \(origin)")
+            }
+        } else {
+            throw Refusal(status: .usage, "say --show or --markdown")
+        }
+    }
+}

@@ -1,0 +1,53 @@
+internal import Foundation
+internal import Lifecycle
+internal import Settings
+
+/// The one binary. It finds the command, hands over, and turns whatever goes wrong into one sentence
+/// and an exit status.
+@main
+struct Flotilla {
+    /// An actor call from `main` itself costs a thousand times one from a task, so everything but
+    /// the parsing runs in one concurrent function.
+    static func main() async {
+        Signals.block()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let status = await run(arguments)
+        exit(status.rawValue)
+    }
+
+    @concurrent
+    private static func run(_ arguments: [String]) async -> ExitStatus {
+        guard let name = arguments.first else {
+            complain(Help.overview)
+            return .usage
+        }
+        if name == "--help" || name == "help" {
+            guard arguments.count > 1, let command = Command.named(arguments[1]) else {
+                print(Help.overview)
+                return .success
+            }
+            print(Help.text(of: command))
+            return .success
+        }
+        guard let command = Command.named(name) else {
+            complain("flotilla: " + Command.unknown(name))
+            return .usage
+        }
+        let rest = Array(arguments.dropFirst())
+        if rest.contains("--help") {
+            print(Help.text(of: command))
+            return .success
+        }
+        do {
+            try await command.run(Invocation(command, rest))
+            return .success
+        } catch {
+            for line in "\(error)".split(separator: "\n") { complain("flotilla \(name): \(line)") }
+            return (error as? any Fatal)?.exitStatus ?? .software
+        }
+    }
+
+    private static func complain(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+}

@@ -32,4 +32,14 @@ package struct RequestHeader: Sendable {
         // ApiVersions answers with the oldest header always: its reader cannot know ours yet.
         if api != .apiVersions { writer.noTags() }
     }
+
+    /// A whole answer as it goes over the wire: its length, the header, the body.
+    func writeResponse(to writer: inout WireWriter, _ body: (inout WireWriter) -> Void) {
+        let start = writer.count
+        writer.flexible = false
+        writer.int32(0)
+        beginResponse(in: &writer)
+        body(&writer)
+        writer.patch(int32: Int32(writer.count - start - 4), at: start)
+    }
 }

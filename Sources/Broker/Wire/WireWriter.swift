@@ -59,6 +59,16 @@ package struct WireWriter: ~Copyable {
         count += bytes.count
     }
 
+    package mutating func append(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { unsafe append($0) }
+    }
+
+    /// Takes back what was written behind `length`.
+    package mutating func truncate(to length: Int) {
+        precondition(length >= 0 && length <= count, "a truncation lies outside what was written")
+        count = length
+    }
+
     package borrowing func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

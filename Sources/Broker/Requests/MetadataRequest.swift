@@ -1,0 +1,83 @@
+/// Which topics a client wants to know about. Asking never creates a topic here.
+struct MetadataRequest {
+    /// A topic by name or, from version 10 on, by id.
+    struct Topic {
+        var name: String?
+        var id: TopicID
+    }
+
+    /// nil: every topic.
+    var topics: [Topic]?
+    var wantsClusterOperations = false
+    var wantsTopicOperations = false
+
+    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+        topics = try reader.nullableArray { (reader) throws(WireError) in
+            let id = version >= 10 ? try reader.uuid() : .none
+            let name = try reader.nullableString()
+            try reader.skipTags()
+            return Topic(name: name, id: id)
+        }
+        // Version 0 had no null: there "no topic" means all of them.
+        if version == 0, topics?.isEmpty == true { topics = nil }
+        if version >= 4 { _ = try reader.bool() }
+        if version >= 8, version <= 10 { wantsClusterOperations = try reader.bool() }
+        if version >= 8 { wantsTopicOperations = try reader.bool() }
+        try reader.skipTags()
+    }
+}
+
+/// The cluster as clients see it: one node, and every topic's partitions on it.
+struct MetadataResponse {
+    struct Topic {
+        var error = ErrorCode.none
+        var name: String?
+        var id = TopicID.none
+        var isInternal = false
+        var partitionCount = 0
+    }
+
+    var node: Node
+    var topics: [Topic]
+
+    func write(to writer: inout WireWriter, version: Int16, request: MetadataRequest) {
+        if version >= 3 { writer.int32(0) }
+        writer.array(CollectionOfOne(node)) { writer, node in
+            writer.int32(Node.id)
+            writer.string(node.host)
+            writer.int32(Int32(node.port))
+            if version >= 1 { writer.nullableString(nil) }
+            writer.noTags()
+        }
+        if version >= 2 { writer.string(node.clusterID) }
+        if version >= 1 { writer.int32(Node.id) }
+        writer.array(topics) { Self.write($1, to: &$0, version: version, request: request) }
+        if version >= 8, version <= 10 {
+            writer.int32(request.wantsClusterOperations ? Node.clusterOperations : Node.operationsNotAsked)
+        }
+        writer.noTags()
+    }
+
+    private static func write(
+        _ topic: Topic, to writer: inout WireWriter, version: Int16, request: MetadataRequest
+    ) {
+        writer.error(topic.error)
+        writer.nullableString(version >= 12 ? topic.name : topic.name ?? "")
+        if version >= 10 { writer.uuid(topic.id) }
+        if version >= 1 { writer.bool(topic.isInternal) }
+        writer.array(0..<topic.partitionCount) { writer, partition in
+            writer.error(.none)
+            writer.int32(Int32(partition))
+            writer.int32(Node.id)
+            if version >= 7 { writer.int32(Node.leaderEpoch) }
+            writer.array(CollectionOfOne(Node.id)) { $0.int32($1) }
+            writer.array(CollectionOfOne(Node.id)) { $0.int32($1) }
+            if version >= 5 { writer.array(EmptyCollection<Int32>()) { $0.int32($1) } }
+            writer.noTags()
+        }
+        if version >= 8 {
+            writer.int32(request.wantsTopicOperations ? Node.topicOperations : Node.operationsNotAsked)
+        }
+        writer.noTags()
+    }
+}

@@ -53,6 +53,9 @@ let package = Package(
         // The outside world on one machine.
         module("Broker", "Telemetry", "Lifecycle"),
 
+        // What only tests import.
+        module("ProcessTesting"),
+
         // The commands.
         command("flotilla", "Telemetry", "Lifecycle", "Settings"),
 
@@ -62,6 +65,9 @@ let package = Package(
         tests("SettingsTests", "Settings"),
 
         // Tests of the wrappers.
+
+        // Tests of the commands.
+        tests("FlotillaTests", "flotilla", "ProcessTesting"),
 
         // Tests of the outside world.
         tests("BrokerTests", "Broker"),

@@ -1,0 +1,61 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// The binary as a person or a script meets it.
+struct Answer {
+    let status: Int32
+    let output: String
+    let errors: String
+}
+
+func flotilla(_ arguments: String..., environment: [String: String] = [:]) async throws -> Answer {
+    let process = try ChildProcess(builtProduct("flotilla"), arguments, environment: environment)
+    let status = try await process.exitStatus()
+    return Answer(status: status, output: process.output, errors: process.errors)
+}
+
+@Test func `without a command it says what there is and exits as a usage error`() async throws {
+    let answer = try await flotilla()
+    #expect(answer.status == 64)
+    #expect(answer.errors.contains("usage: flotilla COMMAND"))
+}
+
+@Test(arguments: ["config", "version"])
+func `every command has help with an example`(command: String) async throws {
+    let answer = try await flotilla(command, "--help")
+    #expect(answer.status == 0)
+    #expect(answer.output.contains("usage: flotilla \(command)"))
+    #expect(answer.output.contains("example: flotilla \(command)"))
+}
+
+@Test func `an unknown command and an unknown flag are usage errors that name a way on`() async throws {
+    let command = try await flotilla("confg")
+    #expect(command.status == 64)
+    #expect(command.errors == "flotilla: there is no command confg; `flotilla --help` lists them\n")
+    let flag = try await flotilla("config", "--shw")
+    #expect(flag.status == 64)
+    #expect(flag.errors.contains("unknown flag --shw; did you mean --show?"))
+}
+
+@Test func `wrong settings are all told, and end as a configuration error`() async throws {
+    let answer = try await flotilla(
+        "config", "--show", "--log-format=xml",
+        environment: ["FLOTILLA_LOG_LEVEL": "loud", "FLOTILLA_LOG_LEVL": "x"])
+    #expect(answer.status == 78)
+    #expect(answer.errors.split(separator: "\n").count == 3, "\(answer.errors)")
+    #expect(answer.errors.contains("did you mean FLOTILLA_LOG_LEVEL?"))
+}
+
+@Test func `config --show tells each value and where it came from`() async throws {
+    let directory = try TemporaryDirectory()
+    let file = try directory.write("flotilla.json5", "{ log: { level: 'debug' }, /* from a file */ }")
+    let answer = try await flotilla(
+        "config", "--show", "--config", file, environment: ["FLOTILLA_LOG_FORMAT": "text"])
+    #expect(answer.status == 0)
+    let lines = answer.output.split(separator: "\n").map {
+        $0.split(separator: " ", maxSplits: 2).map(String.init)
+    }
+    #expect(lines.contains { $0[0] == "log.level" && $0[1] == "debug" && $0[2].hasSuffix("file \(file)") })
+    #expect(lines.contains { $0[0] == "log.format" && $0[2].hasSuffix("environment FLOTILLA_LOG_FORMAT") })
+}

@@ -3,6 +3,12 @@
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -10,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,3 +38,76 @@ static inline long long linux_walltime_nanoseconds(void) {
     clock_gettime(CLOCK_REALTIME, &t);
     return (long long)t.tv_sec * 1000000000LL + t.tv_nsec;
 }
+
+/// Adds or changes what an epoll instance watches of a descriptor; the token comes back with its events.
+static inline int linux_epoll_set(int epoll, int operation, int fd, unsigned events, unsigned long long token) {
+    struct epoll_event event;
+    event.events = events;
+    event.data.u64 = token;
+    return epoll_ctl(epoll, operation, fd, &event);
+}
+
+/// `epoll_event` is packed and holds a union: read here, not in Swift.
+static inline unsigned long long linux_epoll_token(const struct epoll_event *events, int index) {
+    return events[index].data.u64;
+}
+
+static inline unsigned linux_epoll_events(const struct epoll_event *events, int index) {
+    return events[index].events;
+}
+
+/// EPOLLET is bit 31, which C spells as a negative number.
+static inline unsigned linux_epoll_edge(void) { return 1u << 31; }
+
+static inline int linux_socket_option(int fd, int level, int name, int value) {
+    return setsockopt(fd, level, name, &value, sizeof value);
+}
+
+/// The error a socket has kept for us, or 0.
+static inline int linux_socket_error(int fd) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+/// A connected or connecting TCP socket; -1 and errno when even that fails.
+static inline int linux_tcp_socket(int family) {
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+}
+
+// GNU's, which the headers declare only to those who ask before the first of them.
+extern int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
+
+static inline int linux_accept(int listener) {
+    return accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/// Two pieces in one call, without SIGPIPE.
+static inline long linux_send_both(int fd, const void *a, unsigned long aCount, const void *b, unsigned long bCount) {
+    struct iovec pieces[2] = {{(void *)a, aCount}, {(void *)b, bCount}};
+    struct msghdr message = {0};
+    message.msg_iov = pieces;
+    message.msg_iovlen = 2;
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+static inline long linux_send(int fd, const void *bytes, unsigned long count) {
+    return send(fd, bytes, count, MSG_NOSIGNAL);
+}
+
+/// Leaves every signal to the thread that waits for signals.
+static inline void linux_block_signals(void) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, 0);
+}
+
+// GNU's as well.
+extern const char *strerrordesc_np(int code);
+extern int pthread_setname_np(pthread_t thread, const char *name);
+
+/// Static text for an error number, or NULL.
+static inline const char *linux_error_words(int code) { return strerrordesc_np(code); }
+
+/// At most 15 bytes are kept.
+static inline void linux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

@@ -1,0 +1,225 @@
+internal import CLinux
+internal import Glibc
+
+/// One thread that waits for descriptors, timers and jobs, and calls their owners: everything of a
+/// connection happens on the thread of its loop, without locks. What runs here must not block, ever.
+///
+/// A turn is: events, due timers, jobs from other threads, then the hooks asked for in this turn.
+///
+/// Limits: `jobsMax` jobs wait at most; beyond it a caller on an ordinary thread waits, while callers
+/// on event loops (two full loops must not wait for each other) and tasks of actors pinned here (each
+/// task has one job at most) are let through. `eventsPerTurnMax` events are handled before jobs.
+///
+/// `@unchecked Sendable`: the inbox is locked, and all else is touched on the loop's thread only,
+/// which `preconditionOnLoop` checks where a caller could get it wrong.
+@safe package final class EventLoop: @unchecked Sendable {
+    package static let jobsMax = 65_536
+    private static let eventsPerTurnMax = 256
+    /// What one `recv` can bring. One buffer per loop: bytes read are lent for one call.
+    package static let readBufferBytes = 256 * 1024
+
+    package let name: String
+    /// The steady clock as it was when this turn began.
+    package private(set) var now = Instant.now()
+    var timers = TimerHeap()
+    let readBuffer: UnsafeMutableRawBufferPointer
+
+    private let inbox: LoopInbox
+    private let epoll: Int32
+    private let events: UnsafeMutablePointer<epoll_event>
+    private var registrations: [Registration] = []
+    private var jobs: [LoopJob] = []
+    private var ownJobs: [LoopJob] = []
+    private var hooks: [any TurnHook] = []
+    private var runningHooks: [any TurnHook] = []
+    private var thread = pthread_t()
+    private var isStarted = false
+
+    /// Who hears of a descriptor. The generation tells an event of a descriptor that was closed in
+    /// this batch from one of the descriptor that took its number.
+    private struct Registration {
+        var handler: (any EventHandler)?
+        var generation: UInt32 = 0
+    }
+
+    private static let wakeupToken = UInt64.max
+
+    package init(name: String, jobsMax: Int = EventLoop.jobsMax) throws(SystemError) {
+        self.name = name
+        inbox = try LoopInbox(limit: jobsMax)
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        unsafe events = .allocate(capacity: EventLoop.eventsPerTurnMax)
+        unsafe readBuffer = .allocate(byteCount: EventLoop.readBufferBytes, alignment: 64)
+        let wanted = Readiness([.readable, .edge]).rawValue
+        guard epoll >= 0,
+            linux_epoll_set(epoll, EPOLL_CTL_ADD, inbox.wakeup, wanted, EventLoop.wakeupToken) == 0
+        else { throw SystemError("create an event loop", code: errno) }
+    }
+
+    deinit {
+        if epoll >= 0 { Glibc.close(epoll) }
+        unsafe events.deallocate()
+        unsafe readBuffer.deallocate()
+    }
+
+    // MARK: Start and stop
+
+    package func start() throws(SystemError) {
+        precondition(!isStarted, "an event loop starts once")
+        isStarted = true
+        // The thread holds the loop until it ends.
+        let reference = unsafe Unmanaged.passRetained(self)
+        let code = unsafe pthread_create(&thread, nil, runEventLoop, reference.toOpaque())
+        guard code == 0 else {
+            unsafe reference.release()
+            isStarted = false
+            throw SystemError("start the thread of event loop \(name)", code: code)
+        }
+    }
+
+    /// Runs what was queued before, ends the thread and waits for it. Descriptors still registered
+    /// are let go without a word: whoever registered them closes them first. Not from a loop's thread.
+    package func stop() {
+        precondition(!isOnLoop, "an event loop cannot wait for itself")
+        guard isStarted else { return }
+        isStarted = false
+        inbox.stop()
+        pthread_join(thread, nil)
+    }
+
+    // MARK: Jobs
+
+    /// Runs a job on the loop, in the order of calls from one thread. False when the loop has stopped:
+    /// then the job is dropped unrun.
+    @discardableResult
+    package func execute(_ job: @escaping @Sendable () -> Void) -> Bool { put(.closure(job)) }
+
+    func put(_ job: LoopJob) -> Bool {
+        guard isOnLoop else {
+            let mayWait = if case .closure = job { EventLoop.current == nil } else { false }
+            return inbox.put(job, mayWait: mayWait)
+        }
+        ownJobs.append(job)
+        return true
+    }
+
+    /// Calls the hook once when this turn's work is done: where a connection sends all that the turn
+    /// produced. Asked for from within a hook, it is the next turn's end, which then does not wait.
+    package func atEndOfTurn(_ hook: any TurnHook) {
+        preconditionOnLoop()
+        hooks.append(hook)
+    }
+
+    // MARK: Descriptors
+
+    package func register(_ descriptor: Int32, for interest: Readiness, _ handler: any EventHandler)
+        throws(SystemError)
+    {
+        preconditionOnLoop()
+        let index = Int(descriptor)
+        while registrations.count <= index { registrations.append(Registration()) }
+        registrations[index].generation &+= 1
+        try set(EPOLL_CTL_ADD, descriptor, interest)
+        registrations[index].handler = handler
+    }
+
+    package func modify(_ descriptor: Int32, for interest: Readiness) throws(SystemError) {
+        preconditionOnLoop()
+        try set(EPOLL_CTL_MOD, descriptor, interest)
+    }
+
+    /// Before the descriptor is closed. Its events of this turn are dropped.
+    package func deregister(_ descriptor: Int32) {
+        preconditionOnLoop()
+        guard registrations.indices.contains(Int(descriptor)) else { return }
+        guard registrations[Int(descriptor)].handler != nil else { return }
+        registrations[Int(descriptor)].handler = nil
+        registrations[Int(descriptor)].generation &+= 1
+        _ = linux_epoll_set(epoll, EPOLL_CTL_DEL, descriptor, 0, 0)
+    }
+
+    private func set(_ operation: Int32, _ descriptor: Int32, _ interest: Readiness) throws(SystemError) {
+        let generation = registrations[Int(descriptor)].generation
+        let token = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
+        guard linux_epoll_set(epoll, operation, descriptor, interest.rawValue, token) == 0 else {
+            throw SystemError("watch descriptor \(descriptor) on event loop \(name)", code: errno)
+        }
+    }
+
+    // MARK: The thread
+
+    fileprivate func run() {
+        linux_block_signals()
+        unsafe linux_name_thread(String(name.prefix(15)))
+        EventLoop.enter(self)
+        repeat { turn() } while !isFinished
+        for index in registrations.indices { registrations[index].handler = nil }
+        EventLoop.leave()
+    }
+
+    private var isFinished: Bool { ownJobs.isEmpty && hooks.isEmpty && inbox.closeIfStopped() }
+
+    private func turn() {
+        let count = unsafe epoll_wait(epoll, events, Int32(EventLoop.eventsPerTurnMax), timeout)
+        now = Instant.now()
+        var isWoken = false
+        for index in 0..<max(0, count) {
+            let token = unsafe linux_epoll_token(events, index)
+            if token == EventLoop.wakeupToken {
+                isWoken = true
+            } else {
+                let readiness = unsafe linux_epoll_events(events, index)
+                dispatch(token, Readiness(rawValue: readiness))
+            }
+        }
+        TimerHeap.fire(timers.takeDue(at: now))
+        if !ownJobs.isEmpty {
+            swap(&jobs, &ownJobs)
+            runJobs()
+        }
+        if isWoken {
+            inbox.take(into: &jobs)
+            runJobs()
+        }
+        runHooks()
+    }
+
+    private func dispatch(_ token: UInt64, _ readiness: Readiness) {
+        let registration = registrations[Int(UInt32(truncatingIfNeeded: token))]
+        guard registration.generation == UInt32(token >> 32) else { return }
+        registration.handler?.ready(readiness)
+    }
+
+    private func runJobs() {
+        let executor = unsafe asUnownedSerialExecutor()
+        for job in jobs {
+            switch job {
+            case .closure(let closure): closure()
+            case .task(let task): unsafe task.runSynchronously(on: executor)
+            }
+        }
+        jobs.removeAll(keepingCapacity: jobs.count <= 4096)
+    }
+
+    private func runHooks() {
+        guard !hooks.isEmpty else { return }
+        swap(&hooks, &runningHooks)
+        for hook in runningHooks { hook.endOfTurn() }
+        runningHooks.removeAll(keepingCapacity: true)
+    }
+
+    /// Milliseconds, rounded up so that a timer's turn is never a little too early.
+    private var timeout: Int32 {
+        guard ownJobs.isEmpty, hooks.isEmpty else { return 0 }
+        guard let earliest = timers.earliest else { return -1 }
+        let wait = earliest.nanoseconds - Instant.now().nanoseconds
+        return wait <= 0 ? 0 : Int32(clamping: (wait - 1) / 1_000_000 + 1)
+    }
+}
+
+/// Recovers the loop that `start` retained and runs it to its end.
+private func runEventLoop(_ reference: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let reference = unsafe reference else { return nil }
+    unsafe Unmanaged<EventLoop>.fromOpaque(reference).takeRetainedValue().run()
+    return nil
+}

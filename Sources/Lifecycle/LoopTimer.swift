@@ -1,0 +1,111 @@
+/// A one-shot timer of an event loop, made once and scheduled as often as needed: scheduling again
+/// moves it, and allocates nothing. Only the loop's thread may touch it.
+///
+/// The loop keeps a scheduled timer alive, so its action should hold its owner weakly or the owner
+/// must cancel it.
+package final class LoopTimer {
+    private unowned let loop: EventLoop
+    private let action: () -> Void
+    fileprivate(set) var due = Instant.distantFuture
+    /// Place in the heap; `idle` when not scheduled, `taken` between leaving the heap and firing.
+    fileprivate var place = LoopTimer.idle
+    fileprivate static let idle = -1
+    fileprivate static let taken = -2
+
+    package init(on loop: EventLoop, action: @escaping () -> Void) {
+        self.loop = loop
+        self.action = action
+    }
+
+    package var isScheduled: Bool { place != LoopTimer.idle }
+
+    package func schedule(at instant: Instant) {
+        loop.preconditionOnLoop()
+        cancel()
+        due = instant
+        loop.timers.insert(self)
+    }
+
+    package func cancel() {
+        if place >= 0 { loop.timers.remove(self) }
+        place = LoopTimer.idle
+    }
+
+    fileprivate func fire() {
+        guard place == LoopTimer.taken else { return }
+        place = LoopTimer.idle
+        action()
+    }
+}
+
+/// Scheduled timers, earliest first: a binary heap in which each timer knows its place.
+struct TimerHeap {
+    private var heap: [LoopTimer] = []
+
+    var isEmpty: Bool { heap.isEmpty }
+    var earliest: Instant? { heap.first?.due }
+
+    mutating func insert(_ timer: LoopTimer) {
+        timer.place = heap.count
+        heap.append(timer)
+        rise(timer.place)
+    }
+
+    mutating func remove(_ timer: LoopTimer) {
+        let hole = timer.place
+        let last = heap.removeLast()
+        timer.place = LoopTimer.idle
+        guard last !== timer else { return }
+        heap[hole] = last
+        last.place = hole
+        rise(hole)
+        sink(last.place)
+    }
+
+    /// Takes out what is due, for `EventLoop` to fire when it no longer holds the heap: an action may
+    /// schedule and cancel, and what it schedules for now fires in the next turn.
+    mutating func takeDue(at now: Instant) -> [LoopTimer] {
+        guard let first = heap.first, first.due <= now else { return [] }
+        var taken: [LoopTimer] = []
+        while let timer = heap.first, timer.due <= now {
+            remove(timer)
+            timer.place = LoopTimer.taken
+            taken.append(timer)
+        }
+        return taken
+    }
+
+    static func fire(_ timers: [LoopTimer]) {
+        for timer in timers { timer.fire() }
+    }
+
+    private mutating func rise(_ start: Int) {
+        var child = start
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child].due < heap[parent].due else { return }
+            exchange(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func sink(_ start: Int) {
+        var parent = start
+        while true {
+            let left = 2 * parent + 1
+            let right = left + 1
+            var least = parent
+            if left < heap.count, heap[left].due < heap[least].due { least = left }
+            if right < heap.count, heap[right].due < heap[least].due { least = right }
+            guard least != parent else { return }
+            exchange(parent, least)
+            parent = least
+        }
+    }
+
+    private mutating func exchange(_ a: Int, _ b: Int) {
+        heap.swapAt(a, b)
+        heap[a].place = a
+        heap[b].place = b
+    }
+}

@@ -1,0 +1,58 @@
+internal import Glibc
+internal import Synchronization
+
+/// Asks DNS off the loop: one short-lived thread per question, since `getaddrinfo` blocks and cannot
+/// be given up. At most `questionsMax` are open in a process; beyond that a question fails at once.
+enum Resolver {
+    static let questionsMax = 32
+    private static let open = Atomic<Int>(0)
+
+    private final class Question: Sendable {
+        let host: String
+        let port: Int
+        let answer: @Sendable (Result<[SocketAddress], ResolveError>) -> Void
+
+        init(
+            _ host: String, _ port: Int,
+            _ answer: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
+        ) {
+            self.host = host
+            self.port = port
+            self.answer = answer
+        }
+    }
+
+    /// Calls `answer` once, on the caller's thread when the host is a number, else on a thread of its own.
+    static func resolve(
+        host: String, port: Int, answer: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
+    ) {
+        let numeric = SocketAddress.resolve(host: host, port: port, numericOnly: true)
+        if case .success = numeric { return answer(numeric) }
+        guard open.add(1, ordering: .relaxed).newValue <= questionsMax else {
+            open.subtract(1, ordering: .relaxed)
+            return answer(.failure(ResolveError(host: host, code: EAI_AGAIN, system: 0)))
+        }
+        // The thread holds the question until it is answered.
+        let reference = unsafe Unmanaged.passRetained(Question(host, port, answer))
+        var thread = pthread_t()
+        let code = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                if let argument = unsafe argument { unsafe Resolver.ask(argument) }
+                return nil
+            }, reference.toOpaque())
+        guard code == 0 else {
+            unsafe reference.release()
+            open.subtract(1, ordering: .relaxed)
+            return answer(.failure(ResolveError(host: host, code: EAI_SYSTEM, system: code)))
+        }
+        pthread_detach(thread)
+    }
+
+    private static func ask(_ reference: UnsafeMutableRawPointer) {
+        let question = unsafe Unmanaged<Question>.fromOpaque(reference).takeRetainedValue()
+        let result = SocketAddress.resolve(host: question.host, port: question.port)
+        open.subtract(1, ordering: .relaxed)
+        question.answer(result)
+    }
+}

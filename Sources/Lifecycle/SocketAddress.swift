@@ -1,0 +1,121 @@
+internal import CLinux
+internal import Glibc
+
+/// An IPv4 or IPv6 address with a port, as the system's calls take it.
+package struct SocketAddress: Sendable, CustomStringConvertible {
+    private var storage = sockaddr_storage()
+    private var length = socklen_t(0)
+
+    fileprivate init?(_ info: addrinfo) {
+        let count = unsafe Int(info.ai_addrlen)
+        guard let source = unsafe info.ai_addr, count <= MemoryLayout<sockaddr_storage>.size else {
+            return nil
+        }
+        length = unsafe info.ai_addrlen
+        unsafe withUnsafeMutableBytes(of: &storage) { target in
+            unsafe target.copyMemory(from: UnsafeRawBufferPointer(start: source, count: count))
+        }
+    }
+
+    private init() {}
+
+    var family: Int32 { Int32(storage.ss_family) }
+
+    /// Runs a call that takes a `sockaddr`.
+    func withPointer(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        unsafe withUnsafeBytes(of: storage) { bytes in
+            // A non-empty buffer has a base address.
+            unsafe call(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), length)
+        }
+    }
+
+    /// The address a socket is bound to (`getsockname`) or connected to (`getpeername`).
+    static func local(of descriptor: Int32) -> SocketAddress? {
+        unsafe read { unsafe getsockname(descriptor, $0, $1) }
+    }
+    static func peer(of descriptor: Int32) -> SocketAddress? {
+        unsafe read { unsafe getpeername(descriptor, $0, $1) }
+    }
+
+    private static func read(
+        _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    )
+        -> SocketAddress?
+    {
+        var address = SocketAddress()
+        address.length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var length = address.length
+        let code = unsafe withUnsafeMutableBytes(of: &address.storage) { bytes in
+            unsafe call(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
+        }
+        address.length = length
+        return code == 0 ? address : nil
+    }
+
+    /// `192.0.2.1`, `2001:db8::1`
+    package var host: String { name(of: AF_INET6 == family ? INET6_ADDRSTRLEN : INET_ADDRSTRLEN).host }
+
+    package var port: Int { name(of: INET6_ADDRSTRLEN).port }
+
+    /// `192.0.2.1:443`, `[2001:db8::1]:443`
+    package var description: String {
+        let name = name(of: INET6_ADDRSTRLEN)
+        return family == AF_INET6 ? "[\(name.host)]:\(name.port)" : "\(name.host):\(name.port)"
+    }
+
+    private func name(of width: Int32) -> (host: String, port: Int) {
+        var host = [CChar](repeating: 0, count: 64)
+        var service = [CChar](repeating: 0, count: 8)
+        let code = unsafe withPointer { pointer, length in
+            unsafe getnameinfo(pointer, length, &host, 64, &service, 8, NI_NUMERICHOST | NI_NUMERICSERV)
+        }
+        guard code == 0 else { return ("unknown", 0) }
+        return (SocketAddress.text(host), Int(SocketAddress.text(service)) ?? 0)
+    }
+
+    private static func text(_ characters: [CChar]) -> String {
+        String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+extension SocketAddress {
+    /// What a name stands for right now, in the order to try. Nothing is cached: an address that moved
+    /// is found with the next connection.
+    ///
+    /// Blocks for as long as DNS takes, unless `numericOnly`.
+    static func resolve(host: String, port: Int, listening: Bool = false, numericOnly: Bool = false)
+        -> Result<[SocketAddress], ResolveError>
+    {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        unsafe hints.ai_flags =
+            AI_NUMERICSERV | (numericOnly ? AI_NUMERICHOST : 0) | (listening ? AI_PASSIVE : 0)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = unsafe getaddrinfo(host.isEmpty || host == "*" ? nil : host, String(port), &hints, &list)
+        guard code == 0 else { return .failure(ResolveError(host: host, code: code, system: errno)) }
+        defer { unsafe freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var next = unsafe list
+        while let info = unsafe next {
+            if let address = unsafe SocketAddress(info.pointee) { addresses.append(address) }
+            unsafe next = info.pointee.ai_next
+        }
+        return .success(addresses)
+    }
+}
+
+/// A name without an address.
+package struct ResolveError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(host: String, code: Int32, system: Int32) {
+        let cause: String
+        if code == EAI_SYSTEM {
+            cause = SystemError.words(for: system)
+        } else {
+            // SAFETY: static text.
+            cause = unsafe String(cString: gai_strerror(code)).lowercased()
+        }
+        description = "cannot find an address of \(host): \(cause); check the name and the machine's DNS"
+    }
+}

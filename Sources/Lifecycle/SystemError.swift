@@ -1,0 +1,35 @@
+internal import CLinux
+internal import Glibc
+
+/// A call to the operating system that failed: what was being done, the system's word for why, and
+/// where one is known, the remedy.
+package struct SystemError: Error, Equatable, CustomStringConvertible {
+    /// `errno`, for callers that tell causes apart.
+    package let code: Int32
+    package let description: String
+
+    /// "cannot \(action): \(system's words); \(remedy)"
+    package init(_ action: String, code: Int32, remedy: String? = nil) {
+        self.code = code
+        let cause = SystemError.words(for: code)
+        let advice = remedy ?? SystemError.remedy(for: code)
+        description = "cannot \(action): \(cause)" + (advice.map { "; \($0)" } ?? "")
+    }
+
+    /// What the system calls this error, in lower case.
+    package static func words(for code: Int32) -> String {
+        guard let text = unsafe linux_error_words(code) else { return "system error \(code)" }
+        let words = unsafe String(cString: text)
+        return words.prefix(1).lowercased() + words.dropFirst()
+    }
+
+    private static func remedy(for code: Int32) -> String? {
+        switch code {
+        case EMFILE: "raise the process's limit of open files (LimitNOFILE, ulimit -n)"
+        case ENFILE: "raise the system's limit of open files (fs.file-max)"
+        case EADDRINUSE: "stop the process that holds it or choose another port"
+        case EADDRNOTAVAIL: "name an address of this machine"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,366 @@
+internal import CLinux
+internal import Glibc
+
+/// Owner of a `TCPConnection`. All calls come on the connection's loop and never from within a call
+/// that the owner makes. The connection holds its delegate until `closed`, which always comes, once.
+package protocol TCPConnectionDelegate: AnyObject {
+    /// A connection asked for with `TCPConnection.connect` is there. Not called for accepted ones.
+    func connected()
+    /// Bytes from the peer, lent for this call.
+    func received(_ bytes: UnsafeRawBufferPointer)
+    /// There is room again after a `send` returned false.
+    func writable()
+    /// The peer has sent its last byte; asked for with `TCPOptions.keepsOpenAfterInputEnds`.
+    func inputEnded()
+    func closed(_ reason: TCPCloseReason)
+}
+
+extension TCPConnectionDelegate {
+    package func connected() {}
+    package func inputEnded() {}
+}
+
+/// A non-blocking TCP connection on an event loop. What is sent in a turn is gathered and leaves in
+/// one call at the turn's end; what is received comes in pieces of up to `EventLoop.readBufferBytes`.
+///
+/// It is watched edge-triggered for both directions at once, so that `epoll_ctl` is called once in its
+/// life; the price is to remember here whether the socket may have more to read or room to write.
+///
+/// `@unchecked Sendable` so that the reference can travel; every method runs on the loop and checks it.
+package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
+    private enum Phase {
+        case connecting
+        case open
+        /// The owner is done: what waits is sent, then the peer's end of input is awaited.
+        case finishing
+        /// `closed` is still to be told.
+        case ending(TCPCloseReason)
+        case closed
+    }
+
+    /// A `send` that brings the bytes waiting to this much writes at once, from the caller's memory.
+    private static let flushBytes = 64 * 1024
+    /// How long `finish` waits for a peer that neither reads nor closes.
+    private static let lingerMilliseconds = 5_000
+
+    package let loop: EventLoop
+    private var delegate: (any TCPConnectionDelegate)?
+    private let options: TCPOptions
+    private var descriptor: Int32
+    private var phase: Phase
+    private var connector: TCPConnector?
+    private var onClose: (() -> Void)?
+    private var linger: LoopTimer?
+
+    private var outbound = OutboundBuffer()
+    private var isHooked = false
+    private var isBlocked = false
+    private var owesWritable = false
+    private var shutsOutput = false
+    private var outputIsShut = false
+
+    private var isReading = true
+    private var mayRead = false
+    private var peerIsDone = false
+    private var inputIsEnded = false
+
+    // MARK: Coming to be
+
+    /// For a listener: a connected socket, which this object now owns, and what to do when it is gone.
+    init(accepted descriptor: Int32, on loop: EventLoop, options: TCPOptions, onClose: @escaping () -> Void) {
+        self.loop = loop
+        self.options = options
+        self.descriptor = descriptor
+        self.onClose = onClose
+        phase = .open
+    }
+
+    private init(on loop: EventLoop, options: TCPOptions) {
+        self.loop = loop
+        self.options = options
+        descriptor = -1
+        phase = .connecting
+    }
+
+    /// Resolves the host and tries its addresses one after the other until `deadline`. The delegate
+    /// hears `connected`, or `closed` with a sentence that says why not.
+    package static func connect(
+        host: String, port: Int, on loop: EventLoop, deadline: Instant, options: TCPOptions = TCPOptions(),
+        delegate: any TCPConnectionDelegate
+    ) -> TCPConnection {
+        loop.preconditionOnLoop()
+        let connection = TCPConnection(on: loop, options: options)
+        connection.delegate = delegate
+        let connector = TCPConnector(host: host, port: port, on: loop, deadline: deadline) { result in
+            connection.connector = nil
+            switch result {
+            case .success(let descriptor): connection.adopt(descriptor)
+            case .failure(let failure): connection.end(.notConnected(failure.description))
+            }
+        }
+        connection.connector = connector
+        connector.start()
+        return connection
+    }
+
+    private func adopt(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        phase = .open
+        guard watch() else { return }
+        hook()
+        delegate?.connected()
+    }
+
+    /// Begins an accepted connection's life.
+    func begin(with delegate: any TCPConnectionDelegate) {
+        self.delegate = delegate
+        if isOpen { _ = watch() }
+    }
+
+    private func watch() -> Bool {
+        options.apply(to: descriptor)
+        do {
+            try loop.register(descriptor, for: [.readable, .writable, .inputEnded, .edge], self)
+            return true
+        } catch {
+            end(.broken(error))
+            return false
+        }
+    }
+
+    package var peer: SocketAddress? { SocketAddress.peer(of: descriptor) }
+    package var local: SocketAddress? { SocketAddress.local(of: descriptor) }
+
+    // MARK: Sending
+
+    /// Bytes accepted by `send` that the kernel has not taken yet.
+    package var bytesWaiting: Int { outbound.count }
+
+    /// Takes all the bytes. False means: enough for now, go on at `writable`. After the end they are
+    /// dropped, and the delegate learns of the end by `closed`.
+    @discardableResult
+    package func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        loop.preconditionOnLoop()
+        guard acceptsOutput(bytes.count) else { return false }
+        if !isBlocked, isOpen, outbound.count + bytes.count >= TCPConnection.flushBytes {
+            unsafe sendAtOnce(bytes)
+        } else {
+            unsafe outbound.append(bytes)
+            hook()
+        }
+        return hasRoom()
+    }
+
+    @discardableResult
+    package func send(_ bytes: [UInt8]) -> Bool {
+        unsafe bytes.withUnsafeBytes { unsafe send($0) }
+    }
+
+    /// As `send`, with up to `count` bytes that `fill` writes straight into the connection's own buffer;
+    /// it returns how many. For what would otherwise be copied twice, such as a read from a file.
+    @discardableResult
+    package func send(upTo count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
+        loop.preconditionOnLoop()
+        guard acceptsOutput(count) else { return false }
+        let space = unsafe outbound.space(for: count)
+        outbound.commit(unsafe fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count])))
+        if !isBlocked, isOpen, outbound.count >= TCPConnection.flushBytes { flush() }
+        hook()
+        return hasRoom()
+    }
+
+    private var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    private func acceptsOutput(_ count: Int) -> Bool {
+        switch phase {
+        case .connecting, .open: break
+        case .finishing, .ending, .closed: return false
+        }
+        precondition(!shutsOutput, "sent after the end of output")
+        guard outbound.count + count <= options.outboundBytesMax else {
+            end(.outboundFull(bytes: outbound.count))
+            return false
+        }
+        return true
+    }
+
+    private func hasRoom() -> Bool {
+        if case .ending = phase { return false }
+        if outbound.count >= options.highWaterBytes { owesWritable = true }
+        return !owesWritable
+    }
+
+    /// What waits and the new bytes in one call; only what the kernel does not take is copied.
+    private func sendAtOnce(_ bytes: UnsafeRawBufferPointer) {
+        let waiting = unsafe outbound.bytes
+        let sent = unsafe linux_send_both(
+            descriptor, waiting.baseAddress, UInt(waiting.count), bytes.baseAddress, UInt(bytes.count))
+        guard sent >= 0 else {
+            let code = errno
+            guard code == EAGAIN || code == EINTR else { return end(.broken(sendError(code))) }
+            isBlocked = code == EAGAIN
+            unsafe outbound.append(bytes)
+            return hook()
+        }
+        let fromWaiting = min(sent, waiting.count)
+        outbound.consume(fromWaiting)
+        unsafe outbound.append(UnsafeRawBufferPointer(rebasing: bytes[(sent - fromWaiting)...]))
+        if !outbound.isEmpty { flush() }
+    }
+
+    /// Sends until nothing waits or the kernel is full, which only EAGAIN proves.
+    private func flush() {
+        while !outbound.isEmpty, !isBlocked {
+            let bytes = unsafe outbound.bytes
+            let sent = unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
+            if sent >= 0 {
+                outbound.consume(sent)
+            } else if errno == EAGAIN {
+                isBlocked = true
+            } else if errno != EINTR {
+                return end(.broken(sendError(errno)))
+            }
+        }
+        guard outbound.isEmpty, shutsOutput, !outputIsShut else { return }
+        shutdown(descriptor, Int32(SHUT_WR))
+        outputIsShut = true
+        if inputIsEnded, case .finishing = phase { end(.closedHere) }
+    }
+
+    private func sendError(_ code: Int32) -> SystemError { SystemError("send to the peer", code: code) }
+
+    // MARK: Receiving
+
+    /// Stops reading: the kernel's buffer fills and the peer must wait.
+    package func pauseReading() { isReading = false }
+
+    package func resumeReading() {
+        loop.preconditionOnLoop()
+        isReading = !inputIsEnded
+        if mayRead { hook() }
+    }
+
+    private func read() {
+        mayRead = false
+        let buffer = unsafe loop.readBuffer
+        let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        if count > 0 {
+            // A short read has emptied the socket; but the peer's end was one edge with the data.
+            mayRead = count == buffer.count || peerIsDone
+            if isOpen { unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+            if mayRead, isReading { hook() }
+        } else if count == 0 {
+            endInput()
+        } else if errno == EINTR {
+            mayRead = true
+            hook()
+        } else if errno != EAGAIN {
+            end(.broken(SystemError("read from the peer", code: errno)))
+        }
+    }
+
+    private func endInput() {
+        isReading = false
+        inputIsEnded = true
+        if case .finishing = phase {
+            if outputIsShut { end(.closedHere) }
+        } else if options.keepsOpenAfterInputEnds {
+            delegate?.inputEnded()
+        } else {
+            end(.closedByPeer)
+        }
+    }
+
+    // MARK: Ending
+
+    /// Ends output after what waits; input goes on.
+    package func shutdownOutput() {
+        loop.preconditionOnLoop()
+        shutsOutput = true
+        hook()
+    }
+
+    /// Sends what waits, ends output, and closes when the peer has closed too or after five seconds:
+    /// closing at once could reset the connection before the peer has read the last bytes.
+    package func finish() {
+        loop.preconditionOnLoop()
+        guard isOpen else { return close() }
+        phase = .finishing
+        shutsOutput = true
+        isReading = !inputIsEnded
+        let timer = LoopTimer(on: loop) { [weak self] in self?.end(.closedHere) }
+        timer.schedule(at: loop.now.advanced(byMilliseconds: TCPConnection.lingerMilliseconds))
+        linger = timer
+        mayRead = true
+        hook()
+    }
+
+    /// Closes now; what waits is dropped. `closed` comes at the end of the turn.
+    package func close() { end(.closedHere) }
+
+    private func end(_ reason: TCPCloseReason) {
+        loop.preconditionOnLoop()
+        switch phase {
+        case .ending, .closed: return
+        case .connecting, .open, .finishing: phase = .ending(reason)
+        }
+        connector?.cancel()
+        connector = nil
+        linger?.cancel()
+        if descriptor >= 0 {
+            loop.deregister(descriptor)
+            Glibc.close(descriptor)
+            descriptor = -1
+        }
+        outbound.release()
+        hook()
+    }
+
+    // MARK: The loop's calls
+
+    package func ready(_ readiness: Readiness) {
+        if readiness.contains(.failed) {
+            let code = linux_socket_error(descriptor)
+            if code != 0 { return end(.broken(SystemError("keep the connection", code: code))) }
+        }
+        if !readiness.isDisjoint(with: [.inputEnded, .hungUp]) { peerIsDone = true }
+        if !readiness.isDisjoint(with: [.readable, .inputEnded, .hungUp]) {
+            mayRead = true
+            if isReading { read() }
+        }
+        if readiness.contains(.writable), isBlocked {
+            isBlocked = false
+            hook()
+        }
+    }
+
+    private func hook() {
+        guard !isHooked else { return }
+        isHooked = true
+        loop.atEndOfTurn(self)
+    }
+
+    package func endOfTurn() {
+        isHooked = false
+        switch phase {
+        case .connecting, .closed: return
+        case .ending(let reason): return tell(reason)
+        case .open, .finishing: break
+        }
+        flush()
+        if mayRead, isReading, descriptor >= 0 { read() }
+        if owesWritable, isOpen, outbound.count <= options.highWaterBytes / 2 {
+            owesWritable = false
+            delegate?.writable()
+        }
+    }
+
+    private func tell(_ reason: TCPCloseReason) {
+        phase = .closed
+        let delegate = delegate
+        self.delegate = nil
+        delegate?.closed(reason)
+        onClose?()
+        onClose = nil
+    }
+}

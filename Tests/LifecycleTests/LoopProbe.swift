@@ -1,0 +1,99 @@
+import Glibc
+import Synchronization
+
+@testable import Lifecycle
+
+/// A started loop that is stopped when the test lets go of it.
+final class RunningLoop: Sendable {
+    let loop: EventLoop
+
+    init(_ name: String = "test", jobsMax: Int = EventLoop.jobsMax) throws {
+        loop = try EventLoop(name: name, jobsMax: jobsMax)
+        try loop.start()
+    }
+
+    deinit { loop.stop() }
+}
+
+/// Waits for a fact that another thread brings about.
+func eventually(within milliseconds: Int = 5_000, _ fact: () -> Bool) -> Bool {
+    let deadline = Instant.now().advanced(byMilliseconds: milliseconds)
+    while !fact() {
+        if Instant.now() > deadline { return false }
+        usleep(500)
+    }
+    return true
+}
+
+/// Records what a connection tells, and answers as told.
+final class Peer: TCPConnectionDelegate, Sendable {
+    struct State {
+        var isConnected = false
+        var bytes: [UInt8] = []
+        var received = 0
+        var pieces = 0
+        var writable = 0
+        var inputEnded = 0
+        var closed: [String] = []
+    }
+
+    let state = Mutex(State())
+    private let connection = Mutex<TCPConnection?>(nil)
+    private let keepsBytes: Bool
+    let onReceived: @Sendable (TCPConnection, UnsafeRawBufferPointer) -> Void
+    let onWritable: @Sendable (TCPConnection) -> Void
+    let onInputEnded: @Sendable (TCPConnection) -> Void
+
+    init(
+        _ connection: TCPConnection? = nil, keepsBytes: Bool = true,
+        onReceived: @escaping @Sendable (TCPConnection, UnsafeRawBufferPointer) -> Void = { _, _ in },
+        onWritable: @escaping @Sendable (TCPConnection) -> Void = { _ in },
+        onInputEnded: @escaping @Sendable (TCPConnection) -> Void = { _ in }
+    ) {
+        self.connection.withLock { $0 = connection }
+        self.keepsBytes = keepsBytes
+        self.onReceived = onReceived
+        self.onWritable = onWritable
+        self.onInputEnded = onInputEnded
+    }
+
+    var tcp: TCPConnection { connection.withLock { $0! } }
+    func attach(_ new: TCPConnection) { connection.withLock { $0 = new } }
+    func read<T>(_ path: (State) -> T) -> T { state.withLock { path($0) } }
+
+    func connected() { state.withLock { $0.isConnected = true } }
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        state.withLock {
+            if keepsBytes { $0.bytes += bytes }
+            $0.received += bytes.count
+            $0.pieces += 1
+        }
+        onReceived(tcp, bytes)
+    }
+    func writable() {
+        state.withLock { $0.writable += 1 }
+        onWritable(tcp)
+    }
+    func inputEnded() {
+        state.withLock { $0.inputEnded += 1 }
+        onInputEnded(tcp)
+    }
+    func closed(_ reason: TCPCloseReason) {
+        state.withLock { $0.closed.append(reason.description) }
+        connection.withLock { $0 = nil }
+    }
+
+    /// A client's end, connecting.
+    static func connect(
+        port: Int, host: String = "127.0.0.1", on loop: EventLoop, milliseconds: Int = 5_000,
+        options: TCPOptions = TCPOptions(), as peer: Peer = Peer()
+    ) -> Peer {
+        _ = loop.perform {
+            let deadline = Instant.now().advanced(byMilliseconds: milliseconds)
+            peer.attach(
+                TCPConnection.connect(
+                    host: host, port: port, on: loop, deadline: deadline, options: options, delegate: peer))
+        }
+        return peer
+    }
+}

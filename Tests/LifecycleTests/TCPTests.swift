@@ -1,0 +1,290 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Lifecycle
+
+@Suite struct TCPTests {
+    /// A server whose connections behave alike.
+    private func serve(
+        on running: RunningLoop, host: String = "127.0.0.1", connectionsMax: Int = 1_000,
+        options: TCPOptions = TCPOptions(), peers: Peers, make: @escaping @Sendable (TCPConnection) -> Peer
+    ) throws -> Listener {
+        try Listener(
+            host: host, port: 0, on: [running.loop], connectionsMax: connectionsMax, options: options
+        ) { connection in
+            let peer = make(connection)
+            peers.add(peer)
+            return peer
+        }
+    }
+
+    @Test func `an echo comes back in one piece however many sends made it`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) { Peer($0, onReceived: { $0.send($1) }) }
+        defer { listener.stop() }
+        let client = Peer.connect(port: listener.port, on: running.loop)
+        _ = running.loop.perform { for byte in UInt8(0)..<100 { client.tcp.send([byte]) } }
+        #expect(eventually { client.read(\.bytes) == Array(0..<100) })
+        #expect(client.read(\.isConnected))
+        #expect(peers.all[0].read(\.pieces) == 1, "a turn's sends leave as one")
+        _ = running.loop.perform { client.tcp.close() }
+        #expect(eventually { client.read(\.closed).count == 1 && peers.all[0].read(\.closed).count == 1 })
+        #expect(client.read(\.closed) == ["connection closed by this process"])
+        #expect(peers.all[0].read(\.closed) == ["connection closed by the peer"])
+        #expect(eventually { listener.connections == 0 })
+    }
+
+    @Test func `a slow reader holds the sender back and gets every byte`() throws {
+        let running = try RunningLoop()
+        let other = try RunningLoop()
+        let total = 24 * 1024 * 1024
+        let chunk = [UInt8](repeating: 7, count: 300_000)
+        let sent = Mutex(0)
+        let mostWaiting = Mutex(0)
+        let pump: @Sendable (TCPConnection) -> Void = { connection in
+            while sent.withLock({ $0 }) < total {
+                let count = min(chunk.count, total - sent.withLock { $0 })
+                sent.withLock { $0 += count }
+                let more = chunk.withUnsafeBytes { connection.send(.init(rebasing: $0[..<count])) }
+                mostWaiting.withLock { $0 = max($0, connection.bytesWaiting) }
+                if !more { return }
+            }
+        }
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) {
+            Peer($0, onReceived: { connection, _ in pump(connection) }, onWritable: pump)
+        }
+        defer { listener.stop() }
+        let client = Peer.connect(port: listener.port, on: other.loop, as: Peer(keepsBytes: false))
+        _ = other.loop.perform {
+            client.tcp.send([1])
+            client.tcp.pauseReading()
+        }
+        #expect(eventually { mostWaiting.withLock { $0 } >= 1024 * 1024 })
+        #expect(sent.withLock { $0 } < total, "the sender stops while nobody reads")
+        _ = other.loop.perform { client.tcp.resumeReading() }
+        #expect(eventually(within: 20_000) { client.read(\.received) == total })
+        #expect(peers.all[0].read(\.writable) > 0)
+        #expect(mostWaiting.withLock { $0 } < 1024 * 1024 + 2 * chunk.count)
+    }
+
+    @Test func `a peer that never reads ends the connection at the limit`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        var options = TCPOptions()
+        options.outboundBytesMax = 1_000_000
+        let listener = try serve(on: running, options: options, peers: peers) {
+            Peer(
+                $0,
+                onReceived: { connection, _ in
+                    let chunk = [UInt8](repeating: 1, count: 500_000)
+                    for _ in 0..<100 { connection.send(chunk) }
+                })
+        }
+        defer { listener.stop() }
+        let client = Peer.connect(port: listener.port, on: running.loop)
+        _ = running.loop.perform {
+            client.tcp.send([1])
+            client.tcp.pauseReading()
+        }
+        #expect(eventually { !(peers.all.first?.read(\.closed).isEmpty ?? true) })
+        let sentence = try #require(peers.all[0].read(\.closed).first)
+        #expect(sentence.hasSuffix("bytes wait to be sent and the peer does not read"))
+    }
+
+    @Test func `bytes written straight into the buffer arrive in order with the others`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) { Peer($0) }
+        defer { listener.stop() }
+        let client = Peer.connect(port: listener.port, on: running.loop)
+        _ = running.loop.perform {
+            client.tcp.send([1, 2])
+            client.tcp.send(upTo: 100_000) { space in
+                for index in 0..<70_000 { space[index] = 3 }
+                return 70_000
+            }
+            client.tcp.send([4])
+        }
+        #expect(eventually { peers.all.first?.read(\.received) == 70_003 })
+        #expect(peers.all[0].read(\.bytes) == [1, 2] + [UInt8](repeating: 3, count: 70_000) + [4])
+    }
+
+    @Test func `half-close lets the answer through`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        var options = TCPOptions()
+        options.keepsOpenAfterInputEnds = true
+        let listener = try serve(on: running, options: options, peers: peers) {
+            Peer(
+                $0,
+                onInputEnded: { connection in
+                    connection.send([UInt8](repeating: 9, count: 3_000_000))
+                    connection.finish()
+                })
+        }
+        defer { listener.stop() }
+        let client = Peer.connect(port: listener.port, on: running.loop, as: Peer(keepsBytes: false))
+        _ = running.loop.perform {
+            client.tcp.send([1])
+            client.tcp.shutdownOutput()
+        }
+        #expect(eventually { client.read(\.received) == 3_000_000 })
+        #expect(eventually { client.read(\.closed) == ["connection closed by the peer"] })
+        #expect(eventually { peers.all[0].read(\.closed) == ["connection closed by this process"] })
+        #expect(peers.all[0].read(\.inputEnded) == 1)
+    }
+
+    @Test func `finish sends everything before it closes`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) {
+            Peer(
+                $0,
+                onReceived: { connection, _ in
+                    connection.send([UInt8](repeating: 5, count: 5_000_000))
+                    connection.finish()
+                })
+        }
+        defer { listener.stop() }
+        let client = Peer.connect(port: listener.port, on: running.loop, as: Peer(keepsBytes: false))
+        // More than the server reads: closing at once would reset and lose the answer.
+        _ = running.loop.perform { client.tcp.send([UInt8](repeating: 1, count: 200_000)) }
+        #expect(eventually { client.read(\.closed) == ["connection closed by the peer"] })
+        #expect(client.read(\.received) == 5_000_000)
+    }
+
+    @Test func `nobody listening is one sentence`() throws {
+        let running = try RunningLoop()
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in
+            nil
+        }
+        let port = listener.port
+        listener.stop()
+        let client = Peer.connect(port: port, on: running.loop)
+        #expect(eventually { !client.read(\.closed).isEmpty })
+        #expect(
+            client.read(\.closed) == [
+                "cannot connect to 127.0.0.1:\(port): 127.0.0.1 says connection refused"
+            ])
+    }
+
+    @Test func `a name without an address is one sentence`() throws {
+        let running = try RunningLoop()
+        let client = Peer.connect(port: 1, host: "nothing.invalid", on: running.loop, milliseconds: 20_000)
+        #expect(eventually(within: 20_000) { !client.read(\.closed).isEmpty })
+        #expect(client.read(\.closed)[0].hasPrefix("cannot find an address of nothing.invalid: "))
+    }
+
+    @Test func `a name is resolved and each of its addresses tried`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) { Peer($0, onReceived: { $0.send($1) }) }
+        defer { listener.stop() }
+        let client = Peer.connect(port: listener.port, host: "localhost", on: running.loop)
+        _ = running.loop.perform { client.tcp.send([42]) }
+        #expect(eventually { client.read(\.bytes) == [42] })
+    }
+
+    @Test func `a connect that is given up tells it once`() throws {
+        let running = try RunningLoop()
+        let client = Peer()
+        let loop = running.loop
+        _ = loop.perform {
+            let connection = TCPConnection.connect(
+                host: "nothing.invalid", port: 1, on: loop, deadline: .distantFuture, delegate: client)
+            client.attach(connection)
+            connection.send([1])
+            connection.close()
+            connection.close()
+        }
+        #expect(eventually { !client.read(\.closed).isEmpty })
+        _ = loop.perform {}
+        #expect(client.read(\.closed) == ["connection closed by this process"])
+    }
+
+    @Test func `a taken port is one sentence`() throws {
+        let running = try RunningLoop()
+        let first = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in nil
+        }
+        defer { first.stop() }
+        let port = first.port
+        let error = #expect(throws: SystemError.self) {
+            try Listener(host: "127.0.0.1", port: port, on: [running.loop], connectionsMax: 1) { _ in nil }
+        }
+        #expect(
+            error?.description == "cannot listen on 127.0.0.1:\(port): address already in use; "
+                + "stop the process that holds it or choose another port")
+    }
+
+    @Test func `beyond the limit peers wait until one leaves`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, connectionsMax: 2, peers: peers) {
+            Peer($0, onReceived: { $0.send($1) })
+        }
+        defer { listener.stop() }
+        let clients = (0..<5).map { _ in Peer.connect(port: listener.port, on: running.loop) }
+        _ = running.loop.perform { for client in clients { client.tcp.send([1]) } }
+        #expect(eventually { clients.filter { $0.read(\.received) == 1 }.count == 2 })
+        #expect(listener.connections == 2)
+        for number in 1...3 {
+            let served = clients.filter { $0.read(\.received) == 1 && $0.read(\.closed).isEmpty }
+            _ = running.loop.perform { served[0].tcp.close() }
+            #expect(eventually { clients.filter { $0.read(\.received) == 1 }.count == 2 + number })
+        }
+    }
+
+    @Test func `connections are dealt out over the loops and each stays on its own`() throws {
+        let a = try RunningLoop()
+        let b = try RunningLoop()
+        let first = a.loop
+        let names = Mutex<[String]>([])
+        let listener = try Listener(
+            host: "localhost", port: 0, on: [a.loop, b.loop], connectionsMax: 100
+        ) { connection in
+            connection.loop.preconditionOnLoop()
+            names.withLock { $0.append(connection.loop === first ? "a" : "b") }
+            return Peer(connection)
+        }
+        defer { listener.stop() }
+        let clients = (0..<10).map { _ in
+            Peer.connect(port: listener.port, host: listener.address.host, on: a.loop)
+        }
+        #expect(eventually { names.withLock { $0.count } == 10 })
+        #expect(names.withLock { $0.filter { $0 == "a" }.count } == 5)
+        #expect(clients.allSatisfy { $0.read(\.closed).isEmpty })
+        _ = a.loop.perform { for client in clients { client.tcp.close() } }
+        #expect(eventually { listener.connections == 0 })
+    }
+
+    @Test func `a reset is told as such`() throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) { Peer($0) }
+        defer { listener.stop() }
+        let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(listener.port).bigEndian)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(raw, $0, 16) }
+        }
+        #expect(code == 0)
+        #expect(eventually { peers.all.count == 1 })
+        var abort = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(raw, SOL_SOCKET, SO_LINGER, &abort, 8)
+        close(raw)
+        #expect(eventually { !peers.all[0].read(\.closed).isEmpty })
+        #expect(peers.all[0].read(\.closed)[0].hasSuffix("connection reset by peer"))
+    }
+
+    private final class Peers: Sendable {
+        private let list = Mutex<[Peer]>([])
+        func add(_ peer: Peer) { list.withLock { $0.append(peer) } }
+        var all: [Peer] { list.withLock { $0 } }
+    }
+}

@@ -42,6 +42,7 @@ let package = Package(
     targets: [
         // The C libraries.
         library("CLinux", apt: "libc6-dev"),
+        library("CNghttp2", apt: "libnghttp2-dev"),
 
         // Foundations.
         module("Telemetry", "CLinux"),
@@ -49,6 +50,7 @@ let package = Package(
         module("Settings"),
 
         // One wrapper per C library, its only caller.
+        module("HTTP2", "CNghttp2", "Lifecycle"),
 
         // The outside world on one machine.
         module("Broker", "Telemetry", "Lifecycle"),
@@ -65,6 +67,7 @@ let package = Package(
         tests("SettingsTests", "Settings"),
 
         // Tests of the wrappers.
+        tests("HTTP2Tests", "HTTP2", "Lifecycle"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

@@ -1,0 +1,60 @@
+/// Bytes gathered for one stream while frames arrive. It grows to what its owner lets in, and
+/// gives memory back between streams only above `keptBytes`, so that an ordinary stream allocates nothing.
+///
+/// It lives in a slot of raw memory: the slot's owner calls `free()`.
+@safe struct ByteStore {
+    private(set) var count = 0
+    private var capacity = 0
+    private var base: UnsafeMutableRawPointer?
+
+    static let keptBytes = 8_192
+
+    var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
+
+    mutating func append(_ source: UnsafeRawPointer, _ amount: Int) {
+        reserve(amount)
+        unsafe (base! + count).copyMemory(from: source, byteCount: amount)
+        count += amount
+    }
+
+    /// Two lengths and two strings, as `HeaderFields` reads them. The caller's limits keep both under 65,536.
+    mutating func appendField(
+        _ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int
+    ) {
+        reserve(4 + nameCount + valueCount)
+        let start = unsafe base! + count
+        unsafe start.storeBytes(of: UInt16(nameCount).littleEndian, as: UInt16.self)
+        unsafe start.storeBytes(of: UInt16(valueCount).littleEndian, toByteOffset: 2, as: UInt16.self)
+        unsafe (start + 4).copyMemory(from: name, byteCount: nameCount)
+        unsafe (start + 4 + nameCount).copyMemory(from: value, byteCount: valueCount)
+        count += 4 + nameCount + valueCount
+    }
+
+    mutating func removeAll() {
+        count = 0
+        if capacity > ByteStore.keptBytes { free() }
+    }
+
+    mutating func free() {
+        unsafe base?.deallocate()
+        unsafe base = nil
+        count = 0
+        capacity = 0
+    }
+
+    private mutating func reserve(_ amount: Int) {
+        guard count + amount > capacity else { return }
+        let wanted = max(1_024, (count + amount).roundedUpToPowerOfTwo)
+        let grown = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
+        if let base = unsafe base {
+            unsafe grown.copyMemory(from: base, byteCount: count)
+            unsafe base.deallocate()
+        }
+        unsafe base = grown
+        capacity = wanted
+    }
+}
+
+extension Int {
+    var roundedUpToPowerOfTwo: Int { self <= 1 ? 1 : 1 << (Int.bitWidth - (self - 1).leadingZeroBitCount) }
+}

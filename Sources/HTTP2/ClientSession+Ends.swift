@@ -1,0 +1,101 @@
+internal import CNghttp2
+package import Lifecycle
+
+/// How requests end: by their owner, by their deadline, with their connection. (Those that the peer
+/// ends come through `streamClosed`.)
+extension ClientSession {
+    /// Ends the requests whose deadline has passed, and gives up on late answers. Looks at every open
+    /// request: call it a few times a second.
+    package func expire(at now: Instant) {
+        let giveUp = now.advanced(byMilliseconds: -limits.lateAnswerMilliseconds)
+        unsafe forEachOpen { slot in
+            guard unsafe slot.pointee.deadline <= now.nanoseconds else { return }
+            if unsafe !slot.pointee.isReported { unsafe report(slot, .overdue) }
+            if unsafe slot.pointee.deadline <= giveUp.nanoseconds { unsafe reset(slot) }
+        }
+    }
+
+    /// Ends one request at once; false when it has ended already.
+    package func cancel(_ request: RequestID) -> Bool {
+        let slot = unsafe slots[Int(request.index)]
+        guard unsafe slot.pointee.generation == request.generation, unsafe slot.pointee.stream != 0,
+            unsafe !slot.pointee.isReported
+        else { return false }
+        unsafe report(slot, .cancelled)
+        unsafe reset(slot)
+        return true
+    }
+
+    /// Says GOAWAY and takes no more requests; those that are open go on. Then `isOver` follows.
+    package func finish() {
+        guard !isClosed else { return }
+        requestsLeft = 0
+        handle.goaway(lastStream: 0, code: .noError, debug: [])
+    }
+
+    /// The connection is gone: every open request ends here. Does nothing the second time.
+    package func end() {
+        isClosed = true
+        unsafe forEachOpen { slot in
+            if unsafe !slot.pointee.isReported {
+                unsafe report(slot, hasLeft(slot) ? .connectionLost : .notProcessed)
+            }
+            unsafe release(slot)
+        }
+    }
+
+    /// A stream closed, for whatever reason: nghttp2 tells it once for each.
+    func streamClosed(_ slot: UnsafeMutablePointer<RequestSlot>, _ code: ErrorCode) {
+        // An owner that the outcome reaches may submit into this slot next turn, not before.
+        if unsafe slot.pointee.isAnswered {
+            unsafe report(slot, .answered)
+        } else if unsafe !slot.pointee.isReported {
+            unsafe report(slot, unansweredEnd(slot, code), code: code)
+        }
+        unsafe release(slot)
+    }
+
+    /// nghttp2 closes with REFUSED_STREAM also what it did not send and what is above a GOAWAY.
+    private func unansweredEnd(
+        _ slot: UnsafeMutablePointer<RequestSlot>, _ code: ErrorCode
+    ) -> RequestOutcome.End {
+        if unsafe !hasLeft(slot) { return .notProcessed }
+        if let goawayLast, unsafe slot.pointee.stream > goawayLast { return .notProcessed }
+        return code == .refusedStream ? .refused : .reset
+    }
+
+    private func hasLeft(_ slot: UnsafeMutablePointer<RequestSlot>) -> Bool {
+        unsafe slot.pointee.stream <= lastLeft
+    }
+
+    private func report(
+        _ slot: UnsafeMutablePointer<RequestSlot>, _ end: RequestOutcome.End, code: ErrorCode = .noError
+    ) {
+        unsafe outcomes.append(slot.pointee, end, code: code, hasLeft: hasLeft(slot))
+        unsafe slot.pointee.isReported = true
+    }
+
+    private func reset(_ slot: UnsafeMutablePointer<RequestSlot>) {
+        // Once is enough: the next look at the deadlines must not send another.
+        unsafe slot.pointee.deadline = .max
+        unsafe handle.reset(slot.pointee.stream, .cancel)
+    }
+
+    func release(_ slot: UnsafeMutablePointer<RequestSlot>) {
+        if unsafe reading == slot { unsafe reading = nil }
+        unsafe slot.pointee.clear()
+        unsafe slots.giveBack(slot.pointee.index)
+    }
+
+    func fail(_ failure: SessionFailure) {
+        isClosed = true
+        events.failure = failure
+    }
+
+    private func forEachOpen(_ body: (UnsafeMutablePointer<RequestSlot>) -> Void) {
+        for index in 0..<slots.capacity {
+            let slot = unsafe slots[index]
+            if unsafe slot.pointee.stream != 0 { unsafe body(slot) }
+        }
+    }
+}

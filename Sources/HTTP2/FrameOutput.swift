@@ -1,0 +1,78 @@
+/// Where frames go while a session is pulled: the caller's buffer, and behind it what did not fit.
+///
+/// nghttp2 lends headers and control frames from its own memory until the next call to it. DATA comes
+/// straight from the message body, one copy in all; its tail has to wait in `spill`.
+@safe struct FrameOutput {
+    private var base: UnsafeMutableRawPointer?
+    private var capacity = 0
+    private var filled = 0
+    private var lent: UnsafeRawBufferPointer = unsafe .init(start: nil, count: 0)
+    private var spill: UnsafeMutableRawPointer?
+    private var spillStart = 0
+    private var spillEnd = 0
+
+    static let frameHeaderBytes = 9
+    /// What nghttp2 asks a body for at most, whatever the peer's SETTINGS_MAX_FRAME_SIZE.
+    static let dataBytesMax = 16_384
+
+    var room: Int { capacity - filled }
+    var isEmpty: Bool { unsafe lent.isEmpty && spillStart == spillEnd }
+
+    /// Begins a turn: what was left over goes first.
+    mutating func open(_ buffer: UnsafeMutableRawBufferPointer) {
+        unsafe base = buffer.baseAddress
+        capacity = buffer.count
+        filled = 0
+        spillStart += unsafe put(UnsafeRawPointer(spill), spillStart, spillEnd - spillStart)
+        if spillStart == spillEnd { relend() }
+    }
+
+    mutating func close() -> Int {
+        unsafe base = nil
+        capacity = 0
+        return filled
+    }
+
+    /// Bytes valid until nghttp2 is called again, which is not before they are all taken.
+    mutating func lend(_ frame: UnsafePointer<UInt8>, _ count: Int) {
+        unsafe lent = UnsafeRawBufferPointer(start: frame, count: count)
+        if spillStart == spillEnd { relend() }
+    }
+
+    /// One DATA frame. False when the last one still waits in the spill.
+    mutating func data(_ header: UnsafePointer<UInt8>, _ body: UnsafeRawPointer?, _ count: Int) -> Bool {
+        guard spillStart == spillEnd, count <= FrameOutput.dataBytesMax else { return false }
+        spillStart = 0
+        spillEnd = 0
+        unsafe take(UnsafeRawPointer(header), FrameOutput.frameHeaderBytes)
+        unsafe take(body, count)
+        return true
+    }
+
+    mutating func free() { unsafe spill?.deallocate() }
+
+    private mutating func relend() {
+        let taken = unsafe put(lent.baseAddress, 0, lent.count)
+        unsafe lent = UnsafeRawBufferPointer(rebasing: lent[taken...])
+    }
+
+    private mutating func take(_ source: UnsafeRawPointer?, _ count: Int) {
+        let taken = unsafe put(source, 0, count)
+        guard taken < count, let source = unsafe source else { return }
+        if unsafe spill == nil {
+            unsafe spill = .allocate(
+                byteCount: FrameOutput.frameHeaderBytes + FrameOutput.dataBytesMax, alignment: 16)
+        }
+        unsafe (spill! + spillEnd).copyMemory(from: source + taken, byteCount: count - taken)
+        spillEnd += count - taken
+    }
+
+    /// Copies what fits.
+    private mutating func put(_ source: UnsafeRawPointer?, _ offset: Int, _ count: Int) -> Int {
+        let taken = min(count, room)
+        guard taken > 0, let source = unsafe source, let base = unsafe base else { return 0 }
+        unsafe (base + filled).copyMemory(from: source + offset, byteCount: taken)
+        filled += taken
+        return taken
+    }
+}

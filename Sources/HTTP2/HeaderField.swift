@@ -1,0 +1,46 @@
+internal import CNghttp2
+
+/// A header field that this side sends. Indexed fields enter the peer's HPACK table and cost a byte
+/// from then on; what differs each time, and what is secret, is not indexed.
+package struct HeaderField: Sendable {
+    let name: String
+    let value: String
+    let isIndexed: Bool
+
+    /// `authorization` is never indexed: Apple asks for that, to keep its tables small.
+    package init(_ name: String, _ value: String, isIndexed: Bool = true) {
+        self.name = name
+        self.value = value
+        self.isIndexed = isIndexed && name != "authorization"
+    }
+
+    func check() throws(HeaderFault) {
+        var name = name
+        let isName = name.withUTF8 { unsafe nghttp2_check_header_name($0.baseAddress, $0.count) != 0 }
+        guard isName, !name.utf8.contains(UInt8(ascii: ":")) else { throw .name(name) }
+        try checkValue()
+    }
+
+    func checkValue() throws(HeaderFault) {
+        var value = value
+        let isValue = value.withUTF8 {
+            unsafe nghttp2_check_header_value_rfc9113($0.baseAddress, $0.count) != 0
+        }
+        guard isValue, value.utf8.count < 65_536 else { throw .value(ofField: name) }
+    }
+}
+
+/// A header field that HTTP/2 does not allow. The value is not quoted: it may be a secret.
+package enum HeaderFault: Error, Hashable, Sendable, CustomStringConvertible {
+    case name(String)
+    case value(ofField: String)
+
+    package var description: String {
+        switch self {
+        case .name(let name):
+            "header name \"\(name)\" is not valid in HTTP/2; use lower-case letters, digits and dashes"
+        case .value(let field):
+            "the value of header \"\(field)\" is not valid; remove line breaks, and blanks at its ends"
+        }
+    }
+}

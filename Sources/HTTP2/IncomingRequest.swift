@@ -1,0 +1,60 @@
+/// One request that a server session read to its end (or to a limit). A plain value; its bytes lie
+/// in the batch it came with.
+package struct IncomingRequest: Sendable {
+    package let stream: ServerStream
+    let fields: Range<Int>
+    let method: Range<Int>
+    let path: Range<Int>
+    let body: Range<Int>
+    /// The header list is above `headerListBytesMax`: 431 is the answer.
+    package let headersAreCut: Bool
+    /// The body is above `bodyBytesMax`, and there may be more to come: 413 is the answer.
+    package let bodyIsCut: Bool
+}
+
+/// Names one open stream of one server session, for its answer. Stale once the stream has closed.
+package struct ServerStream: Hashable, Sendable {
+    let index: Int32
+    let generation: UInt32
+    /// The number on the wire.
+    package let number: Int32
+}
+
+/// The requests read since the batch was last emptied. Its memory is used again: copy what is to be kept.
+package struct RequestBatch {
+    package private(set) var requests: [IncomingRequest] = []
+    package private(set) var bytes: [UInt8] = []
+
+    package func method(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.method] }
+    package func path(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.path] }
+    package func body(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.body] }
+
+    /// All fields, the pseudo fields (`:path`) among them.
+    package func fields(of request: IncomingRequest) -> HeaderFields {
+        HeaderFields(bytes: bytes, range: request.fields)
+    }
+
+    /// Where the first value under a name lies in `bytes`; touches no reference count.
+    package func value(_ name: StaticString, of request: IncomingRequest) -> Range<Int>? {
+        HeaderFields.find(name, in: bytes, request.fields)
+    }
+
+    mutating func removeAll() {
+        requests.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    mutating func append(_ slot: borrowing ServerSlot) {
+        let start = bytes.count
+        if slot.request.count > 0 { unsafe bytes.append(contentsOf: slot.request.bytes) }
+        requests.append(
+            IncomingRequest(
+                stream: ServerStream(
+                    index: Int32(slot.index), generation: slot.generation, number: slot.stream),
+                fields: start..<start + slot.fieldBytes,
+                method: start + slot.method.lowerBound..<start + slot.method.upperBound,
+                path: start + slot.path.lowerBound..<start + slot.path.upperBound,
+                body: start + slot.fieldBytes..<bytes.count, headersAreCut: slot.headersAreCut,
+                bodyIsCut: slot.bodyIsCut))
+    }
+}

@@ -1,0 +1,21 @@
+/// The names of the answer fields that a client keeps. Most fields are dropped after one look at the
+/// length of the name.
+@safe struct KeptFields {
+    private let names: [StaticString]
+    private let lengths: UInt64
+
+    init(_ names: [StaticString]) {
+        precondition(names.allSatisfy { $0.utf8CodeUnitCount < 64 }, "names have less than 64 bytes")
+        self.names = names
+        lengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8CodeUnitCount) }
+    }
+
+    func contains(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        guard count < 64, lengths & (1 << UInt64(count)) != 0 else { return false }
+        let name = unsafe UnsafeRawBufferPointer(start: name, count: count)
+        return names.contains { kept in
+            unsafe kept.utf8CodeUnitCount == count
+                && name.elementsEqual(UnsafeBufferPointer(start: kept.utf8Start, count: count))
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// How one request ended. A plain value; its bytes lie in the batch it came with.
+package struct RequestOutcome: Sendable {
+    /// What `submit` was given.
+    package let tag: UInt64
+    package let end: End
+    /// The answer's status, 0 when there was none.
+    package let status: UInt16
+    /// Why the stream was reset, `.noError` otherwise.
+    package let code: ErrorCode
+    /// True when a byte of the request may have left this process.
+    package let hasLeft: Bool
+    /// The answer to a request that had already been reported as `overdue` or `cancelled`.
+    package let isLate: Bool
+    /// The body was longer than `bodyBytesMax`.
+    package let bodyIsCut: Bool
+    let fields: Range<Int>
+    let body: Range<Int>
+
+    package enum End: UInt8, Sendable {
+        /// A complete answer came, whatever its status.
+        case answered
+        /// Not sent, or above the last stream of a GOAWAY: surely not processed, safe to send again.
+        case notProcessed
+        /// REFUSED_STREAM: surely not processed, safe to send again.
+        case refused
+        /// RST_STREAM with `code`, the peer's or, after a malformed answer, ours.
+        case reset
+        /// The connection ended without an answer.
+        case connectionLost
+        /// The deadline passed.
+        case overdue
+        /// The owner gave it up.
+        case cancelled
+    }
+
+    /// The only question before sending again: false means that the peer surely did nothing.
+    package var mayHaveBeenProcessed: Bool { hasLeft && end != .notProcessed && end != .refused }
+}
+
+/// What ended since the batch was last emptied. Its memory is used again: copy what is to be kept.
+package struct OutcomeBatch {
+    package private(set) var outcomes: [RequestOutcome] = []
+    package private(set) var bytes: [UInt8] = []
+
+    package func fields(of outcome: RequestOutcome) -> HeaderFields {
+        HeaderFields(bytes: bytes, range: outcome.fields)
+    }
+
+    package func body(of outcome: RequestOutcome) -> ArraySlice<UInt8> { bytes[outcome.body] }
+
+    mutating func removeAll() {
+        outcomes.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    mutating func append(
+        _ slot: borrowing RequestSlot, _ end: RequestOutcome.End, code: ErrorCode, hasLeft: Bool
+    ) {
+        let start = bytes.count
+        let isAnswer = end == .answered
+        if isAnswer, slot.answer.count > 0 { unsafe bytes.append(contentsOf: slot.answer.bytes) }
+        outcomes.append(
+            RequestOutcome(
+                tag: slot.tag, end: end, status: isAnswer ? slot.status : 0, code: code, hasLeft: hasLeft,
+                isLate: slot.isReported, bodyIsCut: slot.bodyIsCut,
+                fields: start..<(isAnswer ? start + slot.fieldBytes : start),
+                body: isAnswer ? start + slot.fieldBytes..<bytes.count : start..<start))
+    }
+}

@@ -1,0 +1,58 @@
+internal import CNghttp2
+
+/// What a server may say besides answers, at any time.
+extension ServerSession {
+    /// GOAWAY with any last stream: the client is told that those above it were not processed, and
+    /// their requests are forgotten here. `Int32.max` announces the end and forgets none.
+    package func goaway(lastStream: Int32, code: ErrorCode = .noError, debug: [UInt8] = []) {
+        guard !isClosed else { return }
+        // HTTP/2 wants a client's stream here, which is odd.
+        let last = lastStream <= 0 ? 0 : lastStream | 1
+        ownGoaway = code
+        handle.goaway(lastStream: last, code: code, debug: debug)
+    }
+
+    /// RST_STREAM with any code. False when the stream is gone.
+    @discardableResult
+    package func reset(_ stream: ServerStream, _ code: ErrorCode) -> Bool {
+        guard unsafe openSlot(stream) != nil else { return false }
+        handle.reset(stream.number, code)
+        return true
+    }
+
+    package func change(_ settings: SettingsChange) {
+        guard !isClosed else { return }
+        let entries: [(id: nghttp2_settings_id, value: UInt32?)] = [
+            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.concurrentStreamsMax),
+            (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindowBytes),
+            (NGHTTP2_SETTINGS_MAX_FRAME_SIZE, settings.frameBytesMax),
+            (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableBytes),
+        ]
+        handle.settings(entries.compactMap { entry in entry.value.map { (entry.id, $0) } })
+    }
+
+    /// Asks for an acknowledgement, which comes as `events.pong`. False while one is awaited.
+    package func ping(_ bytes: UInt64) -> Bool {
+        guard !isClosed, openPing == nil else { return false }
+        openPing = bytes
+        handle.ping(bytes)
+        return true
+    }
+
+    /// Stops giving flow-control windows back: clients stall once they have used them up.
+    package func holdWindows() { holdsWindows = true }
+
+    /// Gives back what was held.
+    package func releaseWindows() {
+        holdsWindows = false
+        guard !isClosed else { return }
+        for index in 0..<slots.capacity {
+            let slot = unsafe slots[index]
+            guard unsafe slot.pointee.stream != 0, unsafe slot.pointee.heldBytes > 0 else { continue }
+            _ = unsafe nghttp2_session_consume_stream(handle.raw, slot.pointee.stream, slot.pointee.heldBytes)
+            unsafe slot.pointee.heldBytes = 0
+        }
+        _ = unsafe nghttp2_session_consume_connection(handle.raw, heldBytes)
+        heldBytes = 0
+    }
+}

@@ -1,0 +1,129 @@
+internal import CNghttp2
+
+/// What nghttp2's callbacks bring. Nothing here may trap, throw or block: the bytes are the client's.
+extension ServerSession {
+    func slot(of stream: Int32) -> UnsafeMutablePointer<ServerSlot>? {
+        let data = unsafe nghttp2_session_get_stream_user_data(handle.raw, stream)
+        return unsafe data?.assumingMemoryBound(to: ServerSlot.self)
+    }
+
+    /// A request begins, or its trailers, which are of no interest.
+    func headersBegin(_ frame: UnsafePointer<nghttp2_frame>) {
+        unsafe reading = nil
+        guard unsafe frame.pointee.hd.type == NGHTTP2_HEADERS.rawValue,
+            unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
+        else { return }
+        let stream = unsafe frame.pointee.hd.stream_id
+        lastStream = max(lastStream, stream)
+        guard let slot = unsafe slots.take() else { return handle.reset(stream, .refusedStream) }
+        unsafe slot.pointee.begin(stream: stream)
+        _ = unsafe nghttp2_session_set_stream_user_data(handle.raw, stream, slot)
+        unsafe reading = slot
+    }
+
+    func header(
+        _ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int
+    ) {
+        guard let slot = unsafe reading, unsafe !slot.pointee.headersAreCut else { return }
+        unsafe slot.pointee.headerListBytes += nameCount + valueCount + 32
+        guard unsafe slot.pointee.headerListBytes <= limits.headerListBytesMax else {
+            unsafe slot.pointee.headersAreCut = true
+            return
+        }
+        unsafe slot.pointee.request.appendField(name, nameCount, value, valueCount)
+        let end = unsafe slot.pointee.request.count
+        unsafe slot.pointee.fieldBytes = end
+        guard unsafe name[0] == UInt8(ascii: ":") else { return }
+        // nghttp2 lets only the pseudo fields of a request through: their lengths tell two apart.
+        if nameCount == 5 { unsafe slot.pointee.path = end - valueCount..<end }
+        if unsafe nameCount == 7 && name[1] == UInt8(ascii: "m") {
+            unsafe slot.pointee.method = end - valueCount..<end
+        }
+    }
+
+    func data(_ stream: Int32, _ bytes: UnsafePointer<UInt8>, _ count: Int) {
+        guard let slot = unsafe slot(of: stream) else {
+            _ = unsafe nghttp2_session_consume_connection(handle.raw, count)
+            return
+        }
+        if holdsWindows {
+            unsafe slot.pointee.heldBytes += count
+            heldBytes += count
+        } else {
+            _ = unsafe nghttp2_session_consume(handle.raw, stream, count)
+        }
+        guard unsafe !slot.pointee.isHandedOut else { return }
+        let held = unsafe slot.pointee.request.count - slot.pointee.fieldBytes
+        let kept = min(count, limits.bodyBytesMax - held)
+        unsafe slot.pointee.request.append(bytes, kept)
+        if kept < count {
+            unsafe slot.pointee.bodyIsCut = true
+            unsafe handOut(slot)
+        }
+    }
+
+    func received(_ frame: UnsafePointer<nghttp2_frame>) {
+        let header = unsafe frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
+            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+                let slot = unsafe slot(of: header.stream_id)
+            else { return }
+            unsafe slot.pointee.isComplete = true
+            if unsafe !slot.pointee.isHandedOut { unsafe handOut(slot) }
+        case NGHTTP2_SETTINGS.rawValue where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0:
+            events.settings = handle.peerSettings
+        case NGHTTP2_GOAWAY.rawValue:
+            events.goaway = unsafe Goaway(frame.pointee.goaway)
+        case NGHTTP2_PING.rawValue where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0:
+            let bytes = unsafe frame.pointee.ping.bigEndianBytes
+            guard bytes == openPing else { return }
+            openPing = nil
+            events.pong = bytes
+        default: break
+        }
+    }
+
+    private func handOut(_ slot: UnsafeMutablePointer<ServerSlot>) {
+        unsafe requests.append(slot.pointee)
+        unsafe slot.pointee.isHandedOut = true
+        unsafe slot.pointee.request.removeAll()
+        unsafe slot.pointee.fieldBytes = 0
+    }
+
+    func willSend(_ frame: UnsafePointer<nghttp2_frame>) {
+        let header = unsafe frame.pointee.hd
+        if header.type == NGHTTP2_HEADERS.rawValue {
+            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+                let slot = unsafe slot(of: header.stream_id)
+            else { return }
+            unsafe answerEnds(slot)
+        } else if header.type == NGHTTP2_GOAWAY.rawValue {
+            let code = unsafe ErrorCode(rawValue: frame.pointee.goaway.error_code)
+            if code != .noError, code != ownGoaway { events.failure = .violation(code) }
+        }
+    }
+
+    /// Writes one DATA frame from the shared body.
+    func sendBody(
+        _ slot: UnsafeMutableRawPointer, _ header: UnsafePointer<UInt8>, _ count: Int
+    ) -> CInt {
+        let slot = unsafe slot.assumingMemoryBound(to: ServerSlot.self)
+        guard let body = unsafe slot.pointee.body else {
+            return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+        }
+        let rest = unsafe body.bytes.baseAddress! + slot.pointee.bodySent
+        guard unsafe handle.output.pointee.data(header, rest, count) else {
+            return NGHTTP2_ERR_WOULDBLOCK.rawValue
+        }
+        unsafe slot.pointee.bodySent += count
+        if unsafe slot.pointee.bodySent == body.count { unsafe answerEnds(slot) }
+        return 0
+    }
+
+    /// The last frame of an answer goes out. A client that still sends is told to stop: the stream
+    /// would otherwise stay open for as long as it likes.
+    private func answerEnds(_ slot: UnsafeMutablePointer<ServerSlot>) {
+        if unsafe !slot.pointee.isComplete { unsafe handle.reset(slot.pointee.stream, .noError) }
+    }
+}

@@ -1,0 +1,54 @@
+/// One open stream of a server. The slot's address is the stream's user data, so it must not move; a
+/// new generation begins whenever the slot is taken again.
+@safe struct ServerSlot {
+    let index: Int
+    var generation: UInt32 = 0
+    /// 0 while the slot is free.
+    var stream: Int32 = 0
+
+    /// The request so far. Fields first, then the body.
+    var request = ByteStore()
+    var headerListBytes = 0
+    var fieldBytes = 0
+    var method = 0..<0
+    var path = 0..<0
+    var headersAreCut = false
+    var bodyIsCut = false
+    /// The owner has been given it.
+    var isHandedOut = false
+    /// The client has sent all of it.
+    var isComplete = false
+    /// Flow control: bytes of this stream not given back to the client while windows are held.
+    var heldBytes = 0
+
+    /// Kept until the stream closes: nghttp2 reads both where they are.
+    var template: HeaderTemplate?
+    var body: SharedBody?
+    var bodySent = 0
+    var isAnswered = false
+
+    init(index: Int) { self.index = index }
+
+    mutating func begin(stream: Int32) {
+        generation &+= 1
+        self.stream = stream
+        headerListBytes = 0
+        fieldBytes = 0
+        method = 0..<0
+        path = 0..<0
+        headersAreCut = false
+        bodyIsCut = false
+        isHandedOut = false
+        isComplete = false
+        heldBytes = 0
+        bodySent = 0
+        isAnswered = false
+    }
+
+    mutating func clear() {
+        stream = 0
+        template = nil
+        body = nil
+        request.removeAll()
+    }
+}

@@ -1,0 +1,101 @@
+internal import CNghttp2
+
+/// The `nghttp2_session` of one connection, freed with this value. Pinned to one thread, like the
+/// session class that owns it and that the callbacks are given as `user_data`.
+@safe struct SessionHandle: ~Copyable {
+    let raw: OpaquePointer
+    /// Behind a pointer, because `send_data` writes to it while `pull` is on the stack.
+    let output: UnsafeMutablePointer<FrameOutput>
+
+    /// `install` sets the callbacks; `owner` is told as their `user_data` once it exists, by `serve`.
+    init(isServer: Bool, _ options: SessionOptions, install: (OpaquePointer) -> Void) {
+        var callbacks: OpaquePointer?
+        unsafe nghttp2_session_callbacks_new(&callbacks)
+        guard let callbacks = unsafe callbacks else { preconditionFailure("out of memory") }
+        defer { unsafe nghttp2_session_callbacks_del(callbacks) }
+        unsafe install(callbacks)
+
+        let settings = unsafe options.make()
+        defer { unsafe nghttp2_option_del(settings) }
+        var session: OpaquePointer?
+        let code =
+            unsafe isServer
+            ? nghttp2_session_server_new2(&session, callbacks, nil, settings)
+            : nghttp2_session_client_new2(&session, callbacks, nil, settings)
+        guard code == 0, let session = unsafe session else { preconditionFailure("out of memory") }
+        unsafe raw = session
+        unsafe output = .allocate(capacity: 1)
+        unsafe output.initialize(to: FrameOutput())
+    }
+
+    /// Makes `owner`, which owns this handle and so outlives it, the receiver of the callbacks.
+    func serve(_ owner: AnyObject) {
+        unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(owner).toOpaque())
+    }
+
+    deinit {
+        unsafe nghttp2_session_del(raw)
+        unsafe output.pointee.free()
+        unsafe output.deallocate()
+    }
+
+    /// True once nothing more will be read or written: close the connection.
+    var isOver: Bool {
+        unsafe nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0
+            && output.pointee.isEmpty
+    }
+
+    var wantsWrite: Bool { unsafe nghttp2_session_want_write(raw) != 0 || !output.pointee.isEmpty }
+
+    /// Hands the peer's bytes to nghttp2, which calls back for what is in them.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> SessionFailure? {
+        let taken = unsafe nghttp2_session_mem_recv(
+            raw, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+        return taken < 0 ? SessionFailure(library: taken) : nil
+    }
+
+    /// Fills `buffer` with frames to its last byte if there are enough; a frame that does not fit
+    /// goes on in the next call.
+    func pull(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, failure: SessionFailure?) {
+        unsafe output.pointee.open(buffer)
+        while unsafe output.pointee.room > 0 {
+            var frame: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(raw, &frame)
+            guard count > 0, let frame = unsafe frame else {
+                return (unsafe output.pointee.close(), count < 0 ? SessionFailure(library: count) : nil)
+            }
+            unsafe output.pointee.lend(frame, count)
+        }
+        return (unsafe output.pointee.close(), nil)
+    }
+
+    func ping(_ bytes: UInt64) {
+        unsafe withUnsafeBytes(of: bytes.bigEndian) { bytes in
+            _ = unsafe nghttp2_submit_ping(
+                raw, 0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        }
+    }
+
+    func settings(_ entries: [(id: nghttp2_settings_id, value: UInt32)]) {
+        let entries = entries.map {
+            nghttp2_settings_entry(settings_id: Int32($0.id.rawValue), value: $0.value)
+        }
+        _ = unsafe nghttp2_submit_settings(raw, 0, entries, entries.count)
+    }
+
+    func goaway(lastStream: Int32, code: ErrorCode, debug: [UInt8]) {
+        _ = unsafe nghttp2_submit_goaway(raw, 0, lastStream, code.rawValue, debug, debug.count)
+    }
+
+    func reset(_ stream: Int32, _ code: ErrorCode) {
+        _ = unsafe nghttp2_submit_rst_stream(raw, 0, stream, code.rawValue)
+    }
+
+    var peerSettings: PeerSettings {
+        unsafe PeerSettings(
+            concurrentStreamsMax: nghttp2_session_get_remote_settings(
+                raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
+            streamWindowBytes: nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE),
+            frameBytesMax: nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_MAX_FRAME_SIZE))
+    }
+}

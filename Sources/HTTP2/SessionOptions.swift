@@ -1,0 +1,33 @@
+internal import CNghttp2
+
+/// The options of nghttp2 that both kinds of session set.
+struct SessionOptions {
+    var controlAcksMax: Int
+    var settingsEntriesMax: Int
+    var continuationsMax: Int
+    /// Client: requests that nghttp2 lets out before the peer's first SETTINGS.
+    var streamsBeforeSettings = 1
+    /// Server: windows are given back by `ServerSession` alone, so that it can hold them.
+    var holdsWindows = false
+    /// Server: streams a client may reset, at once and per second, before the session ends.
+    var resets: (burst: Int, perSecond: Int)?
+
+    /// The caller deletes the result.
+    func make() -> OpaquePointer {
+        var option: OpaquePointer?
+        unsafe nghttp2_option_new(&option)
+        guard let option = unsafe option else { preconditionFailure("out of memory") }
+        // Closed streams are kept only for RFC 7540's priority tree, which nobody here uses.
+        unsafe nghttp2_option_set_no_closed_streams(option, 1)
+        unsafe nghttp2_option_set_max_outbound_ack(option, controlAcksMax)
+        unsafe nghttp2_option_set_max_settings(option, settingsEntriesMax)
+        unsafe nghttp2_option_set_max_continuations(option, continuationsMax)
+        unsafe nghttp2_option_set_peer_max_concurrent_streams(option, UInt32(streamsBeforeSettings))
+        unsafe nghttp2_option_set_no_auto_window_update(option, holdsWindows ? 1 : 0)
+        if let resets {
+            unsafe nghttp2_option_set_stream_reset_rate_limit(
+                option, UInt64(resets.burst), UInt64(resets.perSecond))
+        }
+        return unsafe option
+    }
+}

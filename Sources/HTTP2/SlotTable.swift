@@ -1,0 +1,41 @@
+/// A fixed number of slots in memory that never moves, so that C can point at them, and the stack of
+/// the free ones: taking and giving back allocates nothing.
+@safe struct SlotTable<Slot>: ~Copyable {
+    let capacity: Int
+    private let slots: UnsafeMutablePointer<Slot>
+    private let free: UnsafeMutablePointer<Int32>
+    private(set) var used = 0
+
+    /// `make` builds the slot with this index.
+    init(capacity: Int, _ make: (Int) -> Slot) {
+        self.capacity = capacity
+        unsafe slots = .allocate(capacity: capacity)
+        unsafe free = .allocate(capacity: capacity)
+        for index in 0..<capacity {
+            unsafe (slots + index).initialize(to: make(index))
+            unsafe free[index] = Int32(capacity - 1 - index)
+        }
+    }
+
+    deinit {
+        unsafe slots.deinitialize(count: capacity)
+        unsafe slots.deallocate()
+        unsafe free.deallocate()
+    }
+
+    subscript(index: Int) -> UnsafeMutablePointer<Slot> {
+        precondition(index >= 0 && index < capacity, "no such slot")
+        return unsafe slots + index
+    }
+
+    mutating func take() -> UnsafeMutablePointer<Slot>? {
+        guard used < capacity else { return nil }
+        used += 1
+        return unsafe slots + Int(free[capacity - used])
+    }
+
+    mutating func giveBack(_ index: Int) {
+        unsafe free[capacity - used] = Int32(index)
+        used -= 1
+    }
+}

@@ -1,0 +1,246 @@
+import Lifecycle
+import Testing
+
+@testable import HTTP2
+
+/// SETTINGS, GOAWAY, RST_STREAM, PING and flow control: what the other side is told and what is known after.
+@Suite struct ControlTests {
+    @Test func `one stream is open until the first SETTINGS, then as many as they say`() {
+        var limits = ServerLimits()
+        limits.streamsMax = 37
+        let wire = Wire(server: limits)
+        #expect(wire.client.room == 1)
+        #expect(wire.client.push() != nil)
+        #expect(wire.client.room == 0 && wire.client.push() == nil)
+        wire.settle()
+        #expect(wire.client.takeEvents().settings?.concurrentStreamsMax == 37)
+        #expect(wire.client.room == 36)
+    }
+
+    @Test func `streams follow the server's SETTINGS down to 0 and up again`() {
+        let wire = Wire.open()
+        for _ in 0..<10 { wire.client.push() }
+        wire.settle()
+        wire.server.change(SettingsChange(concurrentStreamsMax: 4))
+        wire.settle()
+        #expect(wire.client.room == 0)
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().filter { $0.end == .answered }.count == 10)
+        #expect(wire.client.room == 4)
+        wire.server.change(SettingsChange(concurrentStreamsMax: 0))
+        wire.settle()
+        #expect(wire.client.room == 0 && wire.client.push() == nil && wire.client.takesRequests)
+        #expect(wire.client.takeEvents().settings?.concurrentStreamsMax == 0)
+        wire.server.change(SettingsChange(concurrentStreamsMax: 500))
+        wire.settle()
+        #expect(wire.client.room == 500)
+    }
+
+    @Test func `requests taken before the limit fell wait and are not refused`() {
+        let wire = Wire.open()
+        for tag in 0..<10 { wire.client.push(tag: UInt64(tag)) }
+        wire.server.change(SettingsChange(concurrentStreamsMax: 3))
+        wire.toClient(wire.serverSends())
+        var answered: [UInt64] = []
+        for _ in 0..<8 {
+            wire.settle()
+            #expect(wire.server.requests.requests.count <= 3)
+            wire.server.answerAll()
+            wire.settle()
+            answered += wire.client.takeOutcomes().filter { $0.end == .answered }.map(\.tag)
+        }
+        #expect(answered.sorted() == Array(0..<10))
+    }
+
+    @Test func `above the last stream of a GOAWAY nothing was processed, below it answers still come`() {
+        let wire = Wire.open()
+        for tag in 0..<10 { wire.client.push(tag: UInt64(tag)) }
+        wire.settle()
+        let requests = wire.server.requests.requests
+        wire.server.goaway(
+            lastStream: requests[5].stream.number, debug: Array("{\"reason\":\"Shutdown\"}".utf8))
+        wire.settle()
+        let goaway = wire.client.takeEvents().goaway
+        #expect(goaway?.lastStream == 11 && goaway?.code == .noError)
+        #expect(text(goaway?.debug[...]) == "{\"reason\":\"Shutdown\"}")
+        let lost = wire.client.takeOutcomes()
+        #expect(lost.map(\.tag).sorted() == [6, 7, 8, 9])
+        #expect(lost.allSatisfy { $0.end == .notProcessed && !$0.mayHaveBeenProcessed && $0.hasLeft })
+        #expect(!wire.client.takesRequests && wire.client.push() == nil)
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().filter { $0.end == .answered }.map(\.tag).sorted() == Array(0...5))
+        #expect(wire.client.isOver && wire.server.isOver)
+    }
+
+    @Test func `what had not left when GOAWAY came was not processed`() {
+        let wire = Wire.open()
+        wire.server.goaway(lastStream: 0)
+        let goaway = wire.serverSends()
+        for tag in 0..<5 { wire.client.push(tag: UInt64(tag)) }
+        wire.toClient(goaway)
+        wire.settle()
+        let outcomes = wire.client.takeOutcomes()
+        #expect(outcomes.count == 5)
+        #expect(outcomes.allSatisfy { $0.end == .notProcessed && !$0.hasLeft })
+    }
+
+    @Test func `a lost connection leaves sent requests unknown and unsent ones unprocessed`() {
+        let wire = Wire.open()
+        for tag in 0..<3 { wire.client.push(tag: UInt64(tag)) }
+        _ = wire.clientSends()
+        for tag in 3..<6 { wire.client.push(tag: UInt64(tag)) }
+        wire.client.end()
+        let outcomes = wire.client.takeOutcomes()
+        #expect(
+            outcomes.filter { $0.end == .connectionLost && $0.mayHaveBeenProcessed }.map(\.tag) == [0, 1, 2])
+        #expect(
+            outcomes.filter { $0.end == .notProcessed && !$0.mayHaveBeenProcessed }.map(\.tag) == [3, 4, 5])
+        wire.client.end()
+        #expect(wire.client.takeOutcomes().isEmpty && wire.client.isOver && wire.client.push() == nil)
+    }
+
+    @Test func `a request of which one byte has left is unknown`() {
+        let wire = Wire.open()
+        wire.client.push()
+        let count = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { wire.client.pull(into: $0) }
+        #expect(count == 1)
+        wire.client.end()
+        #expect(wire.client.takeOutcomes().map(\.end) == [.connectionLost])
+    }
+
+    @Test(arguments: [
+        ErrorCode.refusedStream, .cancel, .enhanceYourCalm, .internalError, ErrorCode(rawValue: 99),
+    ])
+    func `a reset is told with its code, a refusal apart`(code: ErrorCode) {
+        let wire = Wire.open()
+        wire.client.push(tag: 5)
+        wire.settle()
+        for request in wire.server.requests.requests { wire.server.reset(request.stream, code) }
+        wire.settle()
+        let outcome = wire.client.takeOutcomes().first
+        #expect(outcome?.end == (code == .refusedStream ? .refused : .reset) && outcome?.code == code)
+        #expect(outcome?.mayHaveBeenProcessed == (code != .refusedStream))
+        #expect(wire.server.openStreams == 0 && wire.client.openRequests == 0)
+    }
+
+    @Test func `an answer to a half-sent body counts, and the rest of the body is not sent`() throws {
+        var limits = ServerLimits()
+        limits.bodyBytesMax = 1_000
+        let wire = Wire.open(server: limits)
+        wire.client.push(body: [UInt8](repeating: 1, count: 200_000), tag: 9)
+        wire.toServer(wire.clientSends())
+        #expect(wire.server.requests.requests.map(\.bodyIsCut) == [true])
+        wire.server.answerAll(Push.answer(413))
+        wire.settle()
+        let outcome = try #require(wire.client.takeOutcomes().first)
+        #expect(outcome.end == .answered && outcome.status == 413)
+        #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0 && wire.bytesMoved < 150_000)
+    }
+
+    @Test func `a header list above the limit is cut and said`() throws {
+        var limits = ServerLimits()
+        limits.headerListBytesMax = 1_000
+        let wire = Wire.open(server: limits)
+        let template = try HeaderTemplate(
+            method: "POST", authority: "a",
+            headers: [HeaderField("big", String(repeating: "x", count: 2_000))])
+        wire.client.push(template: template)
+        wire.settle()
+        #expect(wire.server.requests.requests.map(\.headersAreCut) == [true])
+        wire.server.answerAll(Push.answer(431))
+        wire.settle()
+        #expect(wire.client.takeOutcomes().map(\.status) == [431])
+    }
+
+    @Test func `an answer's header list above the limit resets the stream only`() throws {
+        var limits = ClientLimits()
+        limits.headerListBytesMax = 1_000
+        let wire = Wire.open(client: limits)
+        wire.client.push(tag: 1)
+        wire.settle()
+        wire.server.answerAll(
+            try HeaderTemplate(
+                status: 200, headers: [HeaderField("big", String(repeating: "x", count: 2_000))]))
+        wire.settle()
+        #expect(wire.client.takeOutcomes().map(\.end) == [.reset])
+        wire.client.push(tag: 2)
+        wire.settle()
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().map(\.end) == [.answered])
+    }
+
+    @Test func `a PING is acknowledged, one at a time`() {
+        let wire = Wire.open()
+        #expect(wire.client.ping(0x0102_0304_0506_0708))
+        #expect(!wire.client.ping(2))
+        wire.settle()
+        #expect(wire.client.takeEvents().pong == 0x0102_0304_0506_0708)
+        #expect(wire.server.ping(42))
+        wire.settle()
+        #expect(wire.server.takeEvents().pong == 42)
+        #expect(wire.client.ping(3))
+    }
+
+    @Test func `held windows stall bodies and nothing is lost when they are released`() {
+        var limits = ServerLimits()
+        limits.connectionWindowBytes = 65_535
+        let wire = Wire.open(server: limits)
+        wire.server.holdWindows()
+        for tag in 0..<200 { wire.client.push(tag: UInt64(tag)) }
+        wire.settle()
+        let arrived = wire.server.requests.requests.count
+        #expect((100...110).contains(arrived))
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().count == arrived)
+        wire.server.releaseWindows()
+        wire.settle()
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().count == 200 - arrived)
+    }
+
+    @Test func `a small stream window lets bodies through in pieces`() {
+        var limits = ServerLimits()
+        limits.streamWindowBytes = 100
+        let wire = Wire.open(server: limits)
+        for tag in 0..<20 { wire.client.push(tag: UInt64(tag)) }
+        wire.settle()
+        #expect(wire.server.requests.requests.count == 20)
+        wire.server.change(SettingsChange(streamWindowBytes: 0))
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().count == 20)
+        wire.client.push()
+        wire.settle()
+        #expect(wire.server.requests.requests.isEmpty)
+        wire.server.change(SettingsChange(streamWindowBytes: 65_535))
+        wire.settle()
+        #expect(wire.server.requests.requests.count == 1)
+    }
+
+    @Test func `a client that finishes gets its answers and then is over`() {
+        let wire = Wire.open()
+        wire.client.push()
+        wire.settle()
+        wire.client.finish()
+        wire.settle()
+        #expect(wire.server.takeEvents().goaway?.code == .noError)
+        #expect(!wire.client.isOver && wire.client.room == 0)
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().map(\.end) == [.answered])
+        #expect(wire.client.isOver)
+    }
+
+    @Test func `a connection takes no more than its number of requests`() {
+        var limits = ClientLimits()
+        limits.requestsMax = 3
+        let wire = Wire.open(client: limits)
+        for _ in 0..<3 { #expect(wire.client.push() != nil) }
+        #expect(wire.client.push() == nil && !wire.client.takesRequests)
+    }
+}

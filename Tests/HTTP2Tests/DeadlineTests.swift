@@ -1,0 +1,88 @@
+import Lifecycle
+import Testing
+
+@testable import HTTP2
+
+/// Requests that their owner or their deadline ends.
+@Suite struct DeadlineTests {
+    let start = Instant(nanoseconds: 1_000_000_000)
+
+    @Test func `a deadline ends a request as unknown and resets its stream`() {
+        let wire = Wire.open()
+        wire.client.push(tag: 1, deadline: start.advanced(byMilliseconds: 5_000))
+        wire.client.push(tag: 2)
+        wire.settle()
+        wire.client.expire(at: start.advanced(byMilliseconds: 4_999))
+        #expect(wire.client.takeOutcomes().isEmpty)
+        wire.client.expire(at: start.advanced(byMilliseconds: 5_000))
+        let outcome = wire.client.takeOutcomes().first
+        #expect(outcome?.tag == 1 && outcome?.end == .overdue && outcome?.mayHaveBeenProcessed == true)
+        wire.settle()
+        #expect(wire.client.openRequests == 1 && wire.server.openStreams == 1)
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().map(\.tag) == [2])
+    }
+
+    @Test func `a deadline before the request has left means that it was not processed`() {
+        let wire = Wire.open()
+        wire.client.push(deadline: start)
+        wire.client.expire(at: start)
+        let outcome = wire.client.takeOutcomes().first
+        #expect(outcome?.end == .overdue && outcome?.mayHaveBeenProcessed == false)
+        wire.settle()
+        #expect(wire.server.requests.requests.isEmpty && wire.client.openRequests == 0)
+    }
+
+    @Test func `a late answer is told as late, once`() {
+        var limits = ClientLimits()
+        limits.lateAnswerMilliseconds = 3_000
+        let wire = Wire.open(client: limits)
+        wire.client.push(tag: 1, deadline: start)
+        wire.client.push(tag: 2, deadline: start)
+        wire.settle()
+        wire.client.expire(at: start)
+        wire.client.expire(at: start.advanced(byMilliseconds: 100))
+        #expect(wire.client.takeOutcomes().map(\.end) == [.overdue, .overdue])
+        let requests = wire.server.requests.requests
+        wire.server.answer(requests[0].stream, Push.answer(200))
+        wire.settle()
+        let late = wire.client.takeOutcomes()
+        #expect(late.count == 1 && late[0].isLate && late[0].end == .answered && late[0].tag == 1)
+        wire.client.expire(at: start.advanced(byMilliseconds: 3_000))
+        wire.settle()
+        #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0)
+        let isTaken = wire.server.answer(requests[1].stream, Push.answer(200))
+        #expect(!isTaken)
+        wire.settle()
+        #expect(wire.client.takeOutcomes().isEmpty)
+    }
+
+    @Test func `cancelling ends a request once`() throws {
+        let wire = Wire.open()
+        let request = try #require(wire.client.push(tag: 4))
+        wire.settle()
+        #expect(wire.client.cancel(request))
+        #expect(!wire.client.cancel(request))
+        #expect(wire.client.takeOutcomes().map(\.end) == [.cancelled])
+        wire.settle()
+        #expect(wire.server.openStreams == 0)
+        #expect(!wire.client.cancel(request))
+        #expect(wire.client.push() != nil)
+        #expect(!wire.client.cancel(request), "the name of an ended request names no other")
+    }
+
+    @Test func `an overdue request that waits for a parked peer ends and frees its slot later`() {
+        let wire = Wire.open()
+        wire.server.change(SettingsChange(concurrentStreamsMax: 0))
+        wire.client.push(tag: 1, deadline: start)
+        wire.toClient(wire.serverSends())
+        wire.settle()
+        wire.client.expire(at: start)
+        #expect(wire.client.takeOutcomes().map(\.mayHaveBeenProcessed) == [false])
+        wire.server.change(SettingsChange(concurrentStreamsMax: 10))
+        wire.settle()
+        #expect(wire.client.openRequests == 0 && wire.server.requests.requests.isEmpty)
+        #expect(wire.client.room == 10)
+    }
+}

@@ -1,0 +1,146 @@
+import Lifecycle
+import Testing
+
+@testable import HTTP2
+
+/// Requests and answers between the two sessions, whatever the pieces in which bytes arrive.
+@Suite struct ExchangeTests {
+    @Test(arguments: [1, 2, 3, 7, 9, 10, 100, 601, 16_384, 65_536])
+    func `a push and its answer cross in fragments of any size`(fragment: Int) throws {
+        let wire = Wire.open(fragment: fragment)
+        for tag in 0..<20 {
+            wire.client.push("/3/device/\(Push.token)\(tag)", id: "id-\(tag)", tag: UInt64(tag))
+        }
+        wire.settle()
+        let batch = wire.server.requests
+        #expect(batch.requests.count == 20)
+        for (tag, request) in batch.requests.enumerated() {
+            #expect(text(batch.method(of: request)) == "POST")
+            #expect(text(batch.path(of: request)) == "/3/device/\(Push.token)\(tag)")
+            #expect(text(batch.fields(of: request)["authorization"]) == Push.bearer)
+            #expect(text(batch.fields(of: request)["apns-id"]) == "id-\(tag)")
+            #expect(text(batch.fields(of: request)[":authority"]) == "api.push.apple.com")
+            #expect(Array(batch.body(of: request)) == Push.body)
+            #expect(!request.bodyIsCut && !request.headersAreCut)
+        }
+        for request in batch.requests.reversed() {
+            let id = Array(batch.bytes[try #require(batch.value("apns-id", of: request))])
+            let reason = SharedBody(Array("{\"reason\":\"BadDeviceToken\"}".utf8).span)
+            let isTaken = wire.server.answer(request.stream, Push.answer(400), varying: id.span, body: reason)
+            #expect(isTaken)
+        }
+        wire.settle()
+        let outcomes = wire.client.outcomes
+        #expect(outcomes.outcomes.map(\.tag).sorted() == Array(0..<20))
+        for outcome in outcomes.outcomes {
+            #expect(outcome.end == .answered && outcome.status == 400 && outcome.hasLeft && !outcome.isLate)
+            #expect(text(outcomes.fields(of: outcome)["apns-id"]) == "id-\(outcome.tag)")
+            #expect(text(outcomes.body(of: outcome)) == "{\"reason\":\"BadDeviceToken\"}")
+        }
+        #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0)
+    }
+
+    @Test func `a request without a body and an answer without a body end`() {
+        let wire = Wire.open()
+        wire.client.push(body: [], tag: 7)
+        wire.settle()
+        #expect(wire.server.requests.requests.count == 1)
+        wire.server.answerAll()
+        wire.settle()
+        let outcome = wire.client.takeOutcomes().first
+        #expect(outcome?.tag == 7 && outcome?.status == 200)
+    }
+
+    @Test func `a varying field without a value is left out`() {
+        let wire = Wire.open()
+        wire.client.push(id: "")
+        wire.settle()
+        let batch = wire.server.requests
+        #expect(batch.requests.count == 1 && batch.value("apns-id", of: batch.requests[0]) == nil)
+    }
+
+    @Test func `many bodies larger than a frame arrive whole`() {
+        var limits = ServerLimits()
+        limits.bodyBytesMax = 200_000
+        let wire = Wire.open(server: limits, fragment: 5_000)
+        let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        for tag in 0..<5 { wire.client.push(body: body, tag: UInt64(tag)) }
+        wire.settle()
+        let batch = wire.server.requests
+        #expect(batch.requests.count == 5)
+        for request in batch.requests { #expect(Array(batch.body(of: request)) == body) }
+        wire.server.answerAll(body: body)
+        wire.settle()
+        let outcomes = wire.client.outcomes
+        #expect(outcomes.outcomes.count == 5)
+        for outcome in outcomes.outcomes {
+            #expect(outcome.bodyIsCut)
+            #expect(Array(outcomes.body(of: outcome)) == Array(body.prefix(4_096)))
+        }
+    }
+
+    @Test func `fields that nobody asked for are dropped, long values too`() throws {
+        let wire = Wire.open()
+        wire.client.push()
+        wire.settle()
+        let long = String(repeating: "a", count: 513)
+        wire.server.answerAll(
+            try HeaderTemplate(
+                status: 503,
+                headers: [
+                    HeaderField("server", "x"), HeaderField("retry-after", "120"),
+                    HeaderField("apns-id", long),
+                ]))
+        wire.settle()
+        let outcomes = wire.client.outcomes
+        let fields = outcomes.fields(of: try #require(outcomes.outcomes.first))
+        #expect(Array(fields).map { text($0.name) } == ["retry-after"])
+        #expect(text(fields["retry-after"]) == "120")
+        #expect(fields["apns-id"] == nil)
+    }
+
+    @Test func `an informational answer is not the answer`() throws {
+        let wire = Wire.open()
+        wire.client.push(tag: 3)
+        wire.settle()
+        // 103 with END_HEADERS on stream 1: a literal field without indexing, ":status" by static index 8.
+        wire.toClient([0, 0, 5, 1, 4, 0, 0, 0, 1, 0x08, 3] + Array("103".utf8))
+        #expect(wire.client.outcomes.outcomes.isEmpty)
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().map(\.status) == [200])
+    }
+
+    @Test func `a body is sent by many requests and freed after the last`() {
+        let wire = Wire.open()
+        weak var watched: SharedBody?
+        do {
+            let bytes = Push.body
+            let body = SharedBody(bytes.span)
+            watched = body
+            let template = Push.template()
+            let path = Array("/".utf8)
+            for tag in 0..<50 { wire.client.submit(template, path: path.span, body: body, tag: UInt64(tag)) }
+        }
+        #expect(watched != nil)
+        wire.settle()
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().count == 50)
+        #expect(watched == nil)
+    }
+
+    @Test func `path and authorization never enter the peer's table, repeating fields do`() {
+        let wire = Wire.open()
+        let template = Push.template()
+        var sizes: [Int] = []
+        for turn in 0..<3 {
+            wire.client.push("/3/device/\(turn)", body: [], template: template)
+            sizes.append(wire.clientSends().count)
+        }
+        // 9 bytes of frame, 6 indexed fields, the path, and the bearer with its name in Huffman code.
+        #expect(sizes[0] > sizes[1] && sizes[1] == sizes[2])
+        let literal = Push.bearer.utf8.count * 6 / 8
+        #expect((literal..<literal + 60).contains(sizes[2]), "\(sizes)")
+    }
+}

@@ -1,0 +1,150 @@
+import Lifecycle
+
+@testable import HTTP2
+
+/// A client and a server session joined in memory. Bytes travel in fragments of at most `fragment`,
+/// pulled with buffers of that size too, so that every seam is met.
+final class Wire {
+    let client: ClientSession
+    let server: ServerSession
+    var fragment: Int
+    var bytesMoved = 0
+
+    init(
+        client: ClientLimits = ClientLimits(), server: ServerLimits = ServerLimits(), fragment: Int = 16_384,
+        keeping: [StaticString] = ["apns-id", "retry-after"]
+    ) {
+        self.client = ClientSession(limits: client, keeping: keeping)
+        self.server = ServerSession(limits: server)
+        self.fragment = fragment
+    }
+
+    /// Joined, and the SETTINGS of both sides exchanged.
+    static func open(
+        client: ClientLimits = ClientLimits(), server: ServerLimits = ServerLimits(), fragment: Int = 16_384
+    ) -> Wire {
+        let wire = Wire(client: client, server: server, fragment: fragment)
+        wire.settle()
+        _ = wire.client.takeEvents()
+        _ = wire.server.takeEvents()
+        return wire
+    }
+
+    func clientSends() -> [UInt8] { drain { [client] in client.pull(into: $0) } }
+    func serverSends() -> [UInt8] { drain { [server] in server.pull(into: $0) } }
+
+    func toServer(_ bytes: [UInt8]) { feed(bytes) { [server] in server.receive($0) } }
+    func toClient(_ bytes: [UInt8]) { feed(bytes) { [client] in client.receive($0) } }
+
+    /// Moves bytes both ways until neither side has any.
+    func settle() {
+        while true {
+            let up = clientSends()
+            toServer(up)
+            let down = serverSends()
+            toClient(down)
+            if up.isEmpty, down.isEmpty { return }
+        }
+    }
+
+    private func drain(_ pull: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
+        var all: [UInt8] = []
+        withUnsafeTemporaryAllocation(byteCount: fragment, alignment: 16) { buffer in
+            while true {
+                let count = pull(buffer)
+                all += buffer[..<count]
+                if count < buffer.count { return }
+            }
+        }
+        bytesMoved += all.count
+        return all
+    }
+
+    private func feed(_ bytes: [UInt8], _ receive: (UnsafeRawBufferPointer) -> Void) {
+        bytes.withUnsafeBytes { bytes in
+            var at = 0
+            while at < bytes.count {
+                let end = min(bytes.count, at + fragment)
+                receive(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
+                at = end
+            }
+        }
+    }
+}
+
+/// What a push looks like.
+enum Push {
+    static let bearer = "bearer " + String(repeating: "eyJhbGciOiJFUzI1NiJ9", count: 9)
+    static let token = String(repeating: "0123456789abcdef", count: 4)
+    static let body = [UInt8](repeating: UInt8(ascii: "x"), count: 600)
+
+    static func template(varying: String? = "apns-id") -> HeaderTemplate {
+        let headers = [
+            HeaderField("authorization", bearer), HeaderField("apns-push-type", "liveactivity"),
+            HeaderField("apns-topic", "com.example.app.push-type.liveactivity"),
+            HeaderField("apns-priority", "10"), HeaderField("apns-expiration", "0"),
+        ]
+        return valid {
+            () throws(HeaderFault) in
+            try HeaderTemplate(
+                method: "POST", authority: "api.push.apple.com", headers: headers, varying: varying)
+        }
+    }
+
+    static func answer(_ status: Int, varying: String? = "apns-id") -> HeaderTemplate {
+        valid { () throws(HeaderFault) in try HeaderTemplate(status: status, varying: varying) }
+    }
+
+    /// The fields are constants of this file: a fault in them is a fault of the test.
+    private static func valid(_ make: () throws(HeaderFault) -> HeaderTemplate) -> HeaderTemplate {
+        do { return try make() } catch { preconditionFailure("\(error)") }
+    }
+}
+
+extension ClientSession {
+    @discardableResult
+    func push(
+        _ path: String = "/3/device/" + Push.token, id: String = "", body: [UInt8] = Push.body,
+        tag: UInt64 = 0,
+        template: HeaderTemplate = Push.template(), deadline: Instant = .distantFuture
+    ) -> RequestID? {
+        submit(
+            template, path: Array(path.utf8).span, varying: Array(id.utf8).span,
+            body: body.isEmpty ? nil : SharedBody(body.span), tag: tag, deadline: deadline)
+    }
+
+    func takeOutcomes() -> [RequestOutcome] {
+        defer { clearOutcomes() }
+        return outcomes.outcomes
+    }
+}
+
+extension ServerSession {
+    /// Answers everything that came.
+    func answerAll(_ template: HeaderTemplate = Push.answer(200), id: String = "", body: [UInt8] = []) {
+        let shared = body.isEmpty ? nil : SharedBody(body.span)
+        for request in requests.requests {
+            answer(request.stream, template, varying: Array(id.utf8).span, body: shared)
+        }
+        clearRequests()
+    }
+}
+
+func text(_ bytes: ArraySlice<UInt8>?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+/// SplitMix64: the same seed gives the same test.
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    init(_ seed: Int) { state = UInt64(bitPattern: Int64(seed)) }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+}

@@ -19,10 +19,10 @@ func library(_ name: String, apt: String...) -> Target {
 }
 
 /// Code of the product: every use of an unsafe construct is spelled out.
-func module(_ name: String, _ dependencies: String...) -> Target {
+func module(_ name: String, _ dependencies: String..., features: String...) -> Target {
     .target(
         name: name, dependencies: dependencies.map { .byName(name: $0) },
-        swiftSettings: strict + [.strictMemorySafety()])
+        swiftSettings: strict + [.strictMemorySafety()] + features.map { .enableExperimentalFeature($0) })
 }
 
 func command(_ name: String, _ dependencies: String...) -> Target {
@@ -43,6 +43,7 @@ let package = Package(
         // The C libraries.
         library("CLinux", apt: "libc6-dev"),
         library("CNghttp2", apt: "libnghttp2-dev"),
+        library("CLMDB", apt: "liblmdb-dev"),
 
         // Foundations.
         module("Telemetry", "CLinux"),
@@ -51,6 +52,7 @@ let package = Package(
 
         // One wrapper per C library, its only caller.
         module("HTTP2", "CNghttp2", "Lifecycle"),
+        module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
 
         // The outside world on one machine.
         module("Broker", "Telemetry", "Lifecycle"),
@@ -68,6 +70,8 @@ let package = Package(
 
         // Tests of the wrappers.
         tests("HTTP2Tests", "HTTP2", "Lifecycle"),
+        .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
+        tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

@@ -1,0 +1,65 @@
+package import Telemetry
+
+/// How far the tables hold a partition. It changes in the transaction that changes the rows, so it is
+/// never ahead of them.
+package struct Applied: Sendable, Hashable {
+    /// The next offset to read.
+    package var offset: Int64
+    /// Everything written to the partition before this time is in the tables: the timestamp of the
+    /// last record, or the present once the end was reached. The file's age is counted from here; an
+    /// idle stage enters it again now and then.
+    package var asOf: WallTime
+
+    package init(offset: Int64, asOf: WallTime) {
+        self.offset = offset
+        self.asOf = asOf
+    }
+
+    var bytes: [UInt8] { offset.bigEndianBytes + asOf.nanoseconds.bigEndianBytes }
+
+    init?(_ bytes: Span<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        offset = Int64(bigEndianBytes: bytes.extracting(0..<8))
+        asOf = WallTime(nanoseconds: Int64(bigEndianBytes: bytes.extracting(8..<16)))
+    }
+}
+
+extension ReadView {
+    /// nil when nothing of the partition has been applied.
+    package func applied(_ partition: TopicPartition) throws(StoreError) -> Applied? {
+        guard let bytes = try value(of: partition.key.span, in: appliedTable) else { return nil }
+        guard let applied = Applied(bytes) else { throw unreadable }
+        return applied
+    }
+
+    /// The oldest time as of which any partition is held; nil when none is.
+    func oldestAsOf() throws(StoreError) -> WallTime? {
+        var oldest: WallTime?
+        var isWhole = true
+        try scan(appliedTable) { _, bytes in
+            guard let applied = Applied(bytes) else {
+                isWhole = false
+                return .stop
+            }
+            oldest = min(oldest ?? applied.asOf, applied.asOf)
+            return .goOn
+        }
+        guard isWhole else { throw unreadable }
+        return oldest
+    }
+
+    private var unreadable: StoreError {
+        .corrupt(path: path, what: "an applied offset is not an offset and a time")
+    }
+}
+
+extension Int64 {
+    var bigEndianBytes: [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * $0)) }
+    }
+
+    init(bigEndianBytes bytes: Span<UInt8>) {
+        self = 0
+        for i in bytes.indices { self = self << 8 | Int64(bytes[i]) }
+    }
+}

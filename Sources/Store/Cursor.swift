@@ -1,0 +1,11 @@
+internal import CLMDB
+
+/// A place in a table within one transaction. Owned by one scope, which closes it before the
+/// transaction ends.
+@safe struct Cursor: ~Copyable {
+    let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { unsafe self.handle = handle }
+
+    deinit { unsafe mdb_cursor_close(handle) }
+}

@@ -1,0 +1,41 @@
+internal import CLinux
+internal import Glibc
+
+/// A directory that one process has for itself. Owned by one scope or object; the kernel lets go of
+/// it when the process ends, however it ends. Whoever finds it taken exits with EX_TEMPFAIL (75).
+package struct DirectoryLock: ~Copyable {
+    private let descriptor: Int32
+
+    /// Makes the directory, with its parents, when it is missing.
+    package init(_ directory: String) throws(StoreError) {
+        try Self.make(directory)
+        let path = directory + "/lock"
+        let descriptor = unsafe linux_open(path, O_RDWR | O_CREAT, 0o600)
+        guard descriptor >= 0 else { throw systemError("open", path) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let reason = errno
+            let holder = try? SmallFile.read(path).flatMap { Int32(String(decoding: $0, as: UTF8.self)) }
+            close(descriptor)
+            guard reason == EWOULDBLOCK else { throw systemError("lock", path, reason) }
+            throw .inUse(path: directory, by: holder.map { "process \($0)" } ?? "another process")
+        }
+        let own = Array("\(getpid())".utf8)
+        ftruncate(descriptor, 0)
+        _ = unsafe own.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    private static func make(_ directory: String) throws(StoreError) {
+        guard unsafe mkdir(directory, 0o700) != 0 else { return }
+        switch errno {
+        case EEXIST: return
+        case ENOENT:
+            guard let slash = directory.lastIndex(of: "/"), slash != directory.startIndex else { fallthrough }
+            try make(String(directory[..<slash]))
+            guard unsafe mkdir(directory, 0o700) == 0 || errno == EEXIST else { fallthrough }
+        default: throw systemError("create", directory)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import CLMDB
+internal import Glibc
+
+/// Opening the file, and telling what LMDB's numbers mean.
+enum LMDBFile {
+    /// LMDB counts its tables in the order of opening, behind the two that it keeps for itself.
+    static let firstTable: UInt32 = 2
+
+    /// Readers at once, over all threads.
+    private static let readersMax: UInt32 = 512
+
+    @unsafe static func open(
+        _ path: String, tables: [String], limits: Limits
+    ) throws(StoreError) -> OpaquePointer {
+        var environment: OpaquePointer?
+        let made = unsafe mdb_env_create(&environment)
+        guard made == 0, let environment = unsafe environment else {
+            throw error(made, "open", path: path, limits: limits)
+        }
+        do throws(StoreError) {
+            unsafe try prepare(environment, path, tables, limits)
+        } catch {
+            unsafe mdb_env_close(environment)
+            throw error
+        }
+        return unsafe environment
+    }
+
+    @unsafe private static func prepare(
+        _ environment: OpaquePointer, _ path: String, _ tables: [String], _ limits: Limits
+    ) throws(StoreError) {
+        func must(_ result: Int32) throws(StoreError) {
+            if result != 0 { throw error(result, "open", path: path, limits: limits) }
+        }
+        unsafe try must(mdb_env_set_maxreaders(environment, readersMax))
+        unsafe try must(mdb_env_set_maxdbs(environment, UInt32(tables.count)))
+        unsafe try must(mdb_env_set_mapsize(environment, limits.mapBytesAtStart))
+        let flags = UInt32(MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOTLS)
+        unsafe try must(mdb_env_open(environment, path, flags, 0o600))
+
+        var transaction: OpaquePointer?
+        unsafe try must(mdb_txn_begin(environment, nil, 0, &transaction))
+        for (index, name) in tables.enumerated() {
+            var number: UInt32 = 0
+            let result = unsafe mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &number)
+            guard result == 0 else {
+                unsafe mdb_txn_abort(transaction)
+                return try must(result)
+            }
+            precondition(number == firstTable + UInt32(index), "tables are numbered as they are opened")
+        }
+        unsafe try must(mdb_txn_commit(transaction))
+    }
+
+    @unsafe static func statistics(_ environment: OpaquePointer?) -> Statistics {
+        var info = unsafe MDB_envinfo()
+        var stat = MDB_stat()
+        guard unsafe mdb_env_info(environment, &info) == 0, unsafe mdb_env_stat(environment, &stat) == 0
+        else { return Statistics() }
+        return unsafe Statistics(
+            usedBytes: (info.me_last_pgno + 1) * Int(stat.ms_psize), mapBytes: info.me_mapsize,
+            lastTransaction: info.me_last_txnid)
+    }
+
+    static func error(
+        _ result: Int32, _ action: String, path: String, limits: Limits
+    ) -> StoreError {
+        switch result {
+        case MDB_MAP_FULL: .mapFull(path: path, limit: limits.mapBytesMax)
+        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE:
+            .corrupt(path: path, what: unsafe String(cString: mdb_strerror(result)))
+        case ENOSPC, EDQUOT, EFBIG: .diskFull(path: path)
+        // LMDB calls a write that was cut short an I/O error, and a full disk is why writes are cut.
+        case EIO where isFull(path): .diskFull(path: path)
+        case 1...: .system(action: action, path: path, reason: unsafe String(cString: strerror(result)))
+        default: .refused(path: path, reason: unsafe String(cString: mdb_strerror(result)))
+        }
+    }
+
+    private static func isFull(_ path: String) -> Bool {
+        var space = statvfs()
+        guard unsafe statvfs(path, &space) == 0 else { return false }
+        return space.f_bavail * space.f_frsize < 1 << 20
+    }
+}

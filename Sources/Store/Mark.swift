@@ -1,0 +1,78 @@
+/// What is known about the data file beside it. It is trusted more than the data, so it is small, is
+/// replaced whole, and anything unexpected in it counts as "nothing is known".
+struct Mark: Equatable {
+    enum Condition: Equatable {
+        /// A process has it open, or died with it.
+        case open
+        /// Everything is on disk, `bytes` of it.
+        case clean(bytes: Int)
+        /// Somebody found it unusable.
+        case condemned(reason: String)
+    }
+
+    var condition: Condition
+    var schema: Int
+    var origin: String
+    var boot: BootID
+    /// Whether the process that has it open has committed anything.
+    var hasCommitted = false
+    /// How many processes in a row died before their first commit.
+    var deaths = 0
+
+    private static let title = "flotilla state 1"
+
+    var bytes: [UInt8] {
+        let lines = [
+            Self.title, "condition \(condition.text)", "schema \(schema)", "boot \(boot.text)",
+            "committed \(hasCommitted)", "deaths \(deaths)",
+            "origin \(Self.oneLine(origin))", "end", "",
+        ]
+        return Array(lines.joined(separator: "\n").utf8)
+    }
+
+    fileprivate static func oneLine(_ text: String) -> String {
+        String(text.map { $0.isNewline ? " " : $0 }.prefix(400))
+    }
+}
+
+extension Mark {
+    /// nil for anything but what `bytes` writes.
+    init?(_ bytes: [UInt8]) {
+        let lines = String(decoding: bytes, as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines.count == 9, lines[0] == Self.title, lines[7] == "end" else { return nil }
+        func field(_ line: Int, _ name: String) -> String? {
+            lines[line].hasPrefix(name + " ") ? String(lines[line].dropFirst(name.count + 1)) : nil
+        }
+        guard let condition = field(1, "condition").flatMap(Condition.init(text:)),
+            let schema = field(2, "schema").flatMap({ Int($0) }), let boot = field(3, "boot"),
+            let hasCommitted = field(4, "committed").flatMap({ Bool($0) }),
+            let deaths = field(5, "deaths").flatMap({ Int($0) }), let origin = field(6, "origin")
+        else { return nil }
+        self.init(
+            condition: condition, schema: schema, origin: origin, boot: BootID(boot),
+            hasCommitted: hasCommitted, deaths: deaths)
+    }
+}
+
+extension Mark.Condition {
+    fileprivate var text: String {
+        switch self {
+        case .open: "open"
+        case .clean(let bytes): "clean \(bytes)"
+        case .condemned(let reason): "condemned " + Mark.oneLine(reason)
+        }
+    }
+
+    fileprivate init?(text: String) {
+        let words = text.split(separator: " ", maxSplits: 1).map(String.init)
+        switch (words.first, words.count) {
+        case ("open", 1): self = .open
+        case ("clean", 2):
+            guard let bytes = Int(words[1]), bytes >= 0 else { return nil }
+            self = .clean(bytes: bytes)
+        case ("condemned", 2): self = .condemned(reason: words[1])
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import CLMDB
+
+/// One unchanging picture of the tables. Bytes that it hands out lie in the file's map: nothing is
+/// copied, and the compiler refuses a span that outlives the view, or a write while one is held.
+///
+/// Owned by the scope of `Environment.read` or of a write transaction; it is never stored. Keep it
+/// short: pages that a view can see are not reused while it is open, so a long scan reads page by
+/// page, each in its own view.
+@safe package struct ReadView: ~Copyable {
+    private let transaction: OpaquePointer
+    private let environment: Environment
+
+    init(_ transaction: OpaquePointer, of environment: Environment) {
+        unsafe self.transaction = transaction
+        self.environment = environment
+    }
+
+    var appliedTable: Table { environment.appliedTable }
+    var path: String { environment.path }
+
+    /// The value of a key, nil when there is none.
+    @_lifetime(borrow self)
+    package func value(of key: Span<UInt8>, in table: Table) throws(StoreError) -> Span<UInt8>? {
+        environment.check(table)
+        try Limits.check(key)
+        var value = unsafe MDB_val()
+        let result = unsafe key.withValue { key in
+            unsafe mdb_get(transaction, table.number, &key, &value)
+        }
+        if result == MDB_NOTFOUND { return nil }
+        guard result == 0 else { throw environment.failure(result, "read") }
+        return unsafe _overrideLifetime(Span(value), borrowing: self)
+    }
+
+    /// Hands out up to `rows` rows of the range in key order and leaves in `range` what was not read.
+    /// Returns whether there may be more.
+    package func page(
+        of table: Table, _ range: inout KeyRange, rows: Int,
+        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> Void
+    ) throws(StoreError) -> Bool {
+        precondition(rows > 0, "a page has rows")
+        var left = rows
+        var next = range
+        try scan(table, range) { key, value in
+            body(key, value)
+            left -= 1
+            guard left == 0 else { return .goOn }
+            next.advance(behind: key)
+            return .stop
+        }
+        range = next
+        return left == 0
+    }
+
+    /// Hands out the rows of the range in key order until the body has enough. A bound may be longer
+    /// than a key can be.
+    package func scan(
+        _ table: Table, _ range: KeyRange = .everything,
+        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> ScanStep
+    ) throws(StoreError) {
+        environment.check(table)
+        let cursor = unsafe try environment.cursor(transaction, table)
+        let lower = range.lower.span.extracting(first: Limits.keyBytesMax + 1)
+        let upper = range.upper?.span
+        var value = unsafe MDB_val()
+        let result: Int32 = unsafe lower.withValue { key in
+            var result = unsafe mdb_cursor_get(
+                cursor.handle, &key, &value, key.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE)
+            while result == 0 {
+                if let upper, unsafe !upper.isAbove(key) { break }
+                if unsafe body(Span(key), Span(value)) == .stop { break }
+                result = unsafe mdb_cursor_get(cursor.handle, &key, &value, MDB_NEXT)
+            }
+            return result
+        }
+        guard result == 0 || result == MDB_NOTFOUND else { throw environment.failure(result, "scan") }
+    }
+
+    package func count(of table: Table) throws(StoreError) -> Int {
+        environment.check(table)
+        var stat = MDB_stat()
+        let result = unsafe mdb_stat(transaction, table.number, &stat)
+        guard result == 0 else { throw environment.failure(result, "count") }
+        return stat.ms_entries
+    }
+}
+
+package enum ScanStep: Sendable {
+    case goOn
+    case stop
+}

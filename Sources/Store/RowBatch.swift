@@ -1,0 +1,69 @@
+internal import Glibc
+
+/// Rows to write or remove, side by side in one buffer: filled without an allocation per row, sorted
+/// if that pays, and applied in one transaction as often as that takes.
+package struct RowBatch: ~Copyable {
+    private struct Entry {
+        var start: Int
+        var keyBytes: Int
+        /// Negative for a removal.
+        var valueBytes: Int
+    }
+
+    private var bytes: [UInt8] = []
+    private var entries: [Entry] = []
+
+    package init() {}
+
+    package var count: Int { entries.count }
+    package var byteCount: Int { bytes.count }
+
+    package mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>) {
+        entries.append(Entry(start: bytes.count, keyBytes: key.count, valueBytes: value.count))
+        append(key)
+        append(value)
+    }
+
+    package mutating func remove(_ key: Span<UInt8>) {
+        entries.append(Entry(start: bytes.count, keyBytes: key.count, valueBytes: -1))
+        append(key)
+    }
+
+    /// Forgets the rows and keeps the memory.
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+    }
+
+    /// Orders by key; changes of the same key keep their order, so the last one stands.
+    package mutating func sort() {
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            entries.sort { a, b in
+                let order = unsafe memcmp(
+                    bytes.baseAddress! + a.start, bytes.baseAddress! + b.start, min(a.keyBytes, b.keyBytes))
+                if order != 0 { return order < 0 }
+                if a.keyBytes != b.keyBytes { return a.keyBytes < b.keyBytes }
+                return a.start < b.start
+            }
+        }
+    }
+
+    @_lifetime(borrow self)
+    package func key(_ index: Int) -> Span<UInt8> {
+        let entry = entries[index]
+        return bytes.span.extracting(entry.start..<entry.start + entry.keyBytes)
+    }
+
+    /// nil for a removal.
+    @_lifetime(borrow self)
+    package func value(_ index: Int) -> Span<UInt8>? {
+        let entry = entries[index]
+        guard entry.valueBytes >= 0 else { return nil }
+        let start = entry.start + entry.keyBytes
+        return bytes.span.extracting(start..<start + entry.valueBytes)
+    }
+
+    private mutating func append(_ span: Span<UInt8>) {
+        unsafe span.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,65 @@
+internal import CLinux
+internal import Glibc
+
+/// Files of a few hundred bytes that say what the large one is worth: read whole, replaced whole.
+enum SmallFile {
+    private static let bytesMax = 4096
+
+    /// nil when there is no such file.
+    static func read(_ path: String) throws(StoreError) -> [UInt8]? {
+        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        if descriptor < 0 {
+            if errno == ENOENT { return nil }
+            throw systemError("read", path)
+        }
+        defer { close(descriptor) }
+        var failed = false
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: bytesMax) { buffer, count in
+            let got = unsafe pread(descriptor, buffer.baseAddress!, bytesMax, 0)
+            failed = got < 0
+            count = max(0, got)
+        }
+        if failed { throw systemError("read", path) }
+        return bytes
+    }
+
+    /// Leaves the old or the new bytes under the name, never a part. When `synced`, the new ones
+    /// survive a power cut from here on.
+    static func replace(_ path: String, with bytes: [UInt8], synced: Bool) throws(StoreError) {
+        let next = path + ".next"
+        let descriptor = unsafe linux_open(next, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        guard descriptor >= 0 else { throw systemError("create", next) }
+        let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+        let failure: Int32? =
+            written != bytes.count
+            ? (written < 0 ? errno : ENOSPC)
+            : synced && fsync(descriptor) != 0 ? errno : nil
+        close(descriptor)
+        if let failure {
+            unsafe unlink(next)
+            throw systemError("write", next, failure)
+        }
+        guard unsafe rename(next, path) == 0 else { throw systemError("rename", next) }
+        if synced { try syncDirectory(of: path) }
+    }
+
+    /// A missing file is fine.
+    static func remove(_ path: String) throws(StoreError) {
+        if unsafe unlink(path) != 0, errno != ENOENT { throw systemError("remove", path) }
+    }
+
+    private static func syncDirectory(of path: String) throws(StoreError) {
+        let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        let descriptor = unsafe linux_open(directory, O_RDONLY | O_DIRECTORY, 0)
+        guard descriptor >= 0 else { throw systemError("open", directory) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw systemError("sync", directory) }
+    }
+}
+
+func systemError(_ action: String, _ path: String, _ number: Int32 = errno) -> StoreError {
+    switch number {
+    case ENOSPC, EDQUOT, EFBIG: .diskFull(path: path)
+    default: .system(action: action, path: path, reason: unsafe String(cString: strerror(number)))
+    }
+}

@@ -1,0 +1,6 @@
+/// What one environment takes.
+package struct Statistics: Sendable, Equatable {
+    package var usedBytes = 0
+    package var mapBytes = 0
+    package var lastTransaction = 0
+}

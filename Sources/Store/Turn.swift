@@ -1,0 +1,28 @@
+internal import Glibc
+
+/// Whose turn it is to write: one thread at a time, in LMDB as here. Taking a second turn within the
+/// first would wait for itself, so it traps.
+@safe final class Turn: @unchecked Sendable {
+    // A POSIX mutex is made for threads; it lives at one address until `deinit`.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    init() {
+        unsafe mutex = .allocate(capacity: 1)
+        var attributes = pthread_mutexattr_t()
+        unsafe pthread_mutexattr_init(&attributes)
+        unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ERRORCHECK))
+        precondition(unsafe pthread_mutex_init(mutex, &attributes) == 0, "a mutex can be made")
+        unsafe pthread_mutexattr_destroy(&attributes)
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe mutex.deallocate()
+    }
+
+    func take() {
+        precondition(unsafe pthread_mutex_lock(mutex) == 0, "a write does not begin within a write")
+    }
+
+    func giveBack() { unsafe pthread_mutex_unlock(mutex) }
+}

@@ -1,0 +1,9 @@
+// Makes chosen writes of the calling thread fail, as a full or broken disk does. The library under
+// test calls `pwrite` and `writev`; this executable's own definitions stand before libc's.
+#pragma once
+
+/// From now on, `after` writes succeed and the next `count` fail with `error`.
+void store_faults_arm(int after, int count, int error);
+
+/// Ends it and says how many writes there were.
+int store_faults_disarm(void);

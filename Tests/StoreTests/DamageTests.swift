@@ -1,0 +1,110 @@
+import Foundation
+import Telemetry
+import Testing
+
+@testable import Store
+
+/// Files that a disk or a person has changed. Whatever opens has to be readable to its end: a
+/// failure of these tests is a dead test process.
+struct DamageTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path + "/data.mdb" }
+
+    private func open() throws -> StateFile {
+        try StateFile(
+            directory.path, Terms(schema: 1, origin: "here", ageMaxMilliseconds: .max), tables: ["rows"],
+            now: .now(), boot: BootID("boot"))
+    }
+
+    /// Three levels of pages, long values, and a list of free pages.
+    private func fill(_ random: inout Seeded) throws -> [UInt8] {
+        let file = try open()
+        let table = file.table("rows")
+        for round in 0..<6 {
+            var batch = RowBatch()
+            for number in 0..<700 {
+                let key = Int64(number).bigEndianBytes + [UInt8](repeating: 7, count: 60)
+                if (number + round) % 5 == 0 {
+                    batch.remove(key.span)
+                } else {
+                    batch.put(key.span, random.bytes(number % 100 == 1 ? 6000...9000 : 0...40).span)
+                }
+            }
+            try file.write { transaction throws(StoreError) in
+                try transaction.apply(batch, to: table)
+                try transaction.setApplied(
+                    Applied(offset: Int64(round), asOf: .now()), of: TopicPartition("t", 0))
+            }
+        }
+        try file.close()
+        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    private func put(_ bytes: [UInt8], mark: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        try? FileManager.default.removeItem(atPath: path + "-lock")
+        try mark.write(toFile: directory.path + "/mark", atomically: true, encoding: .utf8)
+    }
+
+    private func readAll() throws -> (Beginning, [[[UInt8]]]) {
+        let file = try open()
+        let all = try rows(file.environment, file.table("rows"))
+        // Writing walks the lists of free pages as well.
+        try file.environment.put([1, 2, 3], [UInt8](repeating: 1, count: 5000), in: file.table("rows"))
+        return (file.beginning, all)
+    }
+
+    private func readWhole() throws -> [[[UInt8]]] {
+        let file = try open()
+        let all = try rows(file.environment, file.table("rows"))
+        try file.close()
+        return all
+    }
+
+    @Test func `a whole file has no damage`() throws {
+        var random = Seeded(1)
+        _ = try fill(&random)
+        let damage = try TreeCheck.damage(in: path)
+        #expect(damage == nil)
+        #expect(try readAll().0 == .resumed)
+    }
+
+    @Test func `a file cut anywhere is discarded`() throws {
+        var random = Seeded(2)
+        let whole = try fill(&random)
+        let all = try readWhole()
+        let clean = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
+        let opened = clean.replacing(/condition clean \d+/, with: "condition open").replacing(
+            "committed false", with: "committed true")
+        for round in 0..<40 {
+            let length = round < 3 ? [1, 4096, 8192][round] : Int.random(in: 1..<whole.count, using: &random)
+            try put(Array(whole[..<length]), mark: round % 2 == 0 ? opened : clean)
+            let (beginning, found) = try readAll()
+            switch beginning {
+            case .discarded(.damaged): break
+            // Only free pages may be missing, and only while nobody has said how long the file is.
+            case .resumed: #expect(round % 2 == 0 && found == all, "\(length) bytes were believed")
+            default: Issue.record("\(beginning)")
+            }
+        }
+    }
+
+    @Test(arguments: 1...4) func `flipped bytes never end the process`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let whole = try fill(&random)
+        let mark = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
+        var discarded = 0
+        for round in 0..<40 {
+            var bytes = whole
+            for _ in 0..<(1 << (round % 7)) {
+                // Half of the flips hit what the structure is made of: the first bytes of a page.
+                let page = Int.random(in: 0..<bytes.count / 4096, using: &random) * 4096
+                let at = page + Int.random(in: 0..<(Bool.random(using: &random) ? 64 : 4096), using: &random)
+                bytes[at] ^= UInt8.random(in: 1...255, using: &random)
+            }
+            try put(bytes, mark: mark)
+            if try readAll().0 != .resumed { discarded += 1 }
+        }
+        #expect(discarded > 15)
+    }
+}

@@ -1,0 +1,160 @@
+import Telemetry
+import Testing
+
+@testable import Store
+
+struct EnvironmentTests {
+    private let directory = TemporaryDirectory()
+
+    private func open(_ limits: Limits = Limits()) throws -> (Environment, Table) {
+        let environment = try Environment(
+            directory: directory.path, tables: ["rows", "other"], limits: limits)
+        return (environment, environment.table("rows"))
+    }
+
+    @Test func `what is committed is read, in the key order of bytes`() throws {
+        let (environment, table) = try open()
+        for key: [UInt8] in [[2], [1, 0], [1], [255, 255], [1, 255]] {
+            try environment.put(key, key + [9], in: table)
+        }
+        #expect(try environment.value([1, 0], in: table) == [1, 0, 9])
+        #expect(try environment.value([3], in: table) == nil)
+        #expect(try rows(environment, table).map { $0[0] } == [[1], [1, 0], [1, 255], [2], [255, 255]])
+        #expect(try rows(environment, environment.table("other")) == [])
+    }
+
+    @Test func `an empty value is not a missing one`() throws {
+        let (environment, table) = try open()
+        try environment.put([1], [], in: table)
+        #expect(try environment.value([1], in: table) == [])
+    }
+
+    @Test func `a body that throws changes nothing, and one that rolls back neither`() throws {
+        let (environment, table) = try open()
+        #expect(throws: StoreError.keySize(bytes: 0)) {
+            try environment.write { transaction throws(StoreError) in
+                try transaction.put([1].span, [1].span, in: table)
+                try transaction.put([UInt8]().span, [1].span, in: table)
+            }
+        }
+        let seen = try environment.write { transaction throws(StoreError) in
+            try transaction.put([2].span, [2].span, in: table)
+            transaction.rollBack()
+            return try transaction.view.value(of: [2].span, in: table) != nil
+        }
+        #expect(seen)
+        #expect(try rows(environment, table) == [])
+    }
+
+    @Test func `a view keeps its picture while another thread writes`() async throws {
+        let (environment, table) = try open()
+        try environment.put([1], [1], in: table)
+        try environment.read { view throws(StoreError) in
+            let before = array(try view.value(of: [1].span, in: table)!)
+            Thread { #expect((try? environment.put([1], [2], in: table)) != nil) }.run()
+            #expect(array(try view.value(of: [1].span, in: table)!) == before)
+        }
+        #expect(try environment.value([1], in: table) == [2])
+    }
+
+    @Test(arguments: [0, 511, 4096]) func `a key that cannot be stored is an error`(size: Int) throws {
+        let (environment, table) = try open()
+        let key = [UInt8](repeating: 7, count: size)
+        #expect(throws: StoreError.keySize(bytes: size)) { try environment.put(key, [1], in: table) }
+        #expect(throws: StoreError.keySize(bytes: size)) { try environment.value(key, in: table) }
+        try environment.put([1], [1], in: table)
+    }
+
+    @Test func `a page ends where the next begins, also behind the longest key`() throws {
+        let (environment, table) = try open()
+        let longest = [UInt8](repeating: 255, count: Limits.keyBytesMax)
+        for key in [[1], [1, 0], [1, 1], longest, [0]] { try environment.put(key, [], in: table) }
+        var range = KeyRange.everything
+        var pages: [[[UInt8]]] = []
+        var more = true
+        while more {
+            var page: [[UInt8]] = []
+            more = try environment.read { view throws(StoreError) in
+                try view.page(of: table, &range, rows: 2) { key, _ in page.append(array(key)) }
+            }
+            pages.append(page)
+        }
+        #expect(pages == [[[0], [1]], [[1, 0], [1, 1]], [longest]])
+    }
+
+    @Test func `a prefix finds its rows and no neighbours`() throws {
+        let (environment, table) = try open()
+        for key: [UInt8] in [[1, 255], [2], [2, 0], [2, 255, 255], [3], [255], [255, 255, 1]] {
+            try environment.put(key, [], in: table)
+        }
+        #expect(try rows(environment, table, KeyRange(prefix: [2])).count == 3)
+        #expect(try rows(environment, table, KeyRange(prefix: [1, 255])).count == 1)
+        #expect(try rows(environment, table, KeyRange(prefix: [255])).count == 2)
+        #expect(try rows(environment, table, KeyRange(prefix: [])).count == 7)
+    }
+
+    @Test func `the map grows under a transaction and the body runs again`() throws {
+        let (environment, table) = try open(Limits(mapBytesAtStart: 1 << 20, mapBytesMax: 64 << 20))
+        var runs = 0
+        try environment.write { transaction throws(StoreError) in
+            runs += 1
+            for number in 0..<3000 {
+                let key = Int64(number).bigEndianBytes
+                try transaction.put(key.span, [UInt8](repeating: 1, count: 1000).span, in: table)
+            }
+        }
+        #expect(runs > 1)
+        #expect(try rows(environment, table).count == 3000)
+        #expect(environment.statistics.mapBytes > 1 << 20)
+    }
+
+    @Test func `a full map is an error, and what fits is still written`() throws {
+        let limit = 1 << 20
+        let (environment, table) = try open(Limits(mapBytesAtStart: limit, mapBytesMax: limit))
+        #expect(throws: StoreError.mapFull(path: environment.path, limit: limit)) {
+            try environment.put([1], [UInt8](repeating: 0, count: 2 * limit), in: table)
+        }
+        try environment.put([1], [1], in: table)
+        #expect(try rows(environment, table) == [[[1], [1]]])
+    }
+
+    @Test func `a map does not move under an open view`() throws {
+        let limits = Limits(mapBytesAtStart: 1 << 20, mapBytesMax: 16 << 20, readersWaitMilliseconds: 20)
+        let (environment, table) = try open(limits)
+        let large = [UInt8](repeating: 0, count: 2 << 20)
+        try environment.read { view throws(StoreError) in
+            _ = #expect(throws: StoreError.readersBusy(path: environment.path, milliseconds: 20)) {
+                try environment.put([1], large, in: table)
+            }
+        }
+        try environment.put([1], large, in: table)
+        #expect(try environment.value([1], in: table)?.count == large.count)
+    }
+
+    @Test func `a closed environment refuses and does not crash`() throws {
+        let (environment, table) = try open()
+        try environment.close()
+        #expect(throws: StoreError.self) { try environment.put([1], [1], in: table) }
+        #expect(throws: StoreError.self) { try environment.value([1], in: table) }
+        #expect(throws: StoreError.self) { try environment.sync() }
+        #expect(environment.statistics == Statistics())
+    }
+
+    @Test func `the applied offset goes with its rows`() throws {
+        let (environment, table) = try open()
+        let partition = TopicPartition("flotilla.registry", 3)
+        let applied = Applied(offset: 1 << 40, asOf: .init(milliseconds: 1_700_000_000_000))
+        try environment.write { transaction throws(StoreError) in
+            try transaction.put([1].span, [1].span, in: table)
+            try transaction.setApplied(applied, of: partition)
+        }
+        try environment.write { transaction throws(StoreError) in
+            try transaction.setApplied(Applied(offset: 7, asOf: applied.asOf), of: partition)
+            transaction.rollBack()
+        }
+        try environment.read { view throws(StoreError) in
+            #expect(try view.applied(partition) == applied)
+            #expect(try view.applied(TopicPartition("flotilla.registry", 4)) == nil)
+        }
+    }
+}

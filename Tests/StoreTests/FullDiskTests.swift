@@ -1,0 +1,104 @@
+import CStoreFaults
+import Glibc
+import Telemetry
+import Testing
+
+@testable import Store
+
+/// Writes that fail at every place where they can.
+struct FullDiskTests {
+    private let directory = TemporaryDirectory()
+
+    @Test(arguments: [ENOSPC, EDQUOT, EIO])
+    func `whichever write fails, the transaction is undone and the next one succeeds`(failure: Int32) throws {
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        var expected: [[[UInt8]]] = []
+        var succeeded = false
+        var number = 0
+        while !succeeded {
+            try #require(number < 100)
+            store_faults_arm(Int32(number), 1, failure)
+            var batch = RowBatch()
+            for row in 0..<200 {
+                batch.put([UInt8(row), UInt8(number)].span, [UInt8](repeating: UInt8(row), count: 50).span)
+            }
+            do throws(StoreError) {
+                try environment.write { transaction throws(StoreError) in
+                    try transaction.apply(batch, to: table)
+                }
+                succeeded = store_faults_disarm() <= number
+            } catch {
+                store_faults_disarm()
+                #expect(error.passes == (failure != EIO))
+            }
+            // A view sees whole transactions only, and writing goes on.
+            try environment.put([255, UInt8(number)], [], in: table)
+            expected = try rows(environment, table)
+            #expect(expected.filter { $0[0][0] != 255 }.count % 200 == 0)
+            number += 1
+        }
+        #expect(number > 2)
+        try environment.close()
+        let damage = try TreeCheck.damage(in: environment.path)
+        #expect(damage == nil)
+        let again = try Environment(directory: directory.path, tables: ["rows"])
+        #expect(try rows(again, again.table("rows")) == expected)
+    }
+
+    @Test func `after a failed write of the head, reads go on too`() throws {
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        try environment.put([1], [1], in: table)
+        var head = 0
+        // The head is the last write of a commit.
+        store_faults_arm(1000, 0, ENOSPC)
+        try environment.put([1], [2], in: table)
+        head = Int(store_faults_disarm()) - 1
+        store_faults_arm(Int32(head), 2, ENOSPC)
+        #expect(throws: StoreError.diskFull(path: environment.path)) {
+            try environment.put([1], [3], in: table)
+        }
+        store_faults_disarm()
+        #expect(try environment.value([1], in: table) == [2])
+        try environment.put([1], [4], in: table)
+        #expect(try environment.value([1], in: table) == [4])
+    }
+
+    @Test func `a full disk is an error, and with space it goes on`() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGXFSZ, SIG_IGN)
+            let directory = TemporaryDirectory()
+            let environment = try Environment(directory: directory.path, tables: ["rows"])
+            let table = environment.table("rows")
+            func limit(_ bytes: UInt) {
+                var limit = rlimit()
+                getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+                limit.rlim_cur = bytes
+                setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            }
+            limit(1 << 20)
+            var written = 0
+            var refusals = 0
+            while refusals < 3 {
+                do {
+                    try environment.put(
+                        Int64(written).bigEndianBytes, [UInt8](repeating: 1, count: 3000), in: table)
+                    written += 1
+                } catch StoreError.diskFull {
+                    refusals += 1
+                }
+                precondition(written < 1000)
+            }
+            let kept = try rows(environment, table).count
+            precondition(kept == written)
+            limit(64 << 20)
+            for number in written..<1000 {
+                try environment.put(
+                    Int64(number).bigEndianBytes, [UInt8](repeating: 1, count: 3000), in: table)
+            }
+            let all = try rows(environment, table).count
+            precondition(all == 1000)
+        }
+    }
+}

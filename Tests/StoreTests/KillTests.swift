@@ -1,0 +1,72 @@
+import Foundation
+import Telemetry
+import Testing
+
+@testable import Store
+
+/// Processes that die at a random moment of their writing.
+struct KillTests {
+    /// The child writes in each transaction its offset and as many rows as the offset says.
+    @Test func `a killed process leaves whole transactions`() async throws {
+        let directory = TemporaryDirectory()
+        var last: Int64 = 0
+        for round in 0..<12 {
+            let delay = 500 + round * 900
+            let path = directory.path
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, delay = delay as Int] in
+                let file = try KillTests.open(path)
+                let table = file.table("rows")
+                let partition = TopicPartition("t", 0)
+                var offset = try file.read { view throws(StoreError) in
+                    try view.applied(partition)?.offset ?? 0
+                }
+                Foundation.Thread.detachNewThread {
+                    usleep(UInt32(delay))
+                    kill(getpid(), SIGKILL)
+                }
+                while true {
+                    offset += 1
+                    try file.write { transaction throws(StoreError) in
+                        try transaction.setApplied(Applied(offset: offset, asOf: .now()), of: partition)
+                        for row in 0..<20 {
+                            let key = (Int64(row) * 7_919 % 20).bigEndianBytes + offset.bigEndianBytes
+                            try transaction.put(key.span, [UInt8](repeating: 3, count: 100).span, in: table)
+                        }
+                    }
+                }
+            }
+            let file = try Self.open(path)
+            let table = file.table("rows")
+            let (applied, count) = try file.read { view throws(StoreError) in
+                (try view.applied(TopicPartition("t", 0))?.offset ?? 0, try view.count(of: table))
+            }
+            #expect(applied >= last)
+            #expect(Int64(count) == applied * 20)
+            #expect(file.beginning == .resumed || applied == 0)
+            last = applied
+            try file.close()
+        }
+        #expect(last > 0)
+    }
+
+    private static func open(_ path: String) throws -> StateFile {
+        try StateFile(
+            path, Terms(schema: 1, origin: "here", ageMaxMilliseconds: .max), tables: ["rows"], now: .now(),
+            boot: BootID.current())
+    }
+
+    @Test func `a second process is refused`() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path
+        let file = try Self.open(path)
+        await #expect(processExitsWith: .exitCode(75)) { [path = path as String] in
+            do {
+                _ = try KillTests.open(path)
+            } catch StoreError.inUse {
+                exit(75)
+            }
+        }
+        try file.close()
+    }
+}

@@ -1,0 +1,109 @@
+import Telemetry
+import Testing
+
+@testable import Store
+
+/// Random histories against a dictionary that does the same.
+struct ModelTests {
+    @Test(arguments: 1...8) func `a random history leaves the rows that a dictionary has`(seed: UInt64) throws
+    {
+        let directory = TemporaryDirectory()
+        var random = Seeded(seed)
+        let limits = Limits(mapBytesAtStart: 1 << 20)
+        var environment = try Environment(directory: directory.path, tables: ["rows"], limits: limits)
+        let partition = TopicPartition("t", 0)
+        var model: [[UInt8]: [UInt8]] = [:]
+        var applied: Int64 = 0
+        for _ in 0..<50 {
+            var next = model
+            var changes = RowBatch()
+            for _ in 0..<Int.random(in: 1...80, using: &random) {
+                let key = random.bytes(1...3).map { $0 % 12 }
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    changes.remove(key.span)
+                    next[key] = nil
+                } else {
+                    let value = random.bytes(0...(Int.random(in: 0..<20, using: &random) == 0 ? 9000 : 40))
+                    changes.put(key.span, value.span)
+                    next[key] = value
+                }
+            }
+            if Bool.random(using: &random) { changes.sort() }
+            let keeps = Int.random(in: 0..<5, using: &random) != 0
+            let table = environment.table("rows")
+            try environment.write { transaction throws(StoreError) in
+                try transaction.apply(changes, to: table)
+                try transaction.setApplied(Applied(offset: applied + 1, asOf: .now()), of: partition)
+                if !keeps { transaction.rollBack() }
+            }
+            if keeps {
+                model = next
+                applied += 1
+            }
+            if Int.random(in: 0..<10, using: &random) == 0 {
+                try environment.close()
+                let damage = try TreeCheck.damage(in: environment.path)
+                #expect(damage == nil)
+                environment = try Environment(directory: directory.path, tables: ["rows"], limits: limits)
+            }
+            try compare(environment, model, &random)
+        }
+        try environment.read { view throws(StoreError) in
+            #expect(try view.applied(partition)?.offset == applied)
+        }
+    }
+
+    private func compare(
+        _ environment: Environment, _ model: [[UInt8]: [UInt8]], _ random: inout Seeded
+    ) throws {
+        let table = environment.table("rows")
+        let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        #expect(try rows(environment, table) == sorted.map { [$0.key, $0.value] })
+        let lower = random.bytes(0...2).map { $0 % 12 }
+        let upper = random.bytes(1...2).map { $0 % 12 }
+        let within = sorted.filter {
+            !$0.key.lexicographicallyPrecedes(lower) && $0.key.lexicographicallyPrecedes(upper)
+        }
+        #expect(
+            try rows(environment, table, KeyRange(from: lower, upTo: upper))
+                == within.map { [$0.key, $0.value] })
+        let count = try environment.read { view throws(StoreError) in try view.count(of: table) }
+        #expect(count == model.count)
+    }
+
+    @Test func `a range is removed a bounded number of rows at a time`() throws {
+        let directory = TemporaryDirectory()
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        for key in UInt8(0)..<10 { try environment.put([key % 2, key], [], in: table) }
+        func remove(_ rowsMax: Int) throws -> Int {
+            try environment.write { transaction throws(StoreError) in
+                try transaction.remove(KeyRange(prefix: [1]), in: table, rowsMax: rowsMax)
+            }
+        }
+        #expect(try remove(3) == 3)
+        #expect(try remove(3) == 2)
+        #expect(try remove(3) == 0)
+        #expect(try rows(environment, table).count == 5)
+        try environment.write { transaction throws(StoreError) in try transaction.empty(table) }
+        #expect(try rows(environment, table) == [])
+    }
+
+    @Test func `in a sorted batch the last change of a key stands`() throws {
+        let directory = TemporaryDirectory()
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        var batch = RowBatch()
+        for round in UInt8(0)..<20 {
+            batch.put([7].span, [round].span)
+            batch.put([3, round].span, [round].span)
+        }
+        batch.remove([3, 5].span)
+        batch.sort()
+        try environment.write { transaction throws(StoreError) in try transaction.apply(batch, to: table) }
+        #expect(try environment.value([7], in: table) == [19])
+        #expect(try environment.value([3, 5], in: table) == nil)
+        batch.removeAll()
+        #expect(batch.count == 0)
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Telemetry
+import Testing
+
+@testable import Store
+
+struct StateFileTests {
+    private let directory = TemporaryDirectory()
+    private let boot = BootID("boot-1")
+    private let day: Int64 = 86_400_000
+    private let start = WallTime(milliseconds: 1_700_000_000_000)
+
+    private func open(
+        schema: Int = 1, origin: String = "cluster/registry/3", now: WallTime? = nil, boot: BootID? = nil
+    ) throws -> StateFile {
+        try StateFile(
+            directory.path + "/state", Terms(schema: schema, origin: origin, ageMaxMilliseconds: day),
+            tables: ["rows"], now: now ?? start, boot: boot ?? self.boot)
+    }
+
+    private func commit(_ file: StateFile, asOf: WallTime? = nil) throws {
+        let table = file.table("rows")
+        try file.write { transaction throws(StoreError) in
+            try transaction.put([1].span, [1].span, in: table)
+            let applied = Applied(offset: 5, asOf: asOf ?? start)
+            try transaction.setApplied(applied, of: TopicPartition("registry", 3))
+        }
+    }
+
+    private func count(_ file: StateFile) throws -> Int {
+        try rows(file.environment, file.table("rows")).count
+    }
+
+    /// What a process leaves that dies without a word.
+    private func died(_ run: (StateFile) throws -> Void = { _ in }) throws {
+        try run(try open())
+    }
+
+    @Test func `the first time there is nothing`() throws {
+        #expect(try open().beginning == .empty)
+    }
+
+    @Test func `after a clean close it goes on, also after a restart of the machine`() throws {
+        let file = try open()
+        try commit(file)
+        try file.close()
+        let again = try open(boot: BootID("boot-2"))
+        #expect(again.beginning == .resumed)
+        #expect(try count(again) == 1)
+    }
+
+    @Test func `after a killed process it goes on`() throws {
+        try died { try commit($0) }
+        let file = try open()
+        #expect(file.beginning == .resumed)
+        #expect(try count(file) == 1)
+    }
+
+    @Test func `after a power cut without a clean close it begins anew`() throws {
+        try died { try commit($0) }
+        let file = try open(boot: BootID("boot-2"))
+        #expect(file.beginning == .discarded(.machineWentDown))
+        #expect(try count(file) == 0)
+    }
+
+    @Test func `another schema begins anew`() throws {
+        try died { try commit($0) }
+        let file = try open(schema: 2)
+        #expect(file.beginning == .discarded(.otherSchema(found: 1, wanted: 2)))
+        #expect(try count(file) == 0)
+    }
+
+    @Test func `another cluster, topic or partition begins anew`() throws {
+        try died { try commit($0) }
+        let file = try open(origin: "other/registry/3")
+        #expect(
+            file.beginning
+                == .discarded(.otherOrigin(found: "cluster/registry/3", wanted: "other/registry/3")))
+        #expect(try count(file) == 0)
+    }
+
+    @Test func `older than the topic keeps deletions, it begins anew; as old, it goes on`() throws {
+        try died { try commit($0) }
+        let limit = WallTime(milliseconds: start.milliseconds + day)
+        #expect(try { try open(now: limit).beginning }() == .resumed)
+        let late = WallTime(milliseconds: limit.milliseconds + 1)
+        let file = try open(now: late)
+        #expect(
+            file.beginning == .discarded(.tooOld(ageMilliseconds: day + 1, limitMilliseconds: day)))
+        #expect(try count(file) == 0)
+    }
+
+    @Test func `one stale partition makes the file stale, and a restart does not make it fresh`() throws {
+        try died { file in
+            try commit(file)
+            try file.write { transaction throws(StoreError) in
+                let recent = Applied(offset: 9, asOf: WallTime(milliseconds: start.milliseconds + 2 * day))
+                try transaction.setApplied(recent, of: TopicPartition("starts", 3))
+            }
+            try file.close()
+        }
+        let file = try open(now: WallTime(milliseconds: start.milliseconds + 2 * day))
+        #expect(
+            file.beginning == .discarded(.tooOld(ageMilliseconds: 2 * day, limitMilliseconds: day)))
+    }
+
+    @Test func `two deaths before a commit, and it begins anew; a commit forgives`() throws {
+        try died { try commit($0) }
+        try died()
+        try died { try commit($0) }
+        try died()
+        #expect(try { try open().beginning }() == .resumed)
+        let file = try open()
+        #expect(file.beginning == .discarded(.diedTwiceBeforeCommit))
+        #expect(try count(file) == 0)
+    }
+
+    @Test func `a clean close without a commit is no death`() throws {
+        try died { try commit($0) }
+        for _ in 0..<4 { try died { try $0.close() } }
+        #expect(try open().beginning == .resumed)
+    }
+
+    @Test func `data without a mark are not believed`() throws {
+        try died { try commit($0) }
+        try FileManager.default.removeItem(atPath: directory.path + "/state/mark")
+        #expect(try open().beginning == .discarded(.unmarked))
+    }
+
+    @Test func `a mark without its data is told`() throws {
+        try died { try commit($0) }
+        try FileManager.default.removeItem(atPath: directory.path + "/state/data.mdb")
+        #expect(try open().beginning == .discarded(.missingData))
+    }
+
+    @Test func `a mark with any byte missing or changed is not believed or says the same`() throws {
+        try died { try commit($0) }
+        let path = directory.path + "/state/mark"
+        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        let mark = try #require(Mark(whole))
+        #expect(mark.bytes == whole)
+        for length in 0..<whole.count { #expect(Mark(Array(whole[..<length])) == nil) }
+        try Data(whole[..<40]).write(to: URL(fileURLWithPath: path))
+        #expect(try open().beginning == .discarded(.unreadableMark))
+    }
+
+    @Test func `a condemned file begins anew and says why`() throws {
+        try died { file in
+            try commit(file)
+            try file.condemn("table rows\nhas a row of 3 bytes")
+        }
+        let file = try open()
+        #expect(file.beginning == .discarded(.condemned("table rows has a row of 3 bytes")))
+        #expect(try count(file) == 0)
+    }
+
+    @Test func `a second opening is refused with a sentence that names the process`() throws {
+        let first = try open()
+        #expect(throws: StoreError.inUse(path: directory.path + "/state", by: "process \(getpid())")) {
+            try open()
+        }
+        try commit(first)
+    }
+
+    @Test func `a directory that cannot be made is an error that names it`() throws {
+        let path = directory.path + "/file"
+        try Data().write(to: URL(fileURLWithPath: path))
+        let error = #expect(throws: StoreError.self) { _ = try DirectoryLock(path + "/a/b") }
+        #expect(error?.description == "cannot create \(path)/a/b: Not a directory")
+    }
+
+    @Test func `the boot id of this machine is one line`() throws {
+        let boot = try BootID.current()
+        #expect(boot.text.utf8.count == 36)
+        #expect(try BootID.current() == boot)
+    }
+}

@@ -6,7 +6,7 @@ final class TemporaryDirectory {
 
     init() {
         path = NSTemporaryDirectory() + "store-" + UUID().uuidString
-        try! FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        precondition(mkdir(path, 0o700) == 0, "a temporary directory can be made")
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }

@@ -44,6 +44,10 @@ let package = Package(
         library("CLinux", apt: "libc6-dev"),
         library("CNghttp2", apt: "libnghttp2-dev"),
         library("CLMDB", apt: "liblmdb-dev"),
+        library("CZstd", apt: "libzstd-dev"),
+        library("CLZ4", apt: "liblz4-dev"),
+        library("CZlib", apt: "zlib1g-dev"),
+        .target(name: "CCRC32C"),
 
         // Foundations.
         module("Telemetry", "CLinux"),
@@ -55,7 +59,8 @@ let package = Package(
         module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
 
         // The outside world on one machine.
-        module("Broker", "Telemetry", "Lifecycle"),
+        module(
+            "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
 
         // What only tests import.
         module("ProcessTesting"),
@@ -78,5 +83,6 @@ let package = Package(
 
         // Tests of the outside world.
         tests("BrokerTests", "Broker"),
+        tests("BrokerLogTests", "Broker", "Telemetry", "CLinux"),
     ]
 )

@@ -12,12 +12,16 @@ package struct WireReader {
 
     private let source: UnsafeRawBufferPointer
     private var position: Int
-    private var elementsLeft = WireReader.elementsMax
+    private var elementsLeft: Int
     package var flexible: Bool
 
     /// The bytes must outlive the reader; a codec never stores either.
-    @unsafe package init(borrowing bytes: UnsafeRawBufferPointer, flexible: Bool = false) {
+    @unsafe package init(
+        borrowing bytes: UnsafeRawBufferPointer, flexible: Bool = false,
+        elementsMax: Int = WireReader.elementsMax
+    ) {
         unsafe self.source = unsafe bytes
+        self.elementsLeft = elementsMax
         self.position = 0
         self.flexible = flexible
     }
@@ -166,11 +170,11 @@ extension WireReader {
 
     /// Decodes a value from an array: for stored records and for tests.
     package static func read<Value>(
-        _ bytes: [UInt8], flexible: Bool = false,
+        _ bytes: [UInt8], flexible: Bool = false, elementsMax: Int = WireReader.elementsMax,
         _ body: (inout WireReader) throws(WireError) -> Value
     ) throws(WireError) -> Value {
         let result: Result<Value, WireError> = unsafe bytes.withUnsafeBytes { raw in
-            var reader = unsafe WireReader(borrowing: raw, flexible: flexible)
+            var reader = unsafe WireReader(borrowing: raw, flexible: flexible, elementsMax: elementsMax)
             do throws(WireError) {
                 return .success(try body(&reader))
             } catch {

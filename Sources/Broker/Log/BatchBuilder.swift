@@ -1,0 +1,89 @@
+/// A record to be written by the broker itself (coordinators, compaction, tests).
+package struct NewRecord: Equatable, Sendable {
+    package var key: [UInt8]?
+    package var value: [UInt8]?
+    package var headers: [Header]
+
+    package struct Header: Equatable, Sendable {
+        package var name: [UInt8]
+        package var value: [UInt8]?
+
+        package init(name: [UInt8], value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package init(key: [UInt8]?, value: [UInt8]?, headers: [Header] = []) {
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}
+
+/// Encodes records into one uncompressed batch.
+package enum BatchBuilder {
+    package static func batch(
+        _ records: [NewRecord], time: Int64, producerID: Int64 = -1, producerEpoch: Int16 = -1,
+        baseSequence: Int32 = -1, transactional: Bool = false, control: Bool = false
+    ) -> [UInt8] {
+        precondition(!records.isEmpty, "a batch has a record")
+        var header = BatchHeader(
+            baseOffset: 0, producerID: producerID, producerEpoch: producerEpoch, baseSequence: baseSequence)
+        header.attributes = (transactional ? 0x10 : 0) | (control ? 0x20 : 0)
+        header.baseTimestamp = time
+        header.maxTimestamp = time
+        header.lastOffsetDelta = Int32(records.count - 1)
+        header.recordCount = Int32(records.count)
+        var body: [UInt8] = []
+        for (index, record) in records.enumerated() {
+            record.append(to: &body, offsetDelta: index, timestampDelta: 0)
+        }
+        return assemble(header, body)
+    }
+
+    /// The record that ends a transaction.
+    static func marker(
+        producerID: Int64, epoch: Int16, commit: Bool, coordinatorEpoch: Int32, time: Int64
+    ) -> [UInt8] {
+        let key: [UInt8] = [0, 0, 0, commit ? 1 : 0]
+        var value: [UInt8] = [0, 0]
+        for shift in [24, 16, 8, 0] { value.append(UInt8(truncatingIfNeeded: coordinatorEpoch >> shift)) }
+        return batch(
+            [NewRecord(key: key, value: value)], time: time, producerID: producerID, producerEpoch: epoch,
+            transactional: true, control: true)
+    }
+
+    /// Header and records as one batch, length and checksum set.
+    static func assemble(_ header: BatchHeader, _ body: [UInt8]) -> [UInt8] {
+        var header = header
+        header.batchLength = Int32(BatchHeader.size - BatchHeader.lengthPrefix + body.count)
+        unsafe body.withUnsafeBytes { unsafe header.seal(body: $0) }
+        var bytes = [UInt8](repeating: 0, count: BatchHeader.size)
+        unsafe bytes.withUnsafeMutableBytes { unsafe header.write(to: $0) }
+        bytes += body
+        return bytes
+    }
+}
+
+extension NewRecord {
+    func append(to out: inout [UInt8], offsetDelta: Int, timestampDelta: Int64) {
+        var record: [UInt8] = [0]
+        Varint.append(timestampDelta, to: &record)
+        Varint.append(Int64(offsetDelta), to: &record)
+        Self.append(key, to: &record)
+        Self.append(value, to: &record)
+        Varint.append(Int64(headers.count), to: &record)
+        for header in headers {
+            Self.append(header.name, to: &record)
+            Self.append(header.value, to: &record)
+        }
+        Varint.append(Int64(record.count), to: &out)
+        out += record
+    }
+
+    private static func append(_ bytes: [UInt8]?, to out: inout [UInt8]) {
+        Varint.append(Int64(bytes?.count ?? -1), to: &out)
+        if let bytes { out += bytes }
+    }
+}

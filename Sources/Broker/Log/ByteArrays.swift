@@ -1,0 +1,18 @@
+extension [UInt8] {
+    /// `withUnsafeBytes` that keeps the type of what it throws.
+    func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try unsafe withUnsafeBufferPointer { (buffer) throws(Failure) in
+            try unsafe body(UnsafeRawBufferPointer(buffer))
+        }
+    }
+
+    mutating func withMutableBytes<Result, Failure: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try unsafe withUnsafeMutableBufferPointer { (buffer) throws(Failure) in
+            try unsafe body(UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+}

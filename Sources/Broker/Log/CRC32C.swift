@@ -1,0 +1,12 @@
+internal import CCRC32C
+
+/// The checksum of record batches and of the broker's own files.
+package enum CRC32C {
+    package static func of(_ bytes: UnsafeRawBufferPointer, continuing crc: UInt32 = 0) -> UInt32 {
+        unsafe crc32c_extend(crc, bytes.baseAddress, bytes.count)
+    }
+
+    package static func of(_ bytes: [UInt8]) -> UInt32 {
+        unsafe bytes.withUnsafeBytes { unsafe of($0) }
+    }
+}

@@ -1,0 +1,117 @@
+/// What a log writes down now and then, so that opening it after a crash reads only what came since.
+/// Everything below `position` of `segment` was on disk before this was written.
+struct Checkpoint: Equatable {
+    static let format: Int32 = 1
+    static let fileName = "checkpoint"
+
+    var logStartOffset: Int64
+    var segment: Int64
+    var position: Int
+    var offset: Int64
+    /// The segment as of then.
+    var maxTimestamp: Int64
+    var firstAppended: Int64
+    var index: SegmentIndex
+    var producers: Producers
+    var cleaned: CleanedUpTo
+
+    func encoded() -> [UInt8] {
+        SealedFile.seal(Self.format) { writer in
+            writer.int64(logStartOffset)
+            writer.int64(segment)
+            writer.int64(Int64(position))
+            writer.int64(offset)
+            writer.int64(maxTimestamp)
+            writer.int64(firstAppended)
+            index.write(to: &writer)
+            producers.write(to: &writer)
+            cleaned.write(to: &writer)
+        }
+    }
+
+    init?(_ bytes: [UInt8]) {
+        let read = SealedFile.unseal(bytes, format: Self.format) { (reader) throws(WireError) in
+            try Checkpoint(from: &reader)
+        }
+        guard let read else { return nil }
+        self = read
+    }
+
+    private init(from reader: inout WireReader) throws(WireError) {
+        logStartOffset = try reader.int64()
+        segment = try reader.int64()
+        position = Int(try reader.int64())
+        offset = try reader.int64()
+        maxTimestamp = try reader.int64()
+        firstAppended = try reader.int64()
+        index = try SegmentIndex(from: &reader)
+        producers = try Producers(from: &reader)
+        cleaned = try CleanedUpTo(from: &reader)
+    }
+
+    init(
+        logStartOffset: Int64, active: Segment, producers: Producers, cleaned: CleanedUpTo
+    ) {
+        self.logStartOffset = logStartOffset
+        self.segment = active.baseOffset
+        self.position = active.size
+        self.offset = active.endOffset
+        self.maxTimestamp = active.maxTimestamp
+        self.firstAppended = active.firstAppended ?? -1
+        self.index = active.index ?? SegmentIndex()
+        self.producers = producers
+        self.cleaned = cleaned
+    }
+}
+
+extension Producers {
+    func write(to writer: inout WireWriter) {
+        writer.array(entries) { writer, pair in
+            writer.int64(pair.key)
+            writer.int16(pair.value.epoch)
+            writer.int64(pair.value.lastUsed)
+            writer.array(pair.value.batches) { writer, batch in
+                writer.int32(batch.firstSequence)
+                writer.int32(batch.lastSequence)
+                writer.int64(batch.baseOffset)
+                writer.int64(batch.lastOffset)
+                writer.int64(batch.timestamp)
+            }
+        }
+        writer.array(open) { writer, pair in
+            writer.int64(pair.key)
+            writer.int64(pair.value)
+        }
+        writer.array(aborted) { writer, each in
+            writer.int64(each.producerID)
+            writer.int64(each.firstOffset)
+            writer.int64(each.lastOffset)
+            writer.int64(each.stableOffset)
+        }
+    }
+
+    init(from reader: inout WireReader) throws(WireError) {
+        let pairs = try reader.array { (reader) throws(WireError) in
+            (
+                try reader.int64(),
+                ProducerEntry(
+                    epoch: try reader.int16(), lastUsed: try reader.int64(),
+                    batches: try reader.array { (reader) throws(WireError) in
+                        .init(
+                            firstSequence: try reader.int32(), lastSequence: try reader.int32(),
+                            baseOffset: try reader.int64(), lastOffset: try reader.int64(),
+                            timestamp: try reader.int64())
+                    })
+            )
+        }
+        entries = Dictionary(pairs) { _, new in new }
+        let starts = try reader.array { (reader) throws(WireError) in (try reader.int64(), try reader.int64())
+        }
+        open = Dictionary(starts) { _, new in new }
+        aborted = try reader.array { (reader) throws(WireError) in
+            Aborted(
+                producerID: try reader.int64(), firstOffset: try reader.int64(),
+                lastOffset: try reader.int64(), stableOffset: try reader.int64())
+        }
+    }
+}

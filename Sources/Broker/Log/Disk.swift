@@ -1,0 +1,154 @@
+internal import CLinux
+internal import Glibc
+
+/// Every file operation of the broker goes through here, one call each, so that a test can number
+/// them and let the process "die" before, after or in the middle of any one.
+///
+/// In production `fault` is nil and costs a branch. It must never be set outside tests.
+package struct Disk: Sendable {
+    package enum Operation: String, Sendable {
+        case create, open, write, read, sync, truncate, rename, remove, makeDirectory, syncDirectory, list
+    }
+
+    /// What a test makes of an operation.
+    package enum Fault: Sendable {
+        /// The operation does not happen and reports this `errno`.
+        case fail(Int32)
+        /// A write stores only so many bytes and then reports this `errno`.
+        case tear(bytes: Int, errno: Int32)
+    }
+
+    package typealias Hook = @Sendable (Operation, _ path: String, _ bytes: Int) -> Fault?
+
+    private let fault: Hook?
+
+    package init(fault: Hook? = nil) { self.fault = fault }
+
+    func step(_ operation: Operation, _ path: String, bytes: Int = 0) throws(DiskError) -> Fault? {
+        guard let fault, let given = fault(operation, path, bytes) else { return nil }
+        if case .fail(let code) = given { throw DiskError(operation, path, code) }
+        return given
+    }
+
+    package func open(_ path: String, create: Bool = false, writable: Bool) throws(DiskError) -> OpenFile {
+        let operation: Operation = create ? .create : .open
+        _ = try step(operation, path)
+        let access = writable ? O_RDWR : O_RDONLY
+        let descriptor = unsafe linux_open(path, access | (create ? O_CREAT : 0), 0o644)
+        guard descriptor >= 0 else { throw DiskError(operation, path, errno) }
+        return OpenFile(descriptor: descriptor, path: path)
+    }
+
+    /// Writes all of the head and then all of the body at `position`.
+    package func write(
+        _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, to file: OpenFile, at position: Int
+    ) throws(DiskError) {
+        let total = head.count + body.count
+        var limit = total
+        var torn: Int32?
+        if case .tear(let bytes, let code) = try step(.write, file.path, bytes: total) {
+            limit = min(bytes, total)
+            torn = code
+        }
+        try unsafe writeFully(head, body, limit: limit, to: file, at: position)
+        if let torn { throw DiskError(.write, file.path, torn) }
+    }
+
+    private func writeFully(
+        _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, limit: Int, to file: OpenFile,
+        at position: Int
+    ) throws(DiskError) {
+        var done = 0
+        while done < limit {
+            let written: Int
+            if done < head.count {
+                let headLeft = min(head.count, limit) - done
+                var parts = unsafe (
+                    iovec(
+                        iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress! + done),
+                        iov_len: headLeft),
+                    iovec(
+                        iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress),
+                        iov_len: max(0, min(body.count, limit - head.count)))
+                )
+                written = unsafe withUnsafePointer(to: &parts) { parts in
+                    unsafe parts.withMemoryRebound(to: iovec.self, capacity: 2) {
+                        unsafe pwritev(file.descriptor, $0, 2, position + done)
+                    }
+                }
+            } else {
+                let bodyDone = done - head.count
+                written = unsafe pwrite(
+                    file.descriptor, body.baseAddress! + bodyDone, limit - done, position + done)
+            }
+            if written < 0 {
+                if errno == EINTR { continue }
+                throw DiskError(.write, file.path, errno)
+            }
+            guard written > 0 else { throw DiskError(.write, file.path, ENOSPC) }
+            done += written
+        }
+    }
+
+    package func write(_ bytes: [UInt8], to file: OpenFile, at position: Int) throws(DiskError) {
+        try unsafe bytes.withBytes { (raw) throws(DiskError) in
+            try unsafe write(raw, UnsafeRawBufferPointer(start: nil, count: 0), to: file, at: position)
+        }
+    }
+
+    /// Reads until the buffer is full or the file ends; returns how much it read.
+    package func read(
+        _ file: OpenFile, at position: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(DiskError) -> Int {
+        _ = try step(.read, file.path, bytes: buffer.count)
+        var done = 0
+        while done < buffer.count {
+            let count = unsafe pread(
+                file.descriptor, buffer.baseAddress! + done, buffer.count - done, position + done)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw DiskError(.read, file.path, errno)
+            }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    package func size(_ file: OpenFile) throws(DiskError) -> Int {
+        let end = lseek(file.descriptor, 0, SEEK_END)
+        guard end >= 0 else { throw DiskError(.read, file.path, errno) }
+        return end
+    }
+
+    package func truncate(_ file: OpenFile, to size: Int) throws(DiskError) {
+        _ = try step(.truncate, file.path)
+        guard ftruncate(file.descriptor, size) == 0 else { throw DiskError(.truncate, file.path, errno) }
+    }
+
+    /// Waits until the file's bytes are on the disk.
+    package func sync(_ file: OpenFile) throws(DiskError) {
+        _ = try step(.sync, file.path)
+        guard fdatasync(file.descriptor) == 0 else { throw DiskError(.sync, file.path, errno) }
+    }
+
+    /// Waits until the names in a directory are on the disk.
+    package func syncDirectory(_ path: String) throws(DiskError) {
+        _ = try step(.syncDirectory, path)
+        let descriptor = unsafe linux_open(path, O_RDONLY | O_DIRECTORY, 0)
+        guard descriptor >= 0 else { throw DiskError(.syncDirectory, path, errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw DiskError(.syncDirectory, path, errno) }
+    }
+
+    package func rename(_ old: String, to new: String) throws(DiskError) {
+        _ = try step(.rename, new)
+        guard unsafe Glibc.rename(old, new) == 0 else { throw DiskError(.rename, old, errno) }
+    }
+
+    /// Removing what is not there is done already.
+    package func remove(_ path: String) throws(DiskError) {
+        _ = try step(.remove, path)
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw DiskError(.remove, path, errno) }
+    }
+}

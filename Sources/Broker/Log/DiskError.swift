@@ -1,0 +1,40 @@
+internal import Glibc
+
+/// A file operation that failed: which, on what, why, and what a person does about it.
+package struct DiskError: Error, Equatable, CustomStringConvertible {
+    package let operation: Disk.Operation
+    package let path: String
+    /// The system's `errno`.
+    package let code: Int32
+
+    package init(_ operation: Disk.Operation, _ path: String, _ code: Int32) {
+        self.operation = operation
+        self.path = path
+        self.code = code
+    }
+
+    package var isDiskFull: Bool { code == ENOSPC || code == EDQUOT }
+
+    package var description: String {
+        let reason = unsafe String(cString: strerror(code)).lowercased()
+        return "cannot \(verb) \(path): \(reason); \(remedy)"
+    }
+
+    private var verb: String {
+        switch operation {
+        case .makeDirectory: "make directory"
+        case .syncDirectory: "sync directory"
+        default: operation.rawValue
+        }
+    }
+
+    private var remedy: String {
+        switch code {
+        case ENOSPC, EDQUOT: "free space on that disk, writing goes on by itself"
+        case EACCES, EPERM, EROFS: "run as the user that owns it, on a disk mounted for writing"
+        case EMFILE, ENFILE: "raise the limit of open files"
+        case EIO: "check the disk's health in the kernel log"
+        default: "check the disk and the directory"
+        }
+    }
+}

@@ -1,0 +1,21 @@
+package import Telemetry
+
+/// What an operator wants to know of the disk.
+package struct LogCounters: Sendable {
+    let appendedBytes: Counter
+    let damaged: Counter
+    let diskFailures: Counter
+    let recoveredBytesCut: Counter
+
+    package init(_ metrics: Metrics) {
+        appendedBytes = metrics.counter(
+            "flotilla_broker_appended_bytes_total", help: "Bytes of record batches written to segments.")
+        damaged = metrics.counter(
+            "flotilla_broker_damaged_batches_total",
+            help: "Stored batches whose checksum did not hold; they were not served.")
+        diskFailures = metrics.counter(
+            "flotilla_broker_disk_failures_total", help: "Writes and syncs that failed, disk full included.")
+        recoveredBytesCut = metrics.counter(
+            "flotilla_broker_cut_bytes_total", help: "Bytes of torn tails that recovery cut off.")
+    }
+}

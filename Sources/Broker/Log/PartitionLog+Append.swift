@@ -1,0 +1,134 @@
+package import Telemetry
+
+/// Where a batch went.
+package struct Appended: Equatable, Sendable {
+    package var baseOffset: Int64
+    /// The append is safe when the log is durable to here.
+    package var nextOffset: Int64
+    /// The time the broker gave the records (ms), -1 if they keep their own.
+    package var logAppendTime: Int64
+    /// The batch was here already; nothing was written.
+    package var isDuplicate: Bool
+}
+
+extension PartitionLog {
+    /// Appends one batch as a producer sent it. On any error nothing was appended.
+    package func append(_ batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError) -> Appended {
+        try checkOpen()
+        var header = try unsafe BatchHeader.parse(received: batch)
+        try header.checkProduced()
+        guard batch.count <= settings.maxMessageBytes else {
+            throw .batchTooLarge(bytes: batch.count, limit: settings.maxMessageBytes)
+        }
+        if settings.isCompacted { try unsafe checkKeys(header, batch) }
+        if case .duplicate(let offset, let time) = try producers.judge(header) {
+            return Appended(
+                baseOffset: offset, nextOffset: offset + Int64(header.lastOffsetDelta) + 1,
+                logAppendTime: settings.usesAppendTime ? time : -1, isDuplicate: true)
+        }
+        header.baseOffset = endOffset
+        header.leaderEpoch = 0
+        if settings.usesAppendTime { unsafe header.stamp(now.milliseconds, body: batch) }
+        try unsafe write(header, batch, now: now)
+        producers.appended(header)
+        appended()
+        return Appended(
+            baseOffset: header.baseOffset, nextOffset: endOffset,
+            logAppendTime: settings.usesAppendTime ? header.maxTimestamp : -1, isDuplicate: false)
+    }
+
+    /// Appends the marker that ends a producer's transaction here.
+    package func appendMarker(
+        producerID: Int64, epoch: Int16, commit: Bool, coordinatorEpoch: Int32 = 0, now: WallTime
+    ) throws(LogError) -> Appended {
+        try checkOpen()
+        try producers.judgeMarker(producerID: producerID, epoch: epoch)
+        let batch = BatchBuilder.marker(
+            producerID: producerID, epoch: epoch, commit: commit, coordinatorEpoch: coordinatorEpoch,
+            time: now.milliseconds)
+        let offset = endOffset
+        try unsafe batch.withBytes { (raw) throws(LogError) in
+            var header = unsafe BatchHeader(raw)
+            header.baseOffset = offset
+            try unsafe write(header, raw, now: now)
+        }
+        producers.ended(
+            producerID: producerID, epoch: epoch, commit: commit, at: offset, timestamp: now.milliseconds)
+        appended()
+        return Appended(baseOffset: offset, nextOffset: endOffset, logAppendTime: -1, isDuplicate: false)
+    }
+
+    /// Writes the header as it is now, and the body as it came, at the end; rolls before if it must.
+    private func write(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError)
+    {
+        try rollIfDue(adding: header, now: now)
+        let segment = active
+        var head = InlineArray<61, UInt8>(repeating: 0)
+        do throws(DiskError) {
+            let file = try segment.handle(environment.open)
+            var bytes = head.mutableSpan
+            try unsafe bytes.withUnsafeMutableBytes { (head) throws(DiskError) in
+                unsafe header.write(to: head)
+                try unsafe environment.disk.write(
+                    UnsafeRawBufferPointer(head),
+                    UnsafeRawBufferPointer(rebasing: batch[BatchHeader.size..<header.totalSize]),
+                    to: file, at: segment.size)
+            }
+        } catch {
+            undoWrite(segment, error)
+            throw .disk(error)
+        }
+        segment.isDirty = true
+        segment.appended(header, now: now.milliseconds)
+        endOffset = header.nextOffset
+        checkpoints.appended(bytes: header.totalSize)
+        environment.counters.appendedBytes.add(header.totalSize)
+    }
+
+    /// Cuts a half-written batch off. The next append would overwrite it, but a crash before that
+    /// must find a clean end, and on a full disk the bytes are wanted back.
+    private func undoWrite(_ segment: Segment, _ error: DiskError) {
+        environment.counters.diskFailures.add()
+        environment.log.error(
+            "append failed", .field("topic", topic), .field("partition", Int(partition)),
+            .field("error", error.description))
+        guard let file = segment.file else { return }
+        do throws(DiskError) {
+            try environment.disk.truncate(file, to: segment.size)
+        } catch {
+            // The file keeps a torn tail: the next write goes over it, recovery cuts it.
+            segment.isDirty = true
+        }
+    }
+
+    private func appended() {
+        if environment.flush == .os { advance() }
+        requestFlush()
+    }
+
+    /// Opens what has become readable.
+    func advance() {
+        lastStableOffset = max(lastStableOffset, producers.stableOffset(highWatermark: highWatermark))
+        onAdvance?()
+    }
+}
+
+extension BatchHeader {
+    /// Gives all records of the batch the broker's time.
+    mutating func stamp(_ time: Int64, body: UnsafeRawBufferPointer) {
+        attributes |= 0x08
+        maxTimestamp = time
+        unsafe seal(body: UnsafeRawBufferPointer(rebasing: body[Self.size..<totalSize]))
+    }
+
+    /// Computes the checksum over the header's fields and the records.
+    mutating func seal(body: UnsafeRawBufferPointer) {
+        var head = InlineArray<61, UInt8>(repeating: 0)
+        var bytes = head.mutableSpan
+        crc = unsafe bytes.withUnsafeMutableBytes { head in
+            unsafe write(to: head)
+            let partial = unsafe CRC32C.of(UnsafeRawBufferPointer(rebasing: head[Self.checked...]))
+            return unsafe CRC32C.of(body, continuing: partial)
+        }
+    }
+}

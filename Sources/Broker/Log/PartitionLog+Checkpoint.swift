@@ -1,0 +1,62 @@
+/// When the next checkpoint is due.
+struct CheckpointState {
+    /// Bytes that recovery after a crash has to read at most, about.
+    static let interval = 64 << 20
+
+    private var bytesSince = 0
+    private(set) var isDue = false
+
+    mutating func appended(bytes: Int) {
+        bytesSince += bytes
+        if bytesSince >= Self.interval { isDue = true }
+    }
+
+    /// Something changed that must not wait for many bytes.
+    mutating func demand() { isDue = true }
+
+    mutating func taken() {
+        bytesSince = 0
+        isDue = false
+    }
+}
+
+extension PartitionLog {
+    var checkpointPath: String { directory + "/" + Checkpoint.fileName }
+
+    private var checkpoint: Checkpoint {
+        Checkpoint(logStartOffset: logStartOffset, active: active, producers: producers, cleaned: cleaned)
+    }
+
+    /// The state as of now, for the flusher to write when all of it is on disk.
+    func dueCheckpoint() -> CheckpointFile? {
+        guard checkpoints.isDue else { return nil }
+        checkpoints.taken()
+        return CheckpointFile(path: checkpointPath, bytes: checkpoint.encoded())
+    }
+
+    /// Syncs everything and leaves a checkpoint at the very end, so that opening reads nothing.
+    package func close() throws(LogError) {
+        guard closed == nil else { return }
+        do throws(DiskError) {
+            for segment in flush.full + [active] where segment.isDirty {
+                if let file = segment.file { try environment.disk.sync(file) }
+            }
+            if flush.directoryIsDirty { try environment.disk.syncDirectory(directory) }
+            try environment.disk.replace(checkpointPath, with: checkpoint.encoded())
+        } catch {
+            abandon("it could not be closed well")
+            throw .disk(error)
+        }
+        durableOffset = endOffset
+        abandon("the broker is stopping")
+    }
+
+    /// Gives back everything in memory without touching the disk.
+    func abandon(_ why: String) {
+        closed = why
+        for segment in segments { environment.open.close(segment) }
+        let waiters = flush.waiters
+        flush = FlushState()
+        for waiter in waiters { waiter.done(waiter.offset <= durableOffset ? nil : .closed(why)) }
+    }
+}

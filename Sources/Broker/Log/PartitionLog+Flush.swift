@@ -1,0 +1,85 @@
+internal import Telemetry
+
+/// What is on its way to the disk, and who waits for it.
+struct FlushState {
+    struct Waiter {
+        var offset: Int64
+        var done: (LogError?) -> Void
+    }
+
+    /// In order of offset, except for duplicates, which wait for what is under way.
+    var waiters: [Waiter] = []
+    var isUnderWay = false
+    /// Full segments that no sync covers yet.
+    var full: [Segment] = []
+    /// A file was created since the last sync of the directory.
+    var directoryIsDirty = false
+}
+
+extension PartitionLog {
+    /// Calls `done` on the loop thread when everything below `offset` is safe, or with the error that
+    /// took it back: then it was not appended and the client must send it again.
+    package func whenDurable(_ offset: Int64, _ done: @escaping (LogError?) -> Void) {
+        if let closed { return done(.closed(closed)) }
+        if offset <= highWatermark { return done(nil) }
+        flush.waiters.append(.init(offset: offset, done: done))
+        requestFlush()
+    }
+
+    func requestFlush() {
+        let wanted = environment.flush == .everyAck && durableOffset < endOffset
+        guard !flush.isUnderWay, closed == nil, wanted || checkpoints.isDue else { return }
+        var dirty = flush.full
+        if active.isDirty { dirty.append(active) }
+        let request = FlushRequest(
+            log: id, files: dirty.compactMap(\.file), directory: flush.directoryIsDirty ? directory : nil,
+            endOffset: endOffset, checkpoint: dueCheckpoint())
+        for segment in dirty { segment.isDirty = false }
+        flush.full.removeAll(keepingCapacity: true)
+        flush.directoryIsDirty = false
+        flush.isUnderWay = true
+        environment.flusher.submit(request)
+    }
+
+    /// Takes the flusher's answer.
+    func flushed(_ result: FlushResult) {
+        flush.isUnderWay = false
+        guard closed == nil else { return }
+        if let error = result.error { return flushFailed(error) }
+        if result.endOffset > durableOffset {
+            durableOffset = result.endOffset
+            advance()
+        }
+        answerWaiters()
+        requestFlush()
+    }
+
+    private func answerWaiters() {
+        let reached = durableOffset
+        var done: [FlushState.Waiter] = []
+        flush.waiters.removeAll { waiter in
+            guard waiter.offset <= reached else { return false }
+            done.append(waiter)
+            return true
+        }
+        for waiter in done { waiter.done(nil) }
+    }
+
+    /// After a failed sync nobody knows which unsynced bytes reached the disk, and the system will
+    /// not say so again: everything above the last good sync is taken back and read anew from there.
+    private func flushFailed(_ error: DiskError) {
+        environment.counters.diskFailures.add()
+        environment.log.error(
+            "sync failed", .field("topic", topic), .field("partition", Int(partition)),
+            .field("error", error.description))
+        let waiters = flush.waiters
+        flush.waiters = []
+        do throws(LogError) {
+            try reopen(cuttingTo: durableOffset)
+        } catch {
+            closed = error.description
+        }
+        for waiter in waiters { waiter.done(.disk(error)) }
+        onAdvance?()
+    }
+}

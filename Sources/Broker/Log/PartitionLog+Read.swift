@@ -1,0 +1,158 @@
+internal import Telemetry
+
+/// What a read found besides the bytes.
+package struct ReadResult: Equatable, Sendable {
+    package var bytes = 0
+    /// Where the next read begins.
+    package var nextOffset: Int64
+    package var highWatermark: Int64
+    package var lastStableOffset: Int64
+    package var logStartOffset: Int64
+    /// For a committed reader: by first offset, in the range that was read.
+    package var aborted: [AbortedTransaction] = []
+}
+
+package struct AbortedTransaction: Equatable, Sendable {
+    package var producerID: Int64
+    package var firstOffset: Int64
+}
+
+extension PartitionLog {
+    /// Bytes that one read gives at most, unless a single batch is larger.
+    package static let readMax = 16 << 20
+
+    /// Appends whole batches from the one that holds `offset` on to the writer: at least one if there
+    /// is any, otherwise at most `maxBytes`. Each checksum is checked here, on the bytes that go
+    /// out: what does not check is not served, whenever the damage was done.
+    package func read(
+        from offset: Int64, maxBytes: Int, committed: Bool, atLeastOne: Bool = true,
+        into writer: inout WireWriter
+    ) throws(LogError) -> ReadResult {
+        try checkOpen()
+        guard offset >= logStartOffset, offset <= endOffset else {
+            throw .offsetOutOfRange(offset: offset, from: logStartOffset, to: endOffset)
+        }
+        let limit = committed ? lastStableOffset : highWatermark
+        var result = ReadResult(
+            nextOffset: offset, highWatermark: highWatermark, lastStableOffset: lastStableOffset,
+            logStartOffset: logStartOffset)
+        guard offset < limit else { return result }
+        var room = min(max(maxBytes, 0), Self.readMax)
+        if !atLeastOne && room < BatchHeader.size { return result }
+        while result.bytes == 0 {
+            let scan = try readOnce(offset, limit: limit, room: max(room, BatchHeader.size), into: &writer)
+            result.bytes = scan.taken
+            result.nextOffset = scan.taken > 0 ? scan.nextOffset : offset
+            guard scan.taken == 0, let needed = scan.neededBytes, atLeastOne else { break }
+            guard needed > room else { throw damaged(at: offset, in: segment(holding: offset)) }
+            room = needed
+        }
+        if committed, result.bytes > 0 {
+            result.aborted = producers.aborted(from: offset, to: result.nextOffset)
+                .map { AbortedTransaction(producerID: $0.producerID, firstOffset: $0.firstOffset) }
+                .sorted { $0.firstOffset < $1.firstOffset }
+        }
+        return result
+    }
+
+    func segment(holding offset: Int64) -> Segment {
+        var low = 0
+        var high = segments.count
+        while low < high {
+            let middle = (low + high) / 2
+            if segments[middle].baseOffset <= offset { low = middle + 1 } else { high = middle }
+        }
+        return segments[max(0, low - 1)]
+    }
+
+    private func readOnce(
+        _ offset: Int64, limit: Int64, room: Int, into writer: inout WireWriter
+    ) throws(LogError) -> BatchScan {
+        let segment = segment(holding: offset)
+        let start = try locate(offset, in: segment)
+        var scan = BatchScan(expected: start.offset, limit: limit)
+        do throws(DiskError) {
+            let file = try segment.handle(environment.open)
+            let length = min(room, segment.size - start.position)
+            try unsafe writer.append(upTo: length) { (buffer) throws(DiskError) in
+                let count = try unsafe environment.disk.read(file, at: start.position, into: buffer)
+                unsafe scan.run(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                return scan.taken
+            }
+        } catch {
+            throw .disk(error)
+        }
+        if scan.isDamaged && scan.taken == 0 { throw damaged(at: scan.expected, in: segment) }
+        if let needed = scan.neededBytes, needed > segment.size - start.position {
+            throw damaged(at: scan.expected, in: segment)
+        }
+        if scan.taken > 0 {
+            positions.remember(scan.expected, segment: segment, position: start.position + scan.taken)
+        }
+        return scan
+    }
+
+    /// The batch that holds `offset`: from a recent read, else from the index and the headers behind it.
+    func locate(_ offset: Int64, in segment: Segment) throws(LogError) -> ReadPositions.Position {
+        if let known = positions.find(offset, segment: segment) { return known }
+        var place = ReadPositions.Position(
+            offset: segment.baseOffset, segment: ObjectIdentifier(segment), position: 0)
+        if let entry = try index(of: segment).floor(relativeOffset: offset - segment.baseOffset) {
+            place.offset += Int64(entry.relativeOffset)
+            place.position = Int(entry.position)
+        }
+        while true {
+            let header = try header(at: place.position, in: segment)
+            guard header.flaw == nil, header.baseOffset == place.offset else {
+                throw damaged(at: place.offset, in: segment)
+            }
+            if header.lastOffset >= offset { return place }
+            place.offset = header.nextOffset
+            place.position += header.totalSize
+        }
+    }
+
+    func header(at position: Int, in segment: Segment) throws(LogError) -> BatchHeader {
+        guard position + BatchHeader.size <= segment.size else {
+            throw damaged(at: segment.endOffset, in: segment)
+        }
+        var bytes = InlineArray<61, UInt8>(repeating: 0)
+        var span = bytes.mutableSpan
+        do throws(DiskError) {
+            let file = try segment.handle(environment.open)
+            return try unsafe span.withUnsafeMutableBytes { (buffer) throws(DiskError) in
+                _ = try unsafe environment.disk.read(file, at: position, into: buffer)
+                return unsafe BatchHeader(UnsafeRawBufferPointer(buffer))
+            }
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// The segment's index, read or made again if it is not in memory.
+    func index(of segment: Segment) throws(LogError) -> SegmentIndex {
+        environment.open.used(segment)
+        if let index = segment.index { return index }
+        do throws(DiskError) {
+            _ = try segment.handle(environment.open)
+            if let bytes = try environment.disk.contents(of: segment.indexPath),
+                let summary = SegmentSummary(bytes), summary.size == segment.size
+            {
+                segment.index = summary.index
+                return summary.index
+            }
+        } catch {
+            throw .disk(error)
+        }
+        let index = try rebuiltIndex(of: segment)
+        segment.index = index
+        return index
+    }
+
+    func damaged(at offset: Int64, in segment: Segment) -> LogError {
+        environment.counters.damaged.add()
+        let error = LogError.damaged(path: segment.path, offset: offset)
+        environment.log.error("stored batch is damaged and is not served", .field("error", error.description))
+        return error
+    }
+}

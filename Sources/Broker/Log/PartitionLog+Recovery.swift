@@ -1,0 +1,128 @@
+internal import Telemetry
+
+extension PartitionLog {
+    /// Brings the log into memory: from the checkpoint on, every batch is read and checked; behind
+    /// the last sound one the log is cut. What was acknowledged was on disk in order, so it stays.
+    package func open() throws(LogError) {
+        do throws(DiskError) {
+            try findSegments()
+            if segments.isEmpty {
+                let first = Segment(baseOffset: logStartOffset, directory: directory)
+                try create(first)
+                segments = [first]
+            }
+        } catch {
+            throw .disk(error)
+        }
+        let checkpoint = try readCheckpoint()
+        if let checkpoint { logStartOffset = checkpoint.logStartOffset }
+        try recover(from: checkpoint)
+        logStartOffset = max(logStartOffset, segments[0].baseOffset)
+        endOffset = active.endOffset
+        do throws(DiskError) {
+            // What a dead process wrote may still be in memory only.
+            if let file = active.file { try environment.disk.sync(file) }
+            try environment.disk.syncDirectory(directory)
+        } catch {
+            throw .disk(error)
+        }
+        flush.directoryIsDirty = false
+        durableOffset = endOffset
+        lastStableOffset = producers.stableOffset(highWatermark: highWatermark)
+    }
+
+    /// Forgets what is in memory and opens again, without anything from `offset` on.
+    func reopen(cuttingTo offset: Int64) throws(LogError) {
+        for segment in segments { environment.open.close(segment) }
+        segments = []
+        producers = Producers()
+        cleaned = CleanedUpTo()
+        flush = FlushState()
+        checkpoints = CheckpointState()
+        positions.forget()
+        lastStableOffset = 0
+        cutOffset = offset
+        defer { cutOffset = nil }
+        try open()
+    }
+
+    private func findSegments() throws(DiskError) {
+        for name in try environment.disk.names(in: directory) where name.hasSuffix(".log") {
+            guard let base = Int64(name.dropLast(4)), base >= 0 else { continue }
+            segments.append(Segment(baseOffset: base, directory: directory))
+        }
+        segments.sort { $0.baseOffset < $1.baseOffset }
+    }
+
+    private func readCheckpoint() throws(LogError) -> Checkpoint? {
+        do throws(DiskError) {
+            guard let bytes = try environment.disk.contents(of: checkpointPath) else { return nil }
+            guard let checkpoint = Checkpoint(bytes) else {
+                environment.log.warning(
+                    "checkpoint is not sound, reading the whole log", .field("path", checkpointPath))
+                return nil
+            }
+            guard let segment = segments.first(where: { $0.baseOffset == checkpoint.segment }),
+                try environment.disk.size(segment.handle(environment.open)) >= checkpoint.position
+            else {
+                environment.log.error(
+                    "log is shorter than its checkpoint, reading all of it", .field("path", directory))
+                return nil
+            }
+            return checkpoint
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// Reads every segment from the checkpoint on; the ones before only by their summaries.
+    private func recover(from checkpoint: Checkpoint?) throws(LogError) {
+        if let checkpoint {
+            producers = checkpoint.producers
+            cleaned = checkpoint.cleaned
+        }
+        var index = 0
+        while index < segments.count {
+            let segment = segments[index]
+            if index > 0, segment.baseOffset != segments[index - 1].endOffset {
+                return try cut(after: index - 1, why: "a segment is missing")
+            }
+            var isWhole = true
+            if let checkpoint, segment.baseOffset < checkpoint.segment {
+                try summarise(segment, endOffset: segments[index + 1].baseOffset)
+            } else {
+                isWhole = try scan(segment, from: checkpoint)
+            }
+            if !isWhole { return try cut(after: index, why: "its tail is torn") }
+            index += 1
+        }
+        try becomeActive()
+    }
+
+    /// Drops the segments behind a cut.
+    private func cut(after index: Int, why: StaticString) throws(LogError) {
+        do throws(DiskError) {
+            for segment in segments[(index + 1)...].reversed() {
+                environment.open.close(segment)
+                try environment.disk.rename(segment.path, to: segment.path + ".cut")
+                environment.log.error(
+                    "segment lies behind a cut and was set aside", .field("path", segment.path))
+            }
+        } catch {
+            throw .disk(error)
+        }
+        segments.removeSubrange((index + 1)...)
+        try becomeActive()
+    }
+
+    private func becomeActive() throws(LogError) {
+        _ = try index(of: active)
+        active.isActive = true
+        environment.open.close(active)
+        do throws(DiskError) {
+            _ = try active.handle(environment.open)
+        } catch {
+            throw .disk(error)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+internal import Telemetry
+
+extension PartitionLog {
+    func rollIfDue(adding header: BatchHeader, now: WallTime) throws(LogError) {
+        let segment = active
+        guard segment.size > 0 else { return }
+        let isFull = segment.size + header.totalSize > settings.segmentBytes
+        let isOld =
+            segment.firstAppended.map { now.milliseconds - $0 >= settings.segmentMilliseconds } ?? false
+        let isWide = header.lastOffset - segment.baseOffset > Int64(Int32.max)
+        if isFull || isOld || isWide { try roll() }
+    }
+
+    /// Closes the segment that is written to and begins another.
+    func roll() throws(LogError) {
+        let old = active
+        let next = Segment(baseOffset: endOffset, directory: directory)
+        do throws(DiskError) {
+            // Without its summary the old segment would be read through at the next start.
+            if let index = old.index {
+                let summary = SegmentSummary(old, index: index)
+                try environment.disk.replace(old.indexPath, with: summary.encoded(), durable: false)
+            }
+            try create(next)
+        } catch {
+            environment.counters.diskFailures.add()
+            throw .disk(error)
+        }
+        if old.isDirty { flush.full.append(old) }
+        old.isActive = false
+        segments.append(next)
+        checkpoints.demand()
+    }
+
+    /// Makes the file of an empty segment to write to.
+    func create(_ segment: Segment) throws(DiskError) {
+        let file = try environment.disk.open(segment.path, create: true, writable: true)
+        try environment.disk.truncate(file, to: 0)
+        segment.isActive = true
+        segment.index = SegmentIndex()
+        segment.file = file
+        environment.open.used(segment)
+        environment.open.opened(segment)
+        flush.directoryIsDirty = true
+    }
+}

@@ -1,0 +1,129 @@
+internal import Telemetry
+
+extension PartitionLog {
+    /// Reads a segment from the checkpoint on, if that lies in it, else from its beginning, and takes
+    /// over every sound batch. False if the segment ended before its file did; the rest is cut off.
+    func scan(_ segment: Segment, from checkpoint: Checkpoint?) throws(LogError) -> Bool {
+        segment.index = SegmentIndex()
+        if let checkpoint, checkpoint.segment == segment.baseOffset {
+            segment.index = checkpoint.index
+            segment.size = checkpoint.position
+            segment.endOffset = checkpoint.offset
+            segment.maxTimestamp = checkpoint.maxTimestamp
+            segment.firstAppended = checkpoint.firstAppended < 0 ? nil : checkpoint.firstAppended
+        }
+        let fileSize = try fileSize(of: segment)
+        var reader = try reader(of: segment, position: segment.size, offset: segment.endOffset, end: fileSize)
+        do throws(LogError) {
+            while cutOffset.map({ reader.offset < $0 }) ?? true {
+                let isBatch = try unsafe reader.next { (header, bytes) throws(LogError) in
+                    try unsafe replay(header, bytes)
+                    segment.appended(header, now: header.maxTimestamp)
+                    return true
+                }
+                if isBatch == nil { break }
+            }
+        } catch {
+            guard case .damaged = error else { throw error }
+        }
+        guard segment.size < fileSize else { return true }
+        try cutTail(of: segment, fileSize: fileSize)
+        return false
+    }
+
+    private func fileSize(of segment: Segment) throws(LogError) -> Int {
+        do throws(DiskError) {
+            return try environment.disk.size(segment.handle(environment.open))
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    func reader(
+        of segment: Segment, position: Int, offset: Int64, end: Int
+    ) throws(LogError) -> SegmentReader {
+        do throws(DiskError) {
+            let file = try segment.handle(environment.open)
+            return SegmentReader(
+                disk: environment.disk, file: file, position: position, offset: offset, end: end)
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// Takes a stored batch into the producers' state, as its append did.
+    private func replay(_ header: BatchHeader, _ bytes: UnsafeRawBufferPointer) throws(LogError) {
+        guard header.isControl else { return producers.appended(header) }
+        guard let commit = unsafe Marker.commits(header, bytes) else { return }
+        producers.ended(
+            producerID: header.producerID, epoch: header.producerEpoch, commit: commit,
+            at: header.baseOffset, timestamp: header.maxTimestamp)
+    }
+
+    private func cutTail(of segment: Segment, fileSize: Int) throws(LogError) {
+        environment.counters.recoveredBytesCut.add(fileSize - segment.size)
+        environment.log.warning(
+            "cut a torn tail", .field("path", segment.path), .field("bytes", fileSize - segment.size),
+            .field("offset", Int(segment.endOffset)))
+        do throws(DiskError) {
+            let file = try environment.disk.open(segment.path, writable: true)
+            try environment.disk.truncate(file, to: segment.size)
+            try environment.disk.sync(file)
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// Fills in what a closed segment's summary says, or what reading it through says.
+    func summarise(_ segment: Segment, endOffset: Int64) throws(LogError) {
+        let fileSize = try fileSize(of: segment)
+        do throws(DiskError) {
+            if let bytes = try environment.disk.contents(of: segment.indexPath),
+                let summary = SegmentSummary(bytes), summary.size == fileSize, summary.endOffset == endOffset
+            {
+                return summary.apply(to: segment)
+            }
+        } catch {
+            throw .disk(error)
+        }
+        segment.size = fileSize
+        segment.endOffset = endOffset
+        _ = try rebuiltIndex(of: segment)
+    }
+
+    /// Reads a closed segment through. Damage in it stays where it is, to be reported by whoever reads
+    /// there: the batches behind it are as good as before.
+    func rebuiltIndex(of segment: Segment) throws(LogError) -> SegmentIndex {
+        var index = SegmentIndex()
+        var maxTimestamp: Int64 = -1
+        var first: Int64?
+        var reader = try reader(of: segment, position: 0, offset: segment.baseOffset, end: segment.size)
+        do throws(LogError) {
+            while true {
+                let position = reader.position
+                let isBatch = try unsafe reader.next { (header, _) throws(LogError) in
+                    index.note(
+                        relativeOffset: header.baseOffset - segment.baseOffset, position: position,
+                        maxTimestampBefore: maxTimestamp)
+                    maxTimestamp = max(maxTimestamp, header.maxTimestamp)
+                    first = first ?? header.maxTimestamp
+                    return true
+                }
+                if isBatch == nil { break }
+            }
+        } catch {
+            guard case .damaged(_, let offset) = error else { throw error }
+            _ = damaged(at: offset, in: segment)
+        }
+        segment.maxTimestamp = maxTimestamp
+        segment.firstAppended = first
+        saveSummary(of: segment, index)
+        return index
+    }
+
+    /// A summary that cannot be saved is made again next time.
+    func saveSummary(of segment: Segment, _ index: SegmentIndex) {
+        let bytes = SegmentSummary(segment, index: index).encoded()
+        try? environment.disk.replace(segment.indexPath, with: bytes, durable: false)
+    }
+}

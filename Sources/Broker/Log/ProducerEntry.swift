@@ -1,0 +1,31 @@
+/// What a log remembers of one producer id: its epoch and its last batches.
+struct ProducerEntry: Equatable {
+    struct Batch: Equatable {
+        var firstSequence: Int32
+        var lastSequence: Int32
+        var baseOffset: Int64
+        var lastOffset: Int64
+        var timestamp: Int64
+    }
+
+    /// A client has at most five requests under way, so a duplicate is one of the last five.
+    static let batchesMax = 5
+
+    var epoch: Int16
+    /// When something was last appended, for forgetting producers that are gone.
+    var lastUsed: Int64
+    /// Newest last; empty after a marker of a newer epoch.
+    var batches: [Batch] = []
+
+    func duplicate(of header: BatchHeader) -> Batch? {
+        guard header.producerEpoch == epoch else { return nil }
+        return batches.last {
+            $0.firstSequence == header.baseSequence && $0.lastSequence == header.lastSequence
+        }
+    }
+
+    mutating func remember(_ batch: Batch) {
+        if batches.count == Self.batchesMax { batches.removeFirst() }
+        batches.append(batch)
+    }
+}

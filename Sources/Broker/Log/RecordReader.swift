@@ -1,0 +1,75 @@
+/// One record inside a batch: where its parts lie in the (decompressed) bytes.
+struct RecordView {
+    /// The whole record, its length in front included.
+    var whole: Range<Int>
+    var offsetDelta: Int64
+    var timestampDelta: Int64
+    var key: Range<Int>?
+    var value: Range<Int>?
+    var headerCount: Int
+    /// The headers, not looked into.
+    var headers: Range<Int>
+}
+
+/// Walks the records of a batch. It checks every length against the bytes and traps on nothing.
+@safe
+struct RecordReader {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    private var left: Int
+
+    /// `bytes` are the decompressed records; they must outlive the reader.
+    @unsafe init(_ bytes: UnsafeRawBufferPointer, count: Int) {
+        unsafe self.bytes = unsafe bytes
+        left = count
+    }
+
+    /// The next record, nil after the last.
+    mutating func next() throws(LogError) -> RecordView? {
+        guard left > 0 else {
+            guard unsafe position == bytes.count else { throw Self.flaw("bytes follow its last record") }
+            return nil
+        }
+        left -= 1
+        let start = position
+        let length = try varint()
+        guard length >= 0, length <= (unsafe bytes.count) - position else {
+            throw Self.flaw("a record is longer than it")
+        }
+        let end = position + Int(length)
+        guard end > position else { throw Self.flaw("a record is empty") }
+        position += 1
+        let timestampDelta = try varint()
+        let offsetDelta = try varint()
+        let key = try part(end)
+        let value = try part(end)
+        let headerCount = try varint()
+        guard position <= end, headerCount >= 0, headerCount <= Int64(end - position) else {
+            throw Self.flaw("a record's fields do not fit it")
+        }
+        let headers = position..<end
+        position = end
+        return RecordView(
+            whole: start..<end, offsetDelta: offsetDelta, timestampDelta: timestampDelta, key: key,
+            value: value, headerCount: Int(headerCount), headers: headers)
+    }
+
+    private mutating func varint() throws(LogError) -> Int64 {
+        guard let value = unsafe Varint.read(bytes, at: &position) else {
+            throw Self.flaw("a number in it does not end")
+        }
+        return value
+    }
+
+    private mutating func part(_ end: Int) throws(LogError) -> Range<Int>? {
+        let length = try varint()
+        if length == -1 { return nil }
+        guard length >= 0, position <= end, length <= Int64(end - position) else {
+            throw Self.flaw("a key or value is longer than its record")
+        }
+        defer { position += Int(length) }
+        return position..<position + Int(length)
+    }
+
+    private static func flaw(_ why: String) -> LogError { .corruptBatch(why) }
+}

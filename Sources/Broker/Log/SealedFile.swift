@@ -1,0 +1,30 @@
+/// A small file of our own whose bytes are checked: a format number, the content, a checksum.
+/// A file that does not check is treated as missing by whoever can rebuild it.
+enum SealedFile {
+    static func seal(_ format: Int32, _ write: (inout WireWriter) -> Void) -> [UInt8] {
+        var writer = WireWriter()
+        writer.int32(format)
+        write(&writer)
+        let crc = unsafe writer.withBytes { unsafe CRC32C.of($0) }
+        writer.uint32(crc)
+        return writer.copied()
+    }
+
+    static func unseal<Value>(
+        _ bytes: [UInt8], format: Int32, _ read: (inout WireReader) throws(WireError) -> Value
+    ) -> Value? {
+        guard bytes.count >= 8 else { return nil }
+        let content = [UInt8](bytes.dropLast(4))
+        let sum = bytes.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard CRC32C.of(content) == sum else { return nil }
+        do throws(WireError) {
+            return try WireReader.read(content, elementsMax: .max) {
+                (reader) throws(WireError) -> Value? in
+                guard try reader.int32() == format else { return nil }
+                return try read(&reader)
+            }
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// One file of a log: batches as they came, one behind the other, named after its first offset.
+///
+/// Confined to the loop thread. Its file and index are opened when needed and given back by
+/// `OpenSegments`; what it keeps otherwise is a few numbers.
+final class Segment {
+    let baseOffset: Int64
+    let directory: String
+    /// Bytes of whole batches; the file never has more, except for a torn tail before recovery.
+    var size = 0
+    var endOffset: Int64
+    var maxTimestamp: Int64 = -1
+    /// When the first batch came (wall clock, ms), nil for an empty segment.
+    var firstAppended: Int64?
+
+    var file: OpenFile?
+    var index: SegmentIndex?
+    /// Has bytes that no sync covers yet.
+    var isDirty = false
+    /// The newest segment: its index exists only in memory and must stay.
+    var isActive = false
+    var lastUse: UInt64 = 0
+
+    init(baseOffset: Int64, directory: String) {
+        self.baseOffset = baseOffset
+        self.endOffset = baseOffset
+        self.directory = directory
+    }
+
+    var path: String { Self.path(directory, baseOffset, "log") }
+    var indexPath: String { Self.path(directory, baseOffset, "index") }
+
+    static func path(_ directory: String, _ offset: Int64, _ suffix: String) -> String {
+        let digits = String(offset)
+        return directory + "/" + String(repeating: "0", count: 20 - digits.count) + digits + "." + suffix
+    }
+
+    /// Takes over a batch that was written at the end of the file.
+    func appended(_ header: BatchHeader, now: Int64) {
+        index?.note(
+            relativeOffset: header.baseOffset - baseOffset, position: size, maxTimestampBefore: maxTimestamp)
+        size += header.totalSize
+        endOffset = header.nextOffset
+        maxTimestamp = max(maxTimestamp, header.maxTimestamp)
+        if firstAppended == nil { firstAppended = now }
+    }
+
+    func handle(_ open: OpenSegments) throws(DiskError) -> OpenFile {
+        open.used(self)
+        if let file { return file }
+        let file = try open.disk.open(path, writable: isActive)
+        self.file = file
+        open.opened(self)
+        return file
+    }
+}

@@ -1,0 +1,54 @@
+/// The sparse index of one segment: where a batch lies, for every 32 KiB or so, and the largest
+/// timestamp in front of it. One table answers "where is offset o" and "where does time t begin".
+struct SegmentIndex: Equatable {
+    struct Entry: Equatable {
+        /// The batch's base offset less the segment's.
+        var relativeOffset: UInt32
+        var position: UInt32
+        /// The largest timestamp of the batches in front of this one.
+        var maxTimestampBefore: Int64
+    }
+
+    /// Bytes of log between two entries.
+    static let interval = 32 << 10
+
+    private(set) var entries: [Entry] = []
+    private var nextPosition = 0
+
+    /// Called for each batch in order, before it counts into the segment's largest timestamp.
+    mutating func note(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
+        guard position >= nextPosition else { return }
+        nextPosition = position + Self.interval
+        entries.append(
+            Entry(
+                relativeOffset: UInt32(relativeOffset), position: UInt32(position),
+                maxTimestampBefore: maxTimestampBefore))
+    }
+
+    init() {}
+
+    init(entries: [Entry]) {
+        self.entries = entries
+        nextPosition = entries.last.map { Int($0.position) + Self.interval } ?? 0
+    }
+
+    /// The last entry for which `isBefore` holds; it holds for a prefix of them.
+    private func last(where isBefore: (Entry) -> Bool) -> Entry? {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(entries[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? nil : entries[low - 1]
+    }
+
+    func floor(relativeOffset: Int64) -> Entry? {
+        last { Int64($0.relativeOffset) <= relativeOffset }
+    }
+
+    /// Where to begin to look for the first batch with a timestamp of `time` or later.
+    func start(forTime time: Int64) -> Entry? {
+        last { $0.maxTimestampBefore < time }
+    }
+}

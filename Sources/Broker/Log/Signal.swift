@@ -1,0 +1,24 @@
+internal import Glibc
+
+/// Lets one thread sleep until another has work for it. Raising it early is remembered.
+@safe
+final class Signal: @unchecked Sendable {
+    // A semaphore is made for being shared: `sem_post` and `sem_wait` are its only uses here.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        unsafe semaphore = .allocate(capacity: 1)
+        unsafe sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        unsafe sem_destroy(semaphore)
+        unsafe semaphore.deallocate()
+    }
+
+    func raise() { unsafe sem_post(semaphore) }
+
+    func wait() {
+        while unsafe sem_wait(semaphore) != 0 && errno == EINTR {}
+    }
+}

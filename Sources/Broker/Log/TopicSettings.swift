@@ -1,0 +1,52 @@
+/// The settings of one topic, as clients set and see them. Unknown names and values out of range
+/// are refused with the reason; what is not set has Kafka's default.
+package struct TopicSettings: Equatable, Sendable {
+    /// What was set, by name, as text.
+    package private(set) var overrides: [String: String] = [:]
+
+    package internal(set) var isCompacted = false
+    package internal(set) var isDeleted = true
+    /// -1: never.
+    package internal(set) var retentionMilliseconds: Int64 = 7 * 24 * 3_600_000
+    /// -1: no limit.
+    package internal(set) var retentionBytes: Int64 = -1
+    package internal(set) var segmentBytes = 1 << 30
+    package internal(set) var segmentMilliseconds: Int64 = 7 * 24 * 3_600_000
+    package internal(set) var minCleanableDirtyRatio = 0.5
+    package internal(set) var deleteRetentionMilliseconds: Int64 = 24 * 3_600_000
+    package internal(set) var minCompactionLagMilliseconds: Int64 = 0
+    package internal(set) var maxCompactionLagMilliseconds: Int64 = .max
+    package internal(set) var maxMessageBytes = 1_048_588
+    package internal(set) var usesAppendTime = false
+
+    package init() {}
+
+    package init(_ overrides: [String: String]) throws(TopicSettingError) {
+        for (name, value) in overrides.sorted(by: { $0.key < $1.key }) { try set(name, value) }
+    }
+
+    /// Sets one, or with nil gives it back its default.
+    package mutating func set(_ name: String, _ value: String?) throws(TopicSettingError) {
+        guard let setting = TopicSetting.named(name) else {
+            throw .init(name: name, why: "is not known here")
+        }
+        let text = value ?? setting.standard
+        guard setting.set(&self, text) else {
+            throw .init(name: name, why: "cannot be \(text); give \(setting.range)")
+        }
+        overrides[name] = value
+    }
+
+    /// Every setting with its value: what a description of the topic shows.
+    package var described: [(name: String, value: String, isDefault: Bool)] {
+        TopicSetting.all.map { ($0.name, overrides[$0.name] ?? $0.standard, overrides[$0.name] == nil) }
+    }
+}
+
+/// A setting that a topic cannot have.
+package struct TopicSettingError: Error, Equatable, CustomStringConvertible {
+    package var name: String
+    package var why: String
+
+    package var description: String { "topic setting \(name) \(why)" }
+}

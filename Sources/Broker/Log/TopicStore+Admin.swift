@@ -1,0 +1,83 @@
+extension TopicStore {
+    /// Creates a topic; when this returns it survives a crash.
+    package func create(
+        _ name: String, partitions: Int32, settings: [String: String] = [:], isInternal: Bool = false
+    ) throws(TopicStoreError) -> Topic {
+        try checkCreation(name, partitions: partitions, settings: settings)
+        var generator = SystemRandomNumberGenerator()
+        let entry = TopicCatalog.Entry(
+            name: name, id: TopicID(high: generator.next(), low: generator.next() | 1),
+            isInternal: isInternal,
+            serial: catalog.nextSerial, partitionCount: partitions, settings: settings)
+        var next = catalog
+        next.nextSerial += 1
+        next.entries.append(entry)
+        do throws(DiskError) {
+            for index in 0..<partitions {
+                try environment.disk.makeDirectory(
+                    path + "/logs/" + Self.directoryName(name, index, entry.serial))
+            }
+            try environment.disk.syncDirectory(path + "/logs")
+        } catch {
+            throw .disk(error)
+        }
+        try save(next)
+        try open(entry)
+        guard let topic = topic(named: name) else { throw .unknown(name) }
+        return topic
+    }
+
+    /// What `create` would refuse, for a request that only asks.
+    package func checkCreation(
+        _ name: String, partitions: Int32, settings: [String: String]
+    ) throws(TopicStoreError) {
+        guard Topic.isName(name) else { throw .badName(name) }
+        guard topic(named: name) == nil else { throw .exists(name) }
+        guard (1...Self.partitionsMax).contains(partitions) else { throw .badPartitionCount(partitions) }
+        do throws(TopicSettingError) {
+            _ = try TopicSettings(settings)
+        } catch {
+            throw .badSetting(error)
+        }
+    }
+
+    /// Deletes a topic with its records; when this returns it does not come back after a crash.
+    package func delete(_ name: String) throws(TopicStoreError) {
+        guard let topic = topic(named: name) else { throw .unknown(name) }
+        var next = catalog
+        next.entries.removeAll { $0.name == name }
+        try save(next)
+        forget(topic)
+        for log in topic.partitions {
+            // Whatever stays is removed at the next start: the catalogue does not name it any more.
+            try? environment.disk.removeDirectory(log.directory)
+        }
+    }
+
+    /// Gives a topic other settings, all of them.
+    package func alter(_ name: String, settings overrides: [String: String]) throws(TopicStoreError) {
+        guard let topic = topic(named: name) else { throw .unknown(name) }
+        let settings: TopicSettings
+        do throws(TopicSettingError) {
+            settings = try TopicSettings(overrides)
+        } catch {
+            throw .badSetting(error)
+        }
+        var next = catalog
+        for index in next.entries.indices where next.entries[index].name == name {
+            next.entries[index].settings = overrides
+        }
+        try save(next)
+        topic.settings = settings
+        for log in topic.partitions { log.settings = settings }
+    }
+
+    private func save(_ next: TopicCatalog) throws(TopicStoreError) {
+        do throws(DiskError) {
+            try environment.disk.replace(path + "/" + TopicCatalog.fileName, with: next.encoded())
+        } catch {
+            throw .disk(error)
+        }
+        catalog = next
+    }
+}

@@ -27,7 +27,7 @@ package struct TopicSettings: Equatable, Sendable {
 
     /// Sets one, or with nil gives it back its default.
     package mutating func set(_ name: String, _ value: String?) throws(TopicSettingError) {
-        guard let setting = TopicSetting.named(name) else {
+        guard let setting = TopicSettingRule.named(name) else {
             throw .init(name: name, why: "is not known here")
         }
         let text = value ?? setting.standard
@@ -39,7 +39,7 @@ package struct TopicSettings: Equatable, Sendable {
 
     /// Every setting with its value: what a description of the topic shows.
     package var described: [(name: String, value: String, isDefault: Bool)] {
-        TopicSetting.all.map { ($0.name, overrides[$0.name] ?? $0.standard, overrides[$0.name] == nil) }
+        TopicSettingRule.all.map { ($0.name, overrides[$0.name] ?? $0.standard, overrides[$0.name] == nil) }
     }
 }
 

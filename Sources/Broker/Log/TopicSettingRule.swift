@@ -1,18 +1,18 @@
 /// One row of the table of settings.
-struct TopicSetting: Sendable {
+struct TopicSettingRule: Sendable {
     let name: String
     let standard: String
     let range: String
     /// False if the text is not a value in range.
     let set: @Sendable (inout TopicSettings, String) -> Bool
 
-    static func named(_ name: String) -> TopicSetting? { all.first { $0.name == name } }
+    static func named(_ name: String) -> TopicSettingRule? { all.first { $0.name == name } }
 
     private static func number(
         _ name: String, _ standard: Int64, _ range: ClosedRange<Int64>,
         _ set: @escaping @Sendable (inout TopicSettings, Int64) -> Void
-    ) -> TopicSetting {
-        TopicSetting(
+    ) -> TopicSettingRule {
+        TopicSettingRule(
             name: name, standard: String(standard),
             range: "a whole number from \(range.lowerBound) to \(range.upperBound)"
         ) { settings, text in
@@ -23,16 +23,17 @@ struct TopicSetting: Sendable {
     }
 
     /// Accepted and shown, without effect on one node that stores batches as they come.
-    private static func word(_ name: String, _ allowed: [String]) -> TopicSetting {
-        TopicSetting(name: name, standard: allowed[0], range: allowed.joined(separator: " or ")) { _, text in
+    private static func word(_ name: String, _ allowed: [String]) -> TopicSettingRule {
+        TopicSettingRule(name: name, standard: allowed[0], range: allowed.joined(separator: " or ")) {
+            _, text in
             allowed.contains(text)
         }
     }
 }
 
-extension TopicSetting {
-    static let all: [TopicSetting] = [
-        TopicSetting(
+extension TopicSettingRule {
+    static let all: [TopicSettingRule] = [
+        TopicSettingRule(
             name: "cleanup.policy", standard: "delete", range: "delete, compact or both with a comma"
         ) {
             settings, text in
@@ -54,7 +55,7 @@ extension TopicSetting {
         number("max.message.bytes", 1_048_588, 0...(256 << 20)) { $0.maxMessageBytes = Int($1) },
         word("message.format.version", ["3.0-IV1"]),
         number("message.timestamp.difference.max.ms", .max, 0...(.max)) { _, _ in },
-        TopicSetting(
+        TopicSettingRule(
             name: "message.timestamp.type", standard: "CreateTime", range: "CreateTime or LogAppendTime"
         ) {
             settings, text in
@@ -62,7 +63,7 @@ extension TopicSetting {
             settings.usesAppendTime = text == "LogAppendTime"
             return true
         },
-        TopicSetting(name: "min.cleanable.dirty.ratio", standard: "0.5", range: "a number from 0 to 1") {
+        TopicSettingRule(name: "min.cleanable.dirty.ratio", standard: "0.5", range: "a number from 0 to 1") {
             settings, text in
             guard let value = Double(text), (0...1).contains(value) else { return false }
             settings.minCleanableDirtyRatio = value

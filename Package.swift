@@ -48,6 +48,7 @@ let package = Package(
         library("CLZ4", apt: "liblz4-dev"),
         library("CZlib", apt: "zlib1g-dev"),
         .target(name: "CCRC32C"),
+        .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         // Foundations.
         module("Telemetry", "CLinux"),
@@ -57,6 +58,7 @@ let package = Package(
         // One wrapper per C library, its only caller.
         module("HTTP2", "CNghttp2", "Lifecycle"),
         module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
+        module("JSON", "CSimdJSON"),
 
         // The outside world on one machine.
         module(
@@ -66,6 +68,7 @@ let package = Package(
         module("ProcessTesting"),
 
         // The commands.
+        command("flotilla-bench", "CLinux", "JSON"),
         command("flotilla", "Telemetry", "Lifecycle", "Settings"),
 
         // Tests of the foundations.
@@ -77,6 +80,7 @@ let package = Package(
         tests("HTTP2Tests", "HTTP2", "Lifecycle"),
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),
+        tests("JSONTests", "JSON"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),
@@ -84,5 +88,6 @@ let package = Package(
         // Tests of the outside world.
         tests("BrokerTests", "Broker"),
         tests("BrokerLogTests", "Broker", "Telemetry", "CLinux"),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )

@@ -1,0 +1,44 @@
+// Strings, numbers and words: the leaves of a document.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "json_index.h"
+
+namespace json {
+
+/// Bytes that may be read behind the last one of a document; they are spaces.
+constexpr uint32_t padding = 64;
+
+constexpr bool is_space(uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+constexpr bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
+
+/// A number or a word ends where one of these stands; `1a` and `truex` are no values.
+constexpr bool is_delimiter(uint8_t c) { return is_space(c) || c == ',' || c == ']' || c == '}'; }
+
+/// Unescapes `from..<to` of `text` to `*spare`, which moves on. On a fault `*offset` says where.
+json_fault unescape(uint8_t *text, uint32_t from, uint32_t to, uint32_t *spare, uint32_t *offset);
+
+/// Reads the number at `node->start`: its end, its kind and its 64 bits.
+json_fault read_number(const uint8_t *text, json_node *node, uint32_t *offset);
+
+inline bool equal_keys(const uint8_t *text, const json_node &a, const json_node &b) {
+    const uint32_t length = a.key_end - a.key_start;
+    if (length != b.key_end - b.key_start) return false;
+    uint64_t x, y;  // eight bytes are always there: the padding
+    memcpy(&x, text + a.key_start, 8);
+    memcpy(&y, text + b.key_start, 8);
+    if (length < 8) return length == 0 || ((x ^ y) << (64 - 8 * length)) == 0;
+    return x == y && memcmp(text + a.key_start, text + b.key_start, length) == 0;
+}
+
+/// Six bits that equal names share.
+inline unsigned name_hash(const uint8_t *text, const json_node &a) {
+    const uint32_t length = a.key_end - a.key_start;
+    uint64_t word;
+    memcpy(&word, text + a.key_start, 8);
+    if (length < 8) word = length == 0 ? 0 : word << (64 - 8 * length);
+    return unsigned((word + length) * 0x9E3779B97F4A7C15u >> 58);
+}
+
+}  // namespace json

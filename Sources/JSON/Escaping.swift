@@ -1,0 +1,78 @@
+/// The bytes of a string as they stand between quotes: quotes, backslashes and control characters
+/// escaped, the rest as it is.
+enum Escaping {
+    /// A control character becomes `\u0000`.
+    static let growthMax = 6
+    /// Eight bytes are written at a time, whatever is left.
+    static let slack = 8
+
+    private static let hexDigits: StaticString = "0123456789abcdef"
+
+    /// Writes to `out`, which has room for `growthMax` times the bytes and `slack`; returns the length.
+    static func write(_ bytes: UnsafeRawBufferPointer, to out: UnsafeMutableRawPointer) -> Int {
+        var read = 0
+        var written = 0
+        while bytes.count - read >= 8 {
+            let block = unsafe bytes.loadUnaligned(fromByteOffset: read, as: UInt64.self)
+            if needsEscape(block) {
+                for offset in 0..<8 { unsafe written += put(bytes[read + offset], to: out + written) }
+            } else {
+                unsafe out.storeBytes(of: block, toByteOffset: written, as: UInt64.self)
+                written += 8
+            }
+            read += 8
+        }
+        while read < bytes.count {
+            unsafe written += put(bytes[read], to: out + written)
+            read += 1
+        }
+        return written
+    }
+
+    static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var seen: UInt8 = 0
+        for offset in 0..<bytes.count { unsafe seen |= bytes[offset] }
+        return seen < 0x80
+    }
+
+    /// Whether any of eight bytes is a control character, a quote or a backslash: subtracting borrows
+    /// into the top bit of a byte that was too small and had that bit clear.
+    private static func needsEscape(_ block: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        let quote = block ^ (ones &* UInt64(UInt8(ascii: "\"")))
+        let backslash = block ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        let control = (block &- (ones &* 0x20)) & ~block
+        return (control | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)) & tops != 0
+    }
+
+    private static func put(_ byte: UInt8, to out: UnsafeMutableRawPointer) -> Int {
+        if byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
+            unsafe out.storeBytes(of: byte, as: UInt8.self)
+            return 1
+        }
+        unsafe out.storeBytes(of: UInt8(ascii: "\\"), as: UInt8.self)
+        if let letter = letter(byte) {
+            unsafe out.storeBytes(of: letter, toByteOffset: 1, as: UInt8.self)
+            return 2
+        }
+        unsafe out.storeBytes(of: UInt8(ascii: "u"), toByteOffset: 1, as: UInt8.self)
+        unsafe out.storeBytes(of: UInt8(ascii: "0"), toByteOffset: 2, as: UInt8.self)
+        unsafe out.storeBytes(of: UInt8(ascii: "0"), toByteOffset: 3, as: UInt8.self)
+        unsafe out.storeBytes(of: hexDigits.utf8Start[Int(byte >> 4)], toByteOffset: 4, as: UInt8.self)
+        unsafe out.storeBytes(of: hexDigits.utf8Start[Int(byte & 15)], toByteOffset: 5, as: UInt8.self)
+        return 6
+    }
+
+    private static func letter(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): byte
+        case 0x08: UInt8(ascii: "b")
+        case 0x09: UInt8(ascii: "t")
+        case 0x0A: UInt8(ascii: "n")
+        case 0x0C: UInt8(ascii: "f")
+        case 0x0D: UInt8(ascii: "r")
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// Finds the path to a byte of a document that may be broken anywhere: it follows brackets, names
+/// and commas, believes everything, and stops at a string that a control character or the end cuts.
+struct JSONFaultScan {
+    private enum Level {
+        case object(name: String?)
+        case array(index: Int)
+    }
+
+    /// Deeper levels than any limit allows are not remembered.
+    private static let levelsMax = 64
+
+    private var levels: [Level] = []
+    private var expectsName = false
+    /// The byte where the scan ended.
+    private(set) var stop = 0
+
+    static func run(_ bytes: UnsafeRawBufferPointer, upTo end: Int) -> JSONFaultScan {
+        var scan = JSONFaultScan()
+        unsafe scan.follow(UnsafeRawBufferPointer(rebasing: bytes.prefix(end)))
+        return scan
+    }
+
+    var path: String {
+        var path = JSONPath()
+        for level in levels {
+            switch level {
+            case .object(let name?): path.append(name: name)
+            case .object(nil): break
+            case .array(let index): path.append(index: index)
+            }
+        }
+        return path.text
+    }
+
+    private mutating func follow(_ bytes: UnsafeRawBufferPointer) {
+        while stop < bytes.count {
+            switch unsafe bytes[stop] {
+            case UInt8(ascii: "{"): open(.object(name: nil))
+            case UInt8(ascii: "["): open(.array(index: 0))
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                _ = levels.popLast()
+                expectsName = false
+            case UInt8(ascii: ","): nextElement()
+            case UInt8(ascii: "\""):
+                guard unsafe string(bytes) else { return }
+            default: break
+            }
+            stop += 1
+        }
+    }
+
+    private mutating func open(_ level: Level) {
+        if case .object = level { expectsName = true } else { expectsName = false }
+        if levels.count < Self.levelsMax { levels.append(level) }
+    }
+
+    private mutating func nextElement() {
+        switch levels.last {
+        case .array(let index): levels[levels.count - 1] = .array(index: index + 1)
+        case .object:
+            levels[levels.count - 1] = .object(name: nil)
+            expectsName = true
+        case nil: break
+        }
+    }
+
+    /// Leaves `stop` on the closing quote; false where the string is cut, with `stop` on the cut: the
+    /// control character, or the quote that opens a string without end.
+    private mutating func string(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let start = stop + 1
+        var at = start
+        while at < bytes.count, unsafe bytes[at] != UInt8(ascii: "\"") {
+            if unsafe bytes[at] < 0x20 {
+                stop = at
+                return false
+            }
+            at += unsafe bytes[at] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard at < bytes.count else { return false }
+        if expectsName, case .object = levels.last {
+            let name = unsafe String(decoding: bytes[start..<at], as: UTF8.self)
+            levels[levels.count - 1] = .object(name: name)
+            expectsName = false
+        }
+        stop = at
+        return true
+    }
+}

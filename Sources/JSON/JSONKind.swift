@@ -1,0 +1,37 @@
+internal import CSimdJSON
+
+/// What a value is; numbers that are whole and fit 64 bits are told apart from the others.
+package enum JSONKind: Sendable {
+    case null
+    case boolean
+    case integer
+    case number
+    case string
+    case object
+    case array
+
+    init(_ kind: json_kind) {
+        switch kind {
+        case JSON_NULL: self = .null
+        case JSON_FALSE, JSON_TRUE: self = .boolean
+        case JSON_INTEGER, JSON_UNSIGNED: self = .integer
+        case JSON_DOUBLE: self = .number
+        case JSON_STRING: self = .string
+        case JSON_OBJECT: self = .object
+        default: self = .array
+        }
+    }
+
+    /// As messages say it.
+    var phrase: String {
+        switch self {
+        case .null: "null"
+        case .boolean: "a boolean"
+        case .integer: "an integer"
+        case .number: "a number"
+        case .string: "a string"
+        case .object: "an object"
+        case .array: "an array"
+        }
+    }
+}

@@ -1,0 +1,121 @@
+internal import Foundation
+internal import JSON
+
+/// Token reports of 466 bytes and eleven fields: read completely and strictly into a struct with
+/// strings, read in place, and written; beside Foundation's decoder in the same run.
+enum JSONBenchmark {
+    private static let report = """
+        {"v":1,"app":"com.example.matchday","environment":"production",\
+        "installationId":"7f3c9a52-1d0e-4b6f-9c58-2e61d7a4b093","userId":"user-00482913","kind":"updateToken",\
+        "attributesType":"MatchAttributes","activityId":"E2B7C0A4-5D19-4F83-A6C2-91B03D8E7F46","groupId":"match-2026-11-20-galatasaray-fenerbahce-returning-leg-second",\
+        "token":"80f2a6c1d3e45b7980f2a6c1d3e45b7980f2a6c1d3e45b7980f2a6c1d3e45b79a1b2c3d4e5f60718293a4b5c6d7e8f9001122334",\
+        "eventTime":1763632800123}
+        """
+
+    private struct Report: Decodable, Equatable {
+        var v: Int
+        var app: String
+        var environment: String
+        var installationId: String
+        var userId: String?
+        var kind: String
+        var attributesType: String?
+        var activityId: String?
+        var groupId: String?
+        var token: String?
+        var eventTime: Int?
+
+        init(_ root: JSONValue) {
+            let object = root.object()
+            v = object["v"].int(in: 1...1)
+            app = object["app"].string()
+            environment = object["environment"].string()
+            installationId = object["installationId"].string()
+            userId = object["userId"].optional?.string()
+            kind = object["kind"].string()
+            attributesType = object["attributesType"].optional?.string()
+            activityId = object["activityId"].optional?.string()
+            groupId = object["groupId"].optional?.string()
+            token = object["token"].optional?.string()
+            eventTime = object["eventTime"].optional?.int()
+            object.refuseUnknownFields()
+        }
+    }
+
+    static func run(_ arguments: [String]) throws {
+        let bytes = Array(report.utf8)
+        let reader = JSONReader()
+        let decoder = JSONDecoder()
+        let data = Data(bytes)
+        let expected = try decoder.decode(Report.self, from: data)
+        let length = try reader.read(bytes, textBytes)
+        let fast = Rounds(count: 9, iterations: 200_000)
+
+        let strings = try fast.rate {
+            if try reader.read(bytes, Report.init) != expected { throw BenchmarkFailure("another value") }
+        }
+        let inPlace = try fast.rate {
+            if try reader.read(bytes, textBytes) != length { throw BenchmarkFailure("other lengths") }
+        }
+        let foundation = try Rounds(count: 5, iterations: 20_000).rate {
+            if try decoder.decode(Report.self, from: data) != expected {
+                throw BenchmarkFailure("another value")
+            }
+        }
+        var writer = JSONWriter()
+        let writing = fast.rate {
+            writer.removeAll()
+            write(expected, to: &writer)
+        }
+        if writer.bytes != bytes { throw BenchmarkFailure("other bytes written") }
+
+        print("token reports, \(bytes.count) bytes, 11 fields, per core-second (median)")
+        line("read in place", inPlace, beside: foundation)
+        line("read into strings", strings, beside: foundation)
+        line("JSONDecoder", foundation, beside: foundation)
+        line("written", writing, beside: foundation)
+    }
+
+    /// What a stage that stores bytes does: look at every field where it lies.
+    private static func textBytes(_ root: JSONValue) -> Int {
+        let object = root.object()
+        var count = object["v"].int()
+        unsafe count += object["app"].utf8.count + object["environment"].utf8.count
+        unsafe count += object["installationId"].utf8.count + object["userId"].utf8.count
+        unsafe count += object["kind"].utf8.count + object["attributesType"].utf8.count
+        unsafe count += object["activityId"].utf8.count + object["groupId"].utf8.count
+        unsafe count += object["token"].utf8.count
+        return count + (object["eventTime"].int() > 0 ? 0 : 1)
+    }
+
+    private static func write(_ report: Report, to json: inout JSONWriter) {
+        json.beginObject()
+        json.name("v")
+        json.value(report.v)
+        field("app", report.app, &json)
+        field("environment", report.environment, &json)
+        field("installationId", report.installationId, &json)
+        field("userId", report.userId, &json)
+        field("kind", report.kind, &json)
+        field("attributesType", report.attributesType, &json)
+        field("activityId", report.activityId, &json)
+        field("groupId", report.groupId, &json)
+        field("token", report.token, &json)
+        if let eventTime = report.eventTime {
+            json.name("eventTime")
+            json.value(eventTime)
+        }
+        json.endObject()
+    }
+
+    private static func field(_ name: StaticString, _ value: String?, _ json: inout JSONWriter) {
+        guard let value else { return }
+        json.name(name)
+        json.value(value)
+    }
+
+    private static func line(_ what: String, _ rate: Double, beside peer: Double) {
+        let name = what.padding(toLength: 20, withPad: " ", startingAt: 0)
+        print("  \(name)\(Int(rate)) (\(String(format: "%.1f", rate / peer)) of JSONDecoder)")
+    }
+}

@@ -1,0 +1,20 @@
+internal import Glibc
+
+/// Benchmarks: each prints what it does, the median of several runs, and its ratio to a peer that did
+/// the same work in the same run.
+private let benchmarks: [(name: String, what: String, run: ([String]) throws -> Void)] = [
+    ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run)
+]
+
+private let arguments = CommandLine.arguments.dropFirst()
+guard let benchmark = benchmarks.first(where: { $0.name == arguments.first }) else {
+    print("usage: flotilla-bench NAME [ARGUMENT…]")
+    for benchmark in benchmarks { print("  \(benchmark.name)  \(benchmark.what)") }
+    exit(64)
+}
+do {
+    try benchmark.run(Array(arguments.dropFirst()))
+} catch {
+    print("flotilla-bench \(benchmark.name): \(error)")
+    exit(1)
+}

@@ -1,0 +1,72 @@
+import Testing
+
+@testable import JSON
+
+struct JSONLimitsTests {
+    private func nested(_ levels: Int, _ open: String = "[", _ close: String = "]") -> String {
+        String(repeating: open, count: levels) + String(repeating: close, count: levels)
+    }
+
+    @Test func `thirty-two levels are read and thirty-three are refused`() {
+        #expect(refusal(nested(32)) == nil)
+        #expect(refusal(nested(33))?.code == .tooDeep)
+        let objects = String(repeating: "{\"a\":", count: 32) + "1" + String(repeating: "}", count: 32)
+        #expect(refusal(objects) == nil)
+        #expect(refusal("{\"a\":" + objects + "}")?.code == .tooDeep)
+        #expect(refusal(nested(3), limits: JSONLimits(bytesMax: 100, depthMax: 2))?.code == .tooDeep)
+    }
+
+    @Test func `a hundred thousand levels are refused like thirty-three`() {
+        #expect(refusal(nested(100_000))?.code == .tooDeep)
+        #expect(refusal(String(repeating: "[", count: 100_000))?.code == .tooDeep)
+        #expect(refusal(String(repeating: "{\"a\":", count: 100_000))?.code == .tooDeep)
+    }
+
+    @Test func `names are counted over the whole document`() {
+        func document(_ names: Int) -> String {
+            "[" + (0..<names).map { "{\"k\($0)\":0}" }.joined(separator: ",") + "]"
+        }
+        #expect(refusal(document(4096)) == nil)
+        #expect(refusal(document(4097))?.code == .tooManyKeys)
+    }
+
+    @Test func `a byte too many is refused before it is looked at`() {
+        let limits = JSONLimits(bytesMax: 10)
+        #expect(refusal("\"12345678\"", limits: limits) == nil)
+        let problem = refusal("\"123456789\"", limits: limits)
+        #expect(problem?.code == .tooLarge)
+        #expect(problem?.description == "the document has 11 bytes, 10 are allowed")
+    }
+
+    @Test func `large documents are read`() throws {
+        let elements = 200_000
+        let text = "[" + (0..<elements).map { "\"u\($0)\"" }.joined(separator: ",") + "]"
+        let last = try read(text) { root in
+            var last = ""
+            for element in root.array() { last = element.string() }
+            return last
+        }
+        #expect(last == "u\(elements - 1)")
+    }
+
+    @Test func `the worst documents of a megabyte are answered at once`() {
+        let megabyte = 1 << 20
+        let texts = [
+            String(repeating: "9", count: megabyte),
+            "\"" + String(repeating: "\\u0061", count: megabyte / 6) + "\"",
+            "[" + String(repeating: "1,", count: megabyte / 2) + "1]",
+            "[" + String(repeating: "\"\\n\",", count: megabyte / 5) + "1]",
+            "[" + String(repeating: " ", count: megabyte) + "]",
+            "[" + String(repeating: "{},", count: megabyte / 3) + "x]",
+            "{" + (0..<4096).map { "\"\(String(repeating: "n", count: 240))\($0)\":0" }.joined(separator: ",")
+                + "}",
+            String(repeating: "[\"", count: megabyte / 2),
+        ]
+        let clock = ContinuousClock()
+        for text in texts {
+            let took = clock.measure { _ = refusal(text) }
+            // Fifty milliseconds is the promise for a release build on a quiet machine.
+            #expect(took < .seconds(2), "\(text.prefix(20))")
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import JSON
+
+struct JSONProblemTests {
+    private enum Action: String, CaseIterable {
+        case update = "UPDATE"
+        case end = "END"
+    }
+
+    @Test func `everything wrong is reported at once, with its path`() {
+        let text =
+            #"{"message":{"title":7,"extra":1},"target":{"extIds":["a",2,null]},"action":"STOP","n":300}"#
+        let found = problems(text) { root in
+            let object = root.object()
+            let message = object["message"].object()
+            _ = message["title"].string()
+            _ = message["groupId"].string()
+            message.refuseUnknownFields()
+            for id in object["target"].object()["extIds"].array() { _ = id.string() }
+            _ = object["action"].choice(of: Action.self)
+            _ = object["n"].int(in: 0...255)
+            object.refuseUnknownFields()
+        }
+        #expect(
+            found == [
+                "wrong_type: message.title must be a string, not an integer",
+                "missing: message.groupId is missing; it must be a string",
+                "unknown_field: message.extra is not a known field; correct its name or leave it out",
+                "wrong_type: target.extIds[1] must be a string, not an integer",
+                "wrong_type: target.extIds[2] must be a string, not null",
+                #"invalid: action must be one of "UPDATE", "END""#,
+                "out_of_range: n must be from 0 to 255",
+            ])
+    }
+
+    @Test func `what is inside a missing or wrong object is not reported again`() {
+        let found = problems(#"{"target":[]}"#) { root in
+            _ = root.object()["target"].object()["extIds"].array()
+            _ = root.object()["message"].object()["title"].string()
+        }
+        #expect(
+            found == [
+                "wrong_type: target must be an object, not an array",
+                "missing: message is missing; it must be an object",
+            ])
+    }
+
+    @Test func `the root and odd names have paths too`() {
+        #expect(
+            problems("[]") { $0.object().count } == [
+                "wrong_type: the document must be an object, not an array"
+            ])
+        let found = problems(#"{"a b":{"x\"y":[[0]]}}"#) { root in
+            for member in root.object().members {
+                for inner in member.value.object().members {
+                    for list in inner.value.array() { for leaf in list.array() { _ = leaf.bool() } }
+                }
+            }
+        }
+        #expect(found == [#"wrong_type: ["a b"]["x\"y"][0][0] must be true or false, not an integer"#])
+    }
+
+    @Test func `a caller reports problems of its own`() {
+        let found = problems(#"{"groupId":"a b"}"#) { root in
+            root.object()["groupId"].report("must not contain spaces")
+            root.object()["when"].report("is needed by an END", as: .missing)
+        }
+        #expect(found == ["invalid: groupId must not contain spaces", "missing: when is needed by an END"])
+    }
+
+    @Test func `problems beyond the limit are counted`() {
+        let text = "[" + Array(repeating: "0", count: 50).joined(separator: ",") + "]"
+        do {
+            try read(text) { root in for element in root.array() { _ = element.string() } }
+            Issue.record("nothing was refused")
+        } catch {
+            #expect(error.problems.count == 32 && error.unlisted == 18)
+            #expect(error.description.hasSuffix("; and 18 more"))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"message":{"contentState":{"a":[1,{"b":1,"b":2}]}}}"#, "message.contentState.a[1].b"),
+        (#"{"a":{"b":"\uD800"}}"#, "a.b"),
+        (#"{"a":[0,1,1e999]}"#, "a[2]"),
+        (#"{"a":1,"b":[true,tru]}"#, "b[1]"),
+        ("{\"a\":{\"b\":\"x\u{1}\"}}", "a.b"),
+        (#"{"a":{"b":"x}}"#, "a.b"),
+        (#"{"a":"#, "a"),
+        (#"{"a":1} 2"#, ""),
+        (#"{"a":[[[[]]],{"k":x}]}"#, "a[1].k"),
+        (#"{"a,b":{"c:d":x}}"#, #"["a,b"]["c:d"]"#),
+    ])
+    func `a broken document is refused with the path of the fault`(_ text: String, _ path: String) {
+        #expect(refusal(text)?.path == path)
+    }
+
+    @Test func `bytes that are not UTF-8 are refused with path and place`() {
+        let bytes = Array(#"{"a":{"b":"é"#.utf8) + [0xC3] + Array(#""}}"#.utf8)
+        let problem = refusal(bytes)
+        #expect(problem?.path == "a.b")
+        #expect(problem?.message == "is not UTF-8 at byte 13")
+    }
+
+    @Test func `a path stays short whatever the names are`() {
+        let name = String(repeating: "n", count: 100_000)
+        let text = String(repeating: "{\"\(name)\":", count: 20) + "x"
+        let path = refusal(text)?.path ?? ""
+        #expect((64..<300).contains(path.count))
+    }
+}

@@ -68,7 +68,7 @@ let package = Package(
         module("ProcessTesting"),
 
         // The commands.
-        command("flotilla-bench", "CLinux", "JSON"),
+        command("flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store"),
         command("flotilla", "Telemetry", "Lifecycle", "Settings"),
 
         // Tests of the foundations.

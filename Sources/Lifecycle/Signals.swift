@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// The signals of an operator: TERM and INT ask for an orderly stop, a second one for an exit at

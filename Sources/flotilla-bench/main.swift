@@ -3,7 +3,8 @@ internal import Glibc
 /// Benchmarks: each prints what it does, the median of several runs, and its ratio to a peer that did
 /// the same work in the same run.
 private let benchmarks: [(name: String, what: String, run: ([String]) throws -> Void)] = [
-    ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run)
+    ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run),
+    ("store", "a registry's rows written in random order and scanned", StoreBenchmark.run),
 ]
 
 private let arguments = CommandLine.arguments.dropFirst()

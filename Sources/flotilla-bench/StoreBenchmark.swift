@@ -1,0 +1,179 @@
+internal import Glibc
+internal import Store
+
+/// A lane's registry as it is written and walked: rows of (app, group, token of 32 to 80 bytes) and 24
+/// bytes of value, in random order, a fifth of them in one large group, the rest in 4,000 small ones.
+enum StoreBenchmark {
+    private static let smallGroups = 4000
+    private static let targets = (upserts: 200_000.0, scan: 10_000_000.0)
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        print(
+            "store: \(grouped(Double(options.rows))) upserts in random order, \(grouped(Double(options.batch))) a"
+        )
+        print("transaction, then scans in pages of 1,000 rows; \(options.runs) runs, medians")
+        print("$ flotilla-bench store --rows \(options.rows) --batch \(options.batch) --runs \(options.runs)")
+        var inserts: [Usage] = []
+        var updates: [Usage] = []
+        var scans: [Double] = []
+        var smallScans: [Double] = []
+        var bytes = 0
+        for run in 1...options.runs {
+            let directory = try temporaryDirectory()
+            defer { remove(directory) }
+            let environment = try Environment(directory: directory, tables: ["registry"])
+            inserts.append(try Usage.of { try upsert(environment, options) })
+            updates.append(try Usage.of { try upsert(environment, options) })
+            scans += try (0..<5).map { _ in try scan(environment, groups: 0..<1) }
+            smallScans += try (0..<5).map { _ in try scan(environment, groups: 1..<1001) }
+            bytes = environment.statistics.usedBytes
+            try environment.close()
+            let rate = grouped(Double(options.rows) / inserts[run - 1].seconds)
+            print("  run \(run): \(rate) inserts a second")
+        }
+        report("insert", inserts, options.rows)
+        report("upsert again", updates, options.rows)
+        line("scan of one group of \(grouped(Double(options.rows / 5))) rows", scans.median, targets.scan)
+        line("scan of 1,000 small groups", smallScans.median, targets.scan)
+        print(
+            "  disk \(bytes >> 20) MiB, peak memory \(Usage.peakMemoryMiB()) MiB (the map's pages included)")
+    }
+
+    private static func report(_ name: String, _ usages: [Usage], _ rows: Int) {
+        line(name, usages.map { Double(rows) / $0.seconds }.median, targets.upserts)
+        let processor = usages.map { $0.processorSeconds / Double(rows) * 100_000 }.median
+        print("    processor: \((processor * 1000).rounded() / 1000) s per 100,000 rows")
+    }
+
+    private static func line(_ name: String, _ rate: Double, _ target: Double) {
+        let ratio = (rate / target * 100).rounded() / 100
+        print("  \(name): \(grouped(rate)) rows a second, \(ratio) of the \(grouped(target)) wanted")
+    }
+
+    private static func upsert(_ environment: Environment, _ options: Options) throws {
+        let table = environment.table("registry")
+        var random = SplitMix(state: 1)
+        var batch = RowBatch()
+        var key: [UInt8] = []
+        var written = 0
+        while written < options.rows {
+            batch.removeAll()
+            for _ in 0..<min(options.batch, options.rows - written) {
+                let group = random.next() % 5 == 0 ? 0 : 1 + Int(random.next() % UInt64(smallGroups))
+                key.removeAll(keepingCapacity: true)
+                append(group: group, to: &key)
+                random.append(32 + Int(random.next() % 49), to: &key)
+                batch.put(key.span, key.span.extracting(last: 24))
+            }
+            if options.isSorted { batch.sort() }
+            try environment.write { transaction throws(StoreError) in
+                try transaction.apply(batch, to: table)
+                try transaction.setApplied(
+                    Applied(offset: Int64(written), asOf: .now()), of: TopicPartition("registry", 0))
+            }
+            written += batch.count
+        }
+    }
+
+    /// Rows a second over these groups.
+    private static func scan(_ environment: Environment, groups: Range<Int>) throws -> Double {
+        let table = environment.table("registry")
+        var rows = 0
+        var sum = 0
+        let usage = try Usage.of {
+            for group in groups {
+                var prefix: [UInt8] = []
+                append(group: group, to: &prefix)
+                var range = KeyRange(prefix: prefix)
+                var isMore = true
+                while isMore {
+                    isMore = try environment.read { view throws(StoreError) in
+                        try view.page(of: table, &range, rows: 1000) { key, value in
+                            rows += 1
+                            sum &+= Int(value[0]) &+ key.count
+                        }
+                    }
+                }
+            }
+        }
+        guard sum != 0 else { throw Failure("the scan found nothing") }
+        return Double(rows) / usage.seconds
+    }
+
+    /// "app/group/", the group in four digits.
+    private static func append(group: Int, to key: inout [UInt8]) {
+        key += [0x61, 0x70, 0x70, 0x2F]
+        for divisor in [1000, 100, 10, 1] { key.append(0x30 + UInt8(group / divisor % 10)) }
+        key.append(0x2F)
+    }
+}
+
+extension StoreBenchmark {
+    private struct Options {
+        var rows = 5_000_000
+        var batch = 50_000
+        var runs = 3
+        var isSorted = true
+
+        init(_ arguments: [String]) throws {
+            var rest = arguments[...]
+            while let option = rest.popFirst() {
+                if option == "--unsorted" {
+                    isSorted = false
+                    continue
+                }
+                guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
+                    throw Failure("\(option) needs a number")
+                }
+                switch option {
+                case "--rows": rows = value
+                case "--batch": batch = value
+                case "--runs": runs = value
+                default: throw Failure("unknown option \(option); there are --rows --batch --runs --unsorted")
+                }
+            }
+        }
+    }
+
+    private static func temporaryDirectory() throws -> String {
+        var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
+        guard unsafe mkdtemp(&template) != nil else { throw Failure("no directory can be made in /tmp") }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func remove(_ directory: String) {
+        for name in ["data.mdb", "data.mdb-lock"] { unsafe unlink(directory + "/" + name) }
+        unsafe rmdir(directory)
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// Fast numbers that repeat.
+struct SplitMix {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func append(_ count: Int, to bytes: inout [UInt8]) {
+        var left = count
+        while left > 0 {
+            var word = next()
+            for _ in 0..<min(8, left) {
+                bytes.append(UInt8(truncatingIfNeeded: word))
+                word >>= 8
+            }
+            left -= 8
+        }
+    }
+}

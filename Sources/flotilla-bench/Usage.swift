@@ -1,0 +1,44 @@
+internal import Glibc
+internal import Lifecycle
+
+/// What a piece of work took: wall and processor time, and the memory that the process had at most.
+struct Usage {
+    let seconds: Double
+    let processorSeconds: Double
+
+    static func of(_ work: () throws -> Void) rethrows -> Usage {
+        let start = Instant.now()
+        let before = processorSeconds()
+        try work()
+        return Usage(
+            seconds: Instant.now().seconds(since: start), processorSeconds: processorSeconds() - before)
+    }
+
+    private static func processorSeconds() -> Double {
+        var usage = rusage()
+        unsafe getrusage(RUSAGE_SELF, &usage)
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+
+    static func peakMemoryMiB() -> Int {
+        var usage = rusage()
+        unsafe getrusage(RUSAGE_SELF, &usage)
+        return usage.ru_maxrss / 1024
+    }
+}
+
+extension [Double] {
+    var median: Double { sorted()[count / 2] }
+}
+
+/// 1234567.8 as "1,234,568".
+func grouped(_ value: Double) -> String {
+    var digits = Array(String(Int(value.rounded())))
+    var at = digits.count - 3
+    while at > 0 {
+        digits.insert(",", at: at)
+        at -= 3
+    }
+    return String(digits)
+}

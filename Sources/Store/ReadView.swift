@@ -10,7 +10,8 @@ internal import CLMDB
     private let transaction: OpaquePointer
     private let environment: Environment
 
-    init(_ transaction: OpaquePointer, of environment: Environment) {
+    // Inlined into a generic caller, it makes the optimizer of Swift 6.3.1 abort.
+    @inline(never) init(_ transaction: OpaquePointer, of environment: Environment) {
         unsafe self.transaction = transaction
         self.environment = environment
     }

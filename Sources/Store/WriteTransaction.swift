@@ -12,7 +12,8 @@ internal import CLMDB
     private(set) var failure: StoreError?
     private(set) var isRolledBack = false
 
-    init(_ transaction: OpaquePointer, of environment: Environment) {
+    // Not inlined for the reason given at `ReadView`.
+    @inline(never) init(_ transaction: OpaquePointer, of environment: Environment) {
         unsafe self.transaction = transaction
         self.environment = environment
         unsafe view = ReadView(transaction, of: environment)

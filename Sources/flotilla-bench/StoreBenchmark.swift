@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Store
+internal import Telemetry
 
 /// A lane's registry as it is written and walked: rows of (app, group, token of 32 to 80 bytes) and 24
 /// bytes of value, in random order, a fifth of them in one large group, the rest in 4,000 small ones.
@@ -112,7 +113,7 @@ enum StoreBenchmark {
 extension StoreBenchmark {
     private struct Options {
         var rows = 5_000_000
-        var batch = 50_000
+        var batch = 100_000
         var runs = 3
         var isSorted = true
 

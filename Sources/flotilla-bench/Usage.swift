@@ -16,14 +16,14 @@ struct Usage {
 
     private static func processorSeconds() -> Double {
         var usage = rusage()
-        unsafe getrusage(RUSAGE_SELF, &usage)
+        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
     static func peakMemoryMiB() -> Int {
         var usage = rusage()
-        unsafe getrusage(RUSAGE_SELF, &usage)
+        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         return usage.ru_maxrss / 1024
     }
 }

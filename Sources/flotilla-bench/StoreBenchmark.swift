@@ -98,7 +98,7 @@ enum StoreBenchmark {
                 }
             }
         }
-        guard sum != 0 else { throw Failure("the scan found nothing") }
+        guard sum != 0 else { throw BenchmarkFailure("the scan found nothing") }
         return Double(rows) / usage.seconds
     }
 
@@ -125,13 +125,15 @@ extension StoreBenchmark {
                     continue
                 }
                 guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
-                    throw Failure("\(option) needs a number")
+                    throw BenchmarkFailure("\(option) needs a number")
                 }
                 switch option {
                 case "--rows": rows = value
                 case "--batch": batch = value
                 case "--runs": runs = value
-                default: throw Failure("unknown option \(option); there are --rows --batch --runs --unsorted")
+                default:
+                    throw BenchmarkFailure(
+                        "unknown option \(option); there are --rows --batch --runs --unsorted")
                 }
             }
         }
@@ -139,7 +141,9 @@ extension StoreBenchmark {
 
     private static func temporaryDirectory() throws -> String {
         var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&template) != nil else { throw Failure("no directory can be made in /tmp") }
+        guard unsafe mkdtemp(&template) != nil else {
+            throw BenchmarkFailure("no directory can be made in /tmp")
+        }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
@@ -147,11 +151,6 @@ extension StoreBenchmark {
         for name in ["data.mdb", "data.mdb-lock"] { unsafe unlink(directory + "/" + name) }
         unsafe rmdir(directory)
     }
-}
-
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
 }
 
 /// Fast numbers that repeat.

@@ -88,6 +88,7 @@ let package = Package(
         // Tests of the outside world.
         tests("BrokerTests", "Broker"),
         tests("BrokerLogTests", "Broker", "Telemetry", "CLinux"),
+        tests("BrokerCoordinatorTests", "Broker", "Lifecycle", "Telemetry"),
     ],
     cxxLanguageStandard: .cxx17
 )

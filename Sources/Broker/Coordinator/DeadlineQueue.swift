@@ -1,0 +1,71 @@
+internal import Lifecycle
+
+/// The earliest deadline of many things whose deadlines mostly move later.
+///
+/// A heartbeat must cost nothing here, so an entry is a promise to look, not a verdict: whoever is
+/// popped looks at its real deadline and schedules itself again. Per key one entry is current; older
+/// ones are skipped when they surface, at most as many as there were calls to `schedule`.
+struct DeadlineQueue<Key: Hashable> {
+    private struct Entry {
+        let at: Instant
+        let order: UInt64
+        let key: Key
+
+        func isBefore(_ other: Entry) -> Bool { at == other.at ? order < other.order : at < other.at }
+    }
+
+    private var heap: [Entry] = []
+    private var current: [Key: Instant] = [:]
+    private var order: UInt64 = 0
+
+    var earliest: Instant? { heap.first?.at }
+
+    mutating func schedule(_ key: Key, at deadline: Instant) {
+        if let scheduled = current[key], scheduled <= deadline { return }
+        current[key] = deadline
+        order += 1
+        heap.append(Entry(at: deadline, order: order, key: key))
+        siftUp(heap.count - 1)
+    }
+
+    mutating func forget(_ key: Key) { current[key] = nil }
+
+    /// The next key whose time has come; it is scheduled no longer.
+    mutating func popDue(_ now: Instant) -> Key? {
+        while let first = heap.first {
+            let stale = current[first.key] != first.at
+            guard stale || first.at <= now else { return nil }
+            removeFirst()
+            if stale { continue }
+            current[first.key] = nil
+            return first.key
+        }
+        return nil
+    }
+
+    private mutating func removeFirst() {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < heap.count && heap[child].isBefore(heap[least]) {
+                least = child
+            }
+            if least == parent { return }
+            heap.swapAt(parent, least)
+            parent = least
+        }
+    }
+
+    private mutating func siftUp(_ start: Int) {
+        var child = start
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child].isBefore(heap[parent]) else { return }
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+}

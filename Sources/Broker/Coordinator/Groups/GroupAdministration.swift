@@ -1,0 +1,101 @@
+/// What operators ask: which groups there are, what they do, and that they go.
+extension GroupCoordinator {
+    func list(_ request: ListGroupsRequest) -> ListGroupsResponse {
+        let wanted = Set(request.states.map { $0.lowercased() })
+        let listed = groups.values.sorted { $0.id < $1.id }.filter { group in
+            group.state != .dead && (wanted.isEmpty || wanted.contains(group.state.rawValue.lowercased()))
+        }
+        return ListGroupsResponse(
+            groups: listed.map { group in
+                .init(groupID: group.id, protocolType: group.protocolType ?? "", state: group.state.rawValue)
+            })
+    }
+
+    func describe(_ request: DescribeGroupsRequest) -> DescribeGroupsResponse {
+        DescribeGroupsResponse(groups: request.groupIDs.map(describe))
+    }
+
+    private func describe(_ id: String) -> DescribeGroupsResponse.Group {
+        // To Kafka a group that nobody knows is a dead one, and no error.
+        guard let group = groups[id] else { return .init(groupID: id, state: GroupState.dead.rawValue) }
+        let isStable = group.state == .stable
+        let members = group.membersInOrder.map { member in
+            DescribeGroupsResponse.Member(
+                memberID: member.id, instanceID: member.instanceID, clientID: member.clientID,
+                clientHost: member.clientHost,
+                metadata: isStable ? member.metadata(for: group.protocolName) : [],
+                assignment: isStable ? member.assignment : [])
+        }
+        return .init(
+            groupID: id, state: group.state.rawValue, protocolType: group.protocolType ?? "",
+            protocolName: isStable ? group.protocolName ?? "" : "", members: members)
+    }
+
+    func delete(_ request: DeleteGroupsRequest, from token: ReplyToken) {
+        var response = DeleteGroupsResponse(groups: [])
+        var going: [String] = []
+        for id in request.groupIDs {
+            let error = deletionError(id)
+            if error == .none { going.append(id) }
+            // Dying from here on: named twice, the second finds nothing.
+            if error == .none { groups[id]?.state = .dead }
+            response.groups.append(.init(groupID: id, error: error))
+        }
+        let records = going.flatMap { groups[$0].map(removalRecords) ?? [] }
+        guard !records.isEmpty else { return reply(token, .delete(response)) }
+        persist(records, then: .deleted(groups: going, token, response))
+    }
+
+    private func deletionError(_ id: String) -> ErrorCode {
+        guard let group = groups[id], group.state != .dead else { return .groupIDNotFound }
+        return group.state == .empty && group.promisedIDs.isEmpty ? .none : .nonEmptyGroup
+    }
+
+    /// Tombstones for everything that the log holds, or is about to hold, of a group.
+    func removalRecords(_ group: Group) -> [CoordinatorRecord] {
+        var partitions = Set(group.offsets.keys)
+        for case .committed(let id, let offsets, _, _) in waiting.values where id == group.id {
+            partitions.formUnion(offsets.keys)
+        }
+        var records = partitions.sorted().map { GroupRecords.offsetRemoved(group.id, $0) }
+        for producer in group.pending.keys.sorted() {
+            for partition in group.pending[producer]?.offsets.keys.sorted() ?? [] {
+                records.append(GroupRecords.pendingRemoved(group.id, partition, producer: producer))
+            }
+        }
+        records.append(GroupRecords.groupRemoved(group.id))
+        return records
+    }
+
+    func deleteOffsets(_ request: OffsetDeleteRequest, from token: ReplyToken) {
+        guard let group = groups[request.groupID], group.state != .dead else {
+            return refuseDeletion(token, .groupIDNotFound)
+        }
+        if group.state != .empty && group.protocolType != "consumer" {
+            return refuseDeletion(token, .nonEmptyGroup)
+        }
+        var partitions: [TopicPartition] = []
+        let answered = request.topics.map { topic in
+            let isRead = group.state != .empty && group.subscribes(to: topic.topic) != false
+            if !isRead {
+                partitions += topic.partitions.map { TopicPartition(topic: topic.topic, partition: $0) }
+            }
+            return TopicPartitions(
+                topic: topic.topic,
+                partitions: topic.partitions.map {
+                    PartitionErrors.Partition(index: $0, error: isRead ? .groupSubscribedToTopic : .none)
+                })
+        }
+        let response = PartitionErrors(topics: answered)
+        guard !partitions.isEmpty else {
+            return reply(token, .deleteOffsets(OffsetDeleteResponse(partitions: response)))
+        }
+        persist(
+            partitions.map { GroupRecords.offsetRemoved(group.id, $0) },
+            then: .forgotten(group: group.id, partitions, token, response))
+    }
+
+    private func refuseDeletion(_ token: ReplyToken, _ error: ErrorCode) {
+        reply(token, .deleteOffsets(OffsetDeleteResponse(error: error)))
+    }
+}

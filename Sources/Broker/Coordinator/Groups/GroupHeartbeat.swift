@@ -1,0 +1,128 @@
+internal import Lifecycle
+
+/// Heartbeats, leaving, and being given up: who counts as alive.
+extension GroupCoordinator {
+    struct Refusal: Error {
+        let error: ErrorCode
+    }
+
+    struct Reached {
+        let group: Group
+        let member: GroupMember
+    }
+
+    /// The member that a request of a generation comes from, or what is wrong with it.
+    func reach(
+        _ groupID: String, _ memberID: String, _ instanceID: String?, _ generation: Int32
+    ) -> Result<Reached, Refusal> {
+        guard !groupID.isEmpty else { return .failure(Refusal(error: .invalidGroupID)) }
+        guard let group = groups[groupID] else { return .failure(Refusal(error: .unknownMemberID)) }
+        guard group.state != .dead else { return .failure(Refusal(error: .coordinatorNotAvailable)) }
+        if let error = group.memberError(memberID, instanceID) {
+            return .failure(Refusal(error: error))
+        }
+        guard let member = group.members[memberID] else {
+            return .failure(Refusal(error: .unknownMemberID))
+        }
+        guard generation == group.generation else { return .failure(Refusal(error: .illegalGeneration)) }
+        return .success(Reached(group: group, member: member))
+    }
+
+    func heartbeat(_ request: HeartbeatRequest) -> ErrorCode {
+        switch reach(request.groupID, request.memberID, request.instanceID, request.generation) {
+        case .failure(let refusal): return refusal.error
+        case .success(let found):
+            switch found.group.state {
+            case .empty, .dead: return .unknownMemberID
+            case .preparingRebalance:
+                heard(found.member, in: found.group)
+                return .rebalanceInProgress
+            case .completingRebalance, .stable:
+                heard(found.member, in: found.group)
+                return .none
+            }
+        }
+    }
+
+    /// The member gave a sign of life.
+    func heard(_ member: GroupMember, in group: Group) {
+        member.heard(at: now.steady)
+        deadlines.schedule(group.id, at: member.sessionDeadline)
+    }
+
+    func leave(_ request: LeaveGroupRequest) -> LeaveGroupResponse {
+        guard !request.groupID.isEmpty else { return LeaveGroupResponse(error: .invalidGroupID) }
+        let group = groups[request.groupID]
+        guard group?.state != .dead else { return LeaveGroupResponse(error: .coordinatorNotAvailable) }
+        var response = LeaveGroupResponse()
+        for leaver in request.members {
+            let error = group.map { leave(leaver, $0) } ?? .unknownMemberID
+            response.members.append(
+                .init(memberID: leaver.memberID, instanceID: leaver.instanceID, error: error))
+        }
+        return response
+    }
+
+    private func leave(_ leaver: LeaveGroupRequest.Member, _ group: Group) -> ErrorCode {
+        if leaver.memberID.isEmpty, let instanceID = leaver.instanceID {
+            guard let id = group.staticMembers[instanceID], let member = group.members[id] else {
+                return .unknownMemberID
+            }
+            remove(member, from: group)
+            return .none
+        }
+        if leaver.instanceID == nil, group.promisedIDs.removeValue(forKey: leaver.memberID) != nil {
+            completeJoinIfAllCame(group)
+            return .none
+        }
+        if let error = group.memberError(leaver.memberID, leaver.instanceID) { return error }
+        guard let member = group.members[leaver.memberID] else { return .unknownMemberID }
+        remove(member, from: group)
+        return .none
+    }
+
+    /// Everything in the group whose time is over.
+    func expire(_ group: Group) {
+        let lapsed = group.promisedIDs.filter { $0.value <= now.steady }
+        for id in lapsed.keys { group.promisedIDs[id] = nil }
+        if !lapsed.isEmpty { completeJoinIfAllCame(group) }
+        for member in group.membersInOrder
+        where member.sessionDeadline <= now.steady && !member.isWaiting {
+            // An earlier removal may have begun a generation and with it this member's session anew.
+            guard group.members[member.id] === member, member.sessionDeadline <= now.steady else { continue }
+            remove(member, from: group)
+        }
+        if let deadline = group.joinDeadline, deadline <= now.steady, group.state == .preparingRebalance {
+            joinTimeIsUp(group)
+        }
+        if let deadline = group.syncDeadline, deadline <= now.steady { syncTimeIsUp(group) }
+        dropIfUnused(group)
+    }
+
+    private func syncTimeIsUp(_ group: Group) {
+        group.syncDeadline = nil
+        guard group.state == .completingRebalance || group.state == .stable else { return }
+        for member in group.membersInOrder where group.awaitedSyncs.contains(member.id) {
+            group.remove(member)
+        }
+        prepareRebalance(group)
+        completeJoinIfAllCame(group)
+    }
+
+    /// A group that nothing was ever written about is forgotten without a trace.
+    func dropIfUnused(_ group: Group) {
+        guard group.isUnused, group.generation == 0, group.appendsInFlight == 0 else { return }
+        groups[group.id] = nil
+        deadlines.forget(group.id)
+    }
+
+    /// Puts the group's earliest deadline into the queue.
+    func watch(_ group: Group) {
+        var earliest = min(group.joinDeadline ?? .distantFuture, group.syncDeadline ?? .distantFuture)
+        for deadline in group.promisedIDs.values { earliest = min(earliest, deadline) }
+        for member in group.members.values where !member.isWaiting {
+            earliest = min(earliest, member.sessionDeadline)
+        }
+        if earliest < .distantFuture { deadlines.schedule(group.id, at: earliest) }
+    }
+}

@@ -1,0 +1,200 @@
+internal import Lifecycle
+
+/// JoinGroup: new members, members that come again, and static members that take their old place.
+extension GroupCoordinator {
+    func join(_ request: JoinGroupRequest, from caller: Caller) {
+        switch group(for: request) {
+        case .failure(let refusal):
+            reply(caller.token, .join(.failed(refusal.error, memberID: request.memberID)))
+        case .success(let group):
+            if request.memberID.isEmpty {
+                joinNew(request, group, caller)
+            } else {
+                joinAgain(request, group, caller)
+            }
+            completeJoinIfAllCame(group)
+        }
+    }
+
+    /// The group, if a join like this one can be let in at all.
+    private func group(for request: JoinGroupRequest) -> Result<Group, Refusal> {
+        guard !request.groupID.isEmpty else { return .failure(Refusal(error: .invalidGroupID)) }
+        let timeout = Int(request.sessionTimeoutMilliseconds)
+        guard timeout >= settings.sessionTimeoutMinimumMilliseconds,
+            timeout <= settings.sessionTimeoutMaximumMilliseconds
+        else { return .failure(Refusal(error: .invalidSessionTimeout)) }
+        guard request.offeredBytes <= settings.memberBytesMax else {
+            return .failure(Refusal(error: .invalidRequest))
+        }
+        guard let group = groups[request.groupID] else {
+            guard request.memberID.isEmpty else { return .failure(Refusal(error: .unknownMemberID)) }
+            guard let group = makeGroup(request.groupID) else {
+                return .failure(Refusal(error: .policyViolation))
+            }
+            return check(request, group)
+        }
+        return check(request, group)
+    }
+
+    private func check(_ request: JoinGroupRequest, _ group: Group) -> Result<Group, Refusal> {
+        guard group.state != .dead else { return .failure(Refusal(error: .coordinatorNotAvailable)) }
+        guard hasRoom(for: request.memberID, in: group) else {
+            return .failure(Refusal(error: .groupMaxSizeReached))
+        }
+        guard group.supports(protocolType: request.protocolType, request.protocols) else {
+            dropIfUnused(group)
+            return .failure(Refusal(error: .inconsistentGroupProtocol))
+        }
+        return .success(group)
+    }
+
+    private func hasRoom(for memberID: String, in group: Group) -> Bool {
+        if group.members[memberID] != nil { return true }
+        let promised = group.promisedIDs[memberID] == nil ? group.promisedIDs.count : 0
+        return group.members.count + promised < settings.membersPerGroupMax
+    }
+
+    /// Nil when there are as many groups as there may be.
+    func makeGroup(_ id: String) -> Group? {
+        guard groups.count < settings.groupsMax else { return nil }
+        let group = Group(id: id, at: now.wall)
+        groups[id] = group
+        return group
+    }
+
+    private func joinNew(_ request: JoinGroupRequest, _ group: Group, _ caller: Caller) {
+        let id = newMemberID(request.instanceID ?? caller.clientID)
+        if let instanceID = request.instanceID {
+            if let old = group.staticMembers[instanceID].flatMap({ group.members[$0] }) {
+                return replaceStatic(old, by: id, request, group, caller)
+            }
+        } else if request.version >= 4 {
+            // The client must come back with this id, so that a join which it gave up on does not
+            // leave a member behind that nobody is.
+            let deadline = now.steady.advanced(byMilliseconds: Int(request.sessionTimeoutMilliseconds))
+            group.promisedIDs[id] = deadline
+            deadlines.schedule(group.id, at: deadline)
+            return reply(caller.token, .join(.failed(.memberIDRequired, memberID: id)))
+        }
+        addMember(id, request, group, caller)
+    }
+
+    private func joinAgain(_ request: JoinGroupRequest, _ group: Group, _ caller: Caller) {
+        if group.promisedIDs[request.memberID] != nil, request.instanceID == nil {
+            return addMember(request.memberID, request, group, caller)
+        }
+        if let error = group.memberError(request.memberID, request.instanceID) {
+            return reply(caller.token, .join(.failed(error, memberID: request.memberID)))
+        }
+        guard let member = group.members[request.memberID] else { return }
+        let unchanged = member.protocols == request.protocols
+        switch group.state {
+        case .completingRebalance where unchanged:
+            // It did not hear the answer to its last join.
+            answerJoinAgain(member, group, caller.token)
+        case .stable where unchanged && group.leaderID != member.id:
+            reply(caller.token, .join(joinResponse(for: member, in: group)))
+        case .preparingRebalance, .completingRebalance, .stable:
+            update(member, request, caller.token)
+            prepareRebalance(group)
+        case .empty, .dead:
+            reply(caller.token, .join(.failed(.unknownMemberID, memberID: request.memberID)))
+        }
+    }
+
+    private func answerJoinAgain(_ member: GroupMember, _ group: Group, _ token: ReplyToken) {
+        let answer = joinResponse(for: member, in: group)
+        // The generation itself may still be on its way to the log: stand behind it.
+        persist(
+            [GroupRecords.group(group)],
+            then: .joined(
+                group: group.id, generation: group.generation, [.init(token: token, response: answer)]))
+    }
+
+    private func addMember(_ id: String, _ request: JoinGroupRequest, _ group: Group, _ caller: Caller) {
+        let member = GroupMember(
+            id: id, instanceID: request.instanceID, clientID: caller.clientID, clientHost: caller.clientHost,
+            order: nextMemberOrder(), sessionTimeoutMilliseconds: Int(request.sessionTimeoutMilliseconds),
+            rebalanceTimeoutMilliseconds: max(0, Int(request.rebalanceTimeoutMilliseconds)),
+            protocols: request.protocols)
+        member.isNew = true
+        member.joining = caller.token
+        member.sessionDeadline = now.steady.advanced(
+            byMilliseconds: settings.newMemberJoinTimeoutMilliseconds)
+        deadlines.schedule(group.id, at: member.sessionDeadline)
+        if group.members.isEmpty { group.protocolType = request.protocolType }
+        if group.state == .preparingRebalance && group.initialDelayLeftMilliseconds != nil {
+            group.newMemberArrived = true
+        }
+        group.add(member)
+        prepareRebalance(group)
+    }
+
+    private func update(_ member: GroupMember, _ request: JoinGroupRequest, _ token: ReplyToken) {
+        if let earlier = member.joining {
+            reply(earlier, .join(.failed(.rebalanceInProgress, memberID: member.id)))
+        }
+        member.joining = token
+        member.protocols = request.protocols
+        member.sessionTimeoutMilliseconds = Int(request.sessionTimeoutMilliseconds)
+        member.rebalanceTimeoutMilliseconds = max(0, Int(request.rebalanceTimeoutMilliseconds))
+    }
+
+    /// A restarted process takes the place of its former self. Whoever still uses the old id is
+    /// fenced. If nothing changes for the others, they are left in peace.
+    private func replaceStatic(
+        _ old: GroupMember, by id: String, _ request: JoinGroupRequest, _ group: Group, _ caller: Caller
+    ) {
+        let formerLeader = group.leaderID ?? ""
+        let member = GroupMember(
+            id: id, instanceID: old.instanceID, clientID: caller.clientID, clientHost: caller.clientHost,
+            order: old.order, sessionTimeoutMilliseconds: Int(request.sessionTimeoutMilliseconds),
+            rebalanceTimeoutMilliseconds: max(0, Int(request.rebalanceTimeoutMilliseconds)),
+            protocols: request.protocols)
+        member.assignment = old.assignment
+        fence(old)
+        group.replace(old, by: member)
+        heard(member, in: group)
+        guard group.state == .stable, group.electedProtocol() == group.protocolName else {
+            member.joining = caller.token
+            return prepareRebalance(group)
+        }
+        // The leader is named by its former id, so that the newcomer does not lead: it would assign,
+        // and nobody is there to receive.
+        var answer = joinResponse(for: member, in: group)
+        answer.leaderID = formerLeader
+        answer.members = []
+        persist(
+            [GroupRecords.group(group)],
+            then: .joined(
+                group: group.id, generation: group.generation, [.init(token: caller.token, response: answer)])
+        )
+    }
+
+    private func fence(_ member: GroupMember) {
+        if let token = member.joining {
+            reply(token, .join(.failed(.fencedInstanceID, memberID: member.id)))
+        }
+        if let token = member.syncing { reply(token, .sync(SyncGroupResponse(error: .fencedInstanceID))) }
+        member.joining = nil
+        member.syncing = nil
+    }
+
+    func joinResponse(for member: GroupMember, in group: Group) -> JoinGroupResponse {
+        var response = JoinGroupResponse(
+            generation: group.generation, protocolType: group.protocolType, protocolName: group.protocolName,
+            leaderID: group.leaderID ?? "", memberID: member.id)
+        if group.leaderID == member.id {
+            response.members = group.membersInOrder.map { each in
+                JoinGroupResponse.Member(
+                    memberID: each.id, instanceID: each.instanceID,
+                    metadata: each.metadata(for: group.protocolName))
+            }
+        }
+        return response
+    }
+}
+
+extension JoinGroupRequest {
+    fileprivate var offeredBytes: Int { protocols.reduce(0) { $0 + $1.metadata.count + $1.name.utf8.count } }
+}

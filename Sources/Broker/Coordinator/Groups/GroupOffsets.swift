@@ -1,0 +1,153 @@
+internal import Telemetry
+
+/// Offsets, committed plainly and read.
+extension GroupCoordinator {
+    func commit(_ request: OffsetCommitRequest, from token: ReplyToken) {
+        switch groupForCommit(request) {
+        case .failure(let refusal):
+            reply(token, .commit(.all(request.topics, refusal.error)))
+        case .success(let group):
+            let (offsets, response) = sort(request.topics)
+            guard !offsets.isEmpty else {
+                dropIfUnused(group)
+                return reply(token, .commit(response))
+            }
+            let records = offsets.keys.sorted().compactMap { partition in
+                offsets[partition].map { GroupRecords.offset(group.id, partition, $0) }
+            }
+            persist(records, then: .committed(group: group.id, offsets, token, response))
+        }
+    }
+
+    private func groupForCommit(_ request: OffsetCommitRequest) -> Result<Group, Refusal> {
+        guard let group = groups[request.groupID] else {
+            guard request.generation < 0 else { return .failure(Refusal(error: .illegalGeneration)) }
+            guard let group = makeGroup(request.groupID) else {
+                return .failure(Refusal(error: .policyViolation))
+            }
+            return .success(group)
+        }
+        let source = CommitSource(
+            memberID: request.memberID, instanceID: request.instanceID, generation: request.generation,
+            isTransactional: false)
+        if let error = commitError(source, group) { return .failure(Refusal(error: error)) }
+        if group.state == .completingRebalance { return .failure(Refusal(error: .rebalanceInProgress)) }
+        if let member = group.members[request.memberID] { heard(member, in: group) }
+        return .success(group)
+    }
+
+    struct CommitSource {
+        let memberID: String
+        let instanceID: String?
+        let generation: Int32
+        let isTransactional: Bool
+    }
+
+    /// Who says nothing of itself may commit for a group without members (and within a transaction,
+    /// as old clients do); who names a member or a generation must be that member in that generation.
+    func commitError(_ source: CommitSource, _ group: Group) -> ErrorCode? {
+        if group.state == .dead { return .coordinatorNotAvailable }
+        if source.generation < 0 && group.state == .empty { return nil }
+        if source.generation >= 0 || !source.memberID.isEmpty || source.instanceID != nil {
+            if let error = group.memberError(source.memberID, source.instanceID) { return error }
+            return source.generation == group.generation ? nil : .illegalGeneration
+        }
+        return source.isTransactional || group.state == .empty ? nil : .unknownMemberID
+    }
+
+    /// What may be stored, and the answer that says what may not.
+    func sort(
+        _ topics: [TopicPartitions<OffsetCommitRequest.Partition>]
+    ) -> ([TopicPartition: CommittedOffset], PartitionErrors) {
+        var offsets: [TopicPartition: CommittedOffset] = [:]
+        let answered = topics.map { topic in
+            let partitions = topic.partitions.map { each in
+                let partition = TopicPartition(topic: topic.topic, partition: each.index)
+                let metadata = each.metadata ?? ""
+                var error = ErrorCode.none
+                if metadata.utf8.count > settings.offsetMetadataBytesMax {
+                    error = .offsetMetadataTooLarge
+                } else if !partitionExists(partition) {
+                    error = .unknownTopicOrPartition
+                } else {
+                    offsets[partition] = CommittedOffset(
+                        offset: each.offset, leaderEpoch: each.leaderEpoch, metadata: metadata,
+                        committedAt: now.wall)
+                }
+                return PartitionErrors.Partition(index: each.index, error: error)
+            }
+            return TopicPartitions(topic: topic.topic, partitions: partitions)
+        }
+        return (offsets, PartitionErrors(topics: answered))
+    }
+
+    func fetch(_ request: OffsetFetchRequest) -> OffsetFetchResponse {
+        let answered = request.groups.map { asked in
+            let group = groups[asked.groupID].flatMap { $0.state == .dead ? nil : $0 }
+            let topics = asked.topics ?? group?.committedPartitions ?? []
+            return OffsetFetchResponse.Group(
+                groupID: asked.groupID,
+                topics: topics.map { topic in
+                    TopicPartitions(
+                        topic: topic.topic,
+                        partitions: topic.partitions.map { index in
+                            let partition = TopicPartition(topic: topic.topic, partition: index)
+                            return group?.read(partition, stable: request.requireStable)
+                                ?? OffsetFetchResponse.Partition(index: index)
+                        })
+                })
+        }
+        return OffsetFetchResponse(groups: answered)
+    }
+}
+
+extension Group {
+    fileprivate func read(_ partition: TopicPartition, stable: Bool) -> OffsetFetchResponse.Partition {
+        if stable, pending.values.contains(where: { $0.offsets[partition] != nil }) {
+            return OffsetFetchResponse.Partition(index: partition.partition, error: .unstableOffsetCommit)
+        }
+        guard let committed = offsets[partition] else {
+            return OffsetFetchResponse.Partition(index: partition.partition)
+        }
+        return OffsetFetchResponse.Partition(
+            index: partition.partition, offset: committed.offset, leaderEpoch: committed.leaderEpoch,
+            metadata: committed.metadata)
+    }
+
+    /// Everything committed, and everything about to be, topic by topic.
+    fileprivate var committedPartitions: [TopicPartitions<Int32>] {
+        var all = Set(offsets.keys)
+        for each in pending.values { all.formUnion(each.offsets.keys) }
+        var topics: [TopicPartitions<Int32>] = []
+        for partition in all.sorted() {
+            if topics.last?.topic != partition.topic {
+                topics.append(TopicPartitions(topic: partition.topic, partitions: []))
+            }
+            topics[topics.count - 1].partitions.append(partition.partition)
+        }
+        return topics
+    }
+}
+
+extension PartitionErrors {
+    /// The same error for every partition that was named.
+    static func all(
+        _ topics: [TopicPartitions<OffsetCommitRequest.Partition>], _ error: ErrorCode
+    ) -> PartitionErrors {
+        PartitionErrors(
+            topics: topics.map { topic in
+                TopicPartitions(
+                    topic: topic.topic,
+                    partitions: topic.partitions.map { Partition(index: $0.index, error: error) })
+            })
+    }
+
+    static func all(_ topics: [TopicPartitions<Int32>], _ error: ErrorCode) -> PartitionErrors {
+        PartitionErrors(
+            topics: topics.map { topic in
+                TopicPartitions(
+                    topic: topic.topic,
+                    partitions: topic.partitions.map { Partition(index: $0, error: error) })
+            })
+    }
+}

@@ -1,0 +1,53 @@
+/// Which way of assigning partitions a group uses: one that all members know, by vote.
+extension Group {
+    func supports(protocolType type: String, _ offers: [JoinGroupRequest.Offer]) -> Bool {
+        guard !members.isEmpty else { return !type.isEmpty && !offers.isEmpty }
+        guard protocolType == type else { return false }
+        return offers.contains { offer in
+            members.values.allSatisfy { $0.protocols.contains { $0.name == offer.name } }
+        }
+    }
+
+    /// Each member votes for the first of its protocols that all know; equal votes go to the one the
+    /// oldest member likes better.
+    func electedProtocol() -> String? {
+        let ordered = membersInOrder
+        guard let oldest = ordered.first else { return nil }
+        let candidates = oldest.protocols.map(\.name).filter { name in
+            ordered.allSatisfy { $0.protocols.contains { $0.name == name } }
+        }
+        var votes: [String: Int] = [:]
+        for member in ordered {
+            guard let vote = member.protocols.first(where: { candidates.contains($0.name) }) else { continue }
+            votes[vote.name, default: 0] += 1
+        }
+        var winner: String?
+        for name in candidates where votes[name, default: 0] > winner.map({ votes[$0, default: 0] }) ?? 0 {
+            winner = name
+        }
+        return winner
+    }
+
+    /// Whether the group's consumers read this topic, as far as their metadata says; nil if it cannot
+    /// be told.
+    func subscribes(to topic: String) -> Bool? {
+        guard protocolType == "consumer" else { return nil }
+        for member in members.values {
+            guard let topics = Group.subscription(member.metadata(for: protocolName)) else { return nil }
+            if topics.contains(topic) { return true }
+        }
+        return false
+    }
+
+    /// The topics of a consumer's metadata: a version, then names.
+    static func subscription(_ metadata: [UInt8]) -> [String]? {
+        do throws(WireError) {
+            return try WireReader.read(metadata) { (reader) throws(WireError) in
+                _ = try reader.int16()
+                return try reader.array { (reader) throws(WireError) in try reader.string() }
+            }
+        } catch {
+            return nil
+        }
+    }
+}

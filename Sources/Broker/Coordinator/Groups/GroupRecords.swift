@@ -1,0 +1,115 @@
+internal import Telemetry
+
+/// The records of the groups' topic: a kind and names in the key, a version and facts in the value,
+/// in the protocol's compact encoding. A reader passes over kinds and versions that it does not know.
+enum GroupRecords {
+    static let offsetKind: Int16 = 1
+    static let groupKind: Int16 = 2
+    static let pendingKind: Int16 = 3
+    static let version: Int16 = 1
+
+    static func offset(
+        _ group: String, _ partition: TopicPartition, _ offset: CommittedOffset
+    ) -> CoordinatorRecord {
+        CoordinatorRecord(
+            key: offsetKey(group, partition), value: bytes { writer in write(offset, to: &writer) })
+    }
+
+    static func offsetRemoved(_ group: String, _ partition: TopicPartition) -> CoordinatorRecord {
+        CoordinatorRecord(key: offsetKey(group, partition), value: nil)
+    }
+
+    static func pending(
+        _ group: String, _ partition: TopicPartition, _ offset: CommittedOffset, producer: Int64, epoch: Int16
+    ) -> CoordinatorRecord {
+        CoordinatorRecord(
+            key: pendingKey(group, partition, producer),
+            value: bytes { writer in
+                write(offset, to: &writer)
+                writer.int16(epoch)
+            })
+    }
+
+    static func pendingRemoved(
+        _ group: String, _ partition: TopicPartition, producer: Int64
+    ) -> CoordinatorRecord {
+        CoordinatorRecord(key: pendingKey(group, partition, producer), value: nil)
+    }
+
+    static func groupRemoved(_ id: String) -> CoordinatorRecord {
+        CoordinatorRecord(key: groupKey(id), value: nil)
+    }
+
+    /// `assigned`: the members' assignments hold from this record on, whatever state the group is in
+    /// while the record is on its way.
+    static func group(_ group: Group, assigned: Bool = false) -> CoordinatorRecord {
+        CoordinatorRecord(
+            key: groupKey(group.id),
+            value: bytes { writer in
+                writer.bool(assigned || group.state == .stable)
+                writer.int64(group.stateSince.milliseconds)
+                writer.int32(group.generation)
+                writer.nullableString(group.protocolType)
+                writer.nullableString(group.protocolName)
+                writer.nullableString(group.leaderID)
+                writer.array(group.membersInOrder) { writer, member in write(member, to: &writer) }
+            })
+    }
+
+    private static func write(_ offset: CommittedOffset, to writer: inout WireWriter) {
+        writer.int64(offset.offset)
+        writer.int32(offset.leaderEpoch)
+        writer.string(offset.metadata)
+        writer.int64(offset.committedAt.milliseconds)
+    }
+
+    private static func write(_ member: GroupMember, to writer: inout WireWriter) {
+        writer.string(member.id)
+        writer.nullableString(member.instanceID)
+        writer.string(member.clientID)
+        writer.string(member.clientHost)
+        writer.int32(Int32(clamping: member.sessionTimeoutMilliseconds))
+        writer.int32(Int32(clamping: member.rebalanceTimeoutMilliseconds))
+        writer.bytes(member.assignment)
+        writer.array(member.protocols) { writer, offer in
+            writer.string(offer.name)
+            writer.bytes(offer.metadata)
+        }
+    }
+
+    private static func offsetKey(_ group: String, _ partition: TopicPartition) -> [UInt8] {
+        key(offsetKind) { writer in
+            writer.string(group)
+            writer.string(partition.topic)
+            writer.int32(partition.partition)
+        }
+    }
+
+    private static func pendingKey(_ group: String, _ partition: TopicPartition, _ producer: Int64) -> [UInt8]
+    {
+        key(pendingKind) { writer in
+            writer.string(group)
+            writer.string(partition.topic)
+            writer.int32(partition.partition)
+            writer.int64(producer)
+        }
+    }
+
+    private static func groupKey(_ id: String) -> [UInt8] {
+        key(groupKind) { writer in writer.string(id) }
+    }
+
+    private static func key(_ kind: Int16, _ body: (inout WireWriter) -> Void) -> [UInt8] {
+        var writer = WireWriter(capacity: 64, flexible: true)
+        writer.int16(kind)
+        body(&writer)
+        return writer.copied()
+    }
+
+    private static func bytes(_ body: (inout WireWriter) -> Void) -> [UInt8] {
+        var writer = WireWriter(capacity: 128, flexible: true)
+        writer.int16(version)
+        body(&writer)
+        return writer.copied()
+    }
+}

@@ -1,0 +1,56 @@
+/// Everything a client can ask the group coordinator.
+enum GroupRequest: Equatable {
+    case join(JoinGroupRequest)
+    case sync(SyncGroupRequest)
+    case heartbeat(HeartbeatRequest)
+    case leave(LeaveGroupRequest)
+    case commit(OffsetCommitRequest)
+    /// The dispatcher has asked the transaction coordinator first (`admits`).
+    case transactionalCommit(TxnOffsetCommitRequest)
+    case fetch(OffsetFetchRequest)
+    case deleteOffsets(OffsetDeleteRequest)
+    case list(ListGroupsRequest)
+    case describe(DescribeGroupsRequest)
+    case delete(DeleteGroupsRequest)
+}
+
+enum GroupResponse: Equatable {
+    case join(JoinGroupResponse)
+    case sync(SyncGroupResponse)
+    case heartbeat(HeartbeatResponse)
+    case leave(LeaveGroupResponse)
+    case commit(PartitionErrors)
+    case transactionalCommit(PartitionErrors)
+    case fetch(OffsetFetchResponse)
+    case deleteOffsets(OffsetDeleteResponse)
+    case list(ListGroupsResponse)
+    case describe(DescribeGroupsResponse)
+    case delete(DeleteGroupsResponse)
+
+    /// `version` is the request's.
+    func write(to writer: inout WireWriter, version: Int16) {
+        switch self {
+        case .join(let body): body.write(to: &writer, version: version)
+        case .sync(let body): body.write(to: &writer, version: version)
+        case .heartbeat(let body): body.write(to: &writer, version: version)
+        case .leave(let body): body.write(to: &writer, version: version)
+        case .commit(let body): body.write(to: &writer, throttled: version >= 3)
+        case .transactionalCommit(let body): body.write(to: &writer, throttled: true)
+        case .fetch(let body): body.write(to: &writer, version: version)
+        case .deleteOffsets(let body): body.write(to: &writer, version: version)
+        case .list(let body): body.write(to: &writer, version: version)
+        case .describe(let body): body.write(to: &writer, version: version)
+        case .delete(let body): body.write(to: &writer, version: version)
+        }
+    }
+}
+
+/// What the group coordinator wants done.
+enum GroupAction: Equatable {
+    case reply(ReplyToken, GroupResponse)
+    /// Append these records to the groups' topic as one batch, all or nothing, and say `persisted`
+    /// when they are durable or `failed` when they never will be.
+    case persist(PersistID, [CoordinatorRecord])
+    /// What `endTransaction` was asked for is durable, or must be asked for again.
+    case transactionEnded(MarkersID, durable: Bool)
+}

@@ -1,0 +1,135 @@
+internal import Lifecycle
+internal import Telemetry
+
+/// From the groups' topic back to groups: every record once, in the order of the log, then `begin`.
+extension GroupCoordinator {
+    func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.Restored {
+        do throws(WireError) {
+            return try WireReader.read(record.key, flexible: true) { (key) throws(WireError) in
+                switch try key.int16() {
+                case GroupRecords.offsetKind: try self.restoreOffset(&key, record.value)
+                case GroupRecords.groupKind: try self.restoreGroup(&key, record.value)
+                case GroupRecords.pendingKind: try self.restorePending(&key, record.value)
+                default: .unknownVersion
+                }
+            }
+        } catch {
+            return .malformed
+        }
+    }
+
+    /// The log was read to its end. Members have a whole session to be heard from: the broker was
+    /// away, not they.
+    func begin(at now: Moment) {
+        _ = enter(at: now) {
+            for group in groups.values {
+                for member in group.members.values { heard(member, in: group) }
+                if group.state == .completingRebalance {
+                    group.awaitedSyncs = Set(group.members.keys)
+                    group.syncDeadline = now.steady.advanced(
+                        byMilliseconds: group.rebalanceTimeoutMilliseconds)
+                }
+                watch(group)
+            }
+            retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
+        }
+    }
+
+    private func restoredGroup(_ id: String) -> Group {
+        if let group = groups[id] { return group }
+        let group = Group(id: id, at: now.wall)
+        groups[id] = group
+        return group
+    }
+
+    private func restoreOffset(
+        _ key: inout WireReader, _ value: [UInt8]?
+    ) throws(WireError) -> CoordinatorRecord.Restored {
+        let id = try key.string()
+        let partition = TopicPartition(topic: try key.string(), partition: try key.int32())
+        guard let value else {
+            groups[id]?.offsets[partition] = nil
+            return .applied
+        }
+        return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+            guard try reader.int16() == GroupRecords.version else { return .unknownVersion }
+            let offset = try Self.offset(from: &reader)
+            self.restoredGroup(id).offsets[partition] = offset
+            return .applied
+        }
+    }
+
+    private func restorePending(
+        _ key: inout WireReader, _ value: [UInt8]?
+    ) throws(WireError) -> CoordinatorRecord.Restored {
+        let id = try key.string()
+        let partition = TopicPartition(topic: try key.string(), partition: try key.int32())
+        let producer = try key.int64()
+        guard let value else {
+            groups[id]?.pending[producer]?.offsets[partition] = nil
+            if groups[id]?.pending[producer]?.offsets.isEmpty == true { groups[id]?.pending[producer] = nil }
+            return .applied
+        }
+        return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+            guard try reader.int16() == GroupRecords.version else { return .unknownVersion }
+            let offset = try Self.offset(from: &reader)
+            let epoch = try reader.int16()
+            self.restoredGroup(id).await([partition: offset], of: producer, epoch: epoch)
+            return .applied
+        }
+    }
+
+    private func restoreGroup(
+        _ key: inout WireReader, _ value: [UInt8]?
+    ) throws(WireError) -> CoordinatorRecord.Restored {
+        let id = try key.string()
+        guard let value else {
+            groups[id] = nil
+            return .applied
+        }
+        return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+            guard try reader.int16() == GroupRecords.version else { return .unknownVersion }
+            let isAssigned = try reader.bool()
+            let since = WallTime(milliseconds: try reader.int64())
+            let generation = try reader.int32()
+            let protocolType = try reader.nullableString()
+            let protocolName = try reader.nullableString()
+            let leaderID = try reader.nullableString()
+            let members = try reader.array { (reader) throws(WireError) in try self.member(from: &reader) }
+            let group = self.restoredGroup(id)
+            for former in group.members.values { group.remove(former) }
+            for member in members { group.add(member) }
+            group.generation = generation
+            group.protocolType = protocolType
+            group.protocolName = protocolName
+            group.leaderID = leaderID
+            group.enter(members.isEmpty ? .empty : isAssigned ? .stable : .completingRebalance, at: since)
+            return .applied
+        }
+    }
+
+    private static func offset(from reader: inout WireReader) throws(WireError) -> CommittedOffset {
+        CommittedOffset(
+            offset: try reader.int64(), leaderEpoch: try reader.int32(), metadata: try reader.string(),
+            committedAt: WallTime(milliseconds: try reader.int64()))
+    }
+
+    private func member(from reader: inout WireReader) throws(WireError) -> GroupMember {
+        let id = try reader.string()
+        let instanceID = try reader.nullableString()
+        let clientID = try reader.string()
+        let clientHost = try reader.string()
+        let session = Int(try reader.int32())
+        let rebalance = Int(try reader.int32())
+        let assignment = try reader.bytes()
+        let protocols = try reader.array { (reader) throws(WireError) in
+            JoinGroupRequest.Offer(name: try reader.string(), metadata: try reader.bytes())
+        }
+        let member = GroupMember(
+            id: id, instanceID: instanceID, clientID: clientID, clientHost: clientHost,
+            order: nextMemberOrder(), sessionTimeoutMilliseconds: session,
+            rebalanceTimeoutMilliseconds: rebalance, protocols: protocols)
+        member.assignment = assignment
+        return member
+    }
+}

@@ -1,0 +1,54 @@
+internal import Lifecycle
+internal import Telemetry
+
+/// Offsets that nobody will ask for again: of groups long empty, and of topics that are gone.
+extension GroupCoordinator {
+    func checkRetention() {
+        retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
+        for group in groups.values.sorted(by: { $0.id < $1.id }) {
+            let expired = expiredOffsets(of: group)
+            let isLeft = expired.count == group.offsets.count && group.pending.isEmpty
+            if group.state == .empty && isLeft && group.promisedIDs.isEmpty && group.appendsInFlight == 0 {
+                group.state = .dead
+                persist(
+                    removalRecords(group),
+                    then: .deleted(groups: [group.id], nil, DeleteGroupsResponse(groups: [])))
+            } else if !expired.isEmpty {
+                forget(expired, of: group)
+            }
+        }
+    }
+
+    private func expiredOffsets(of group: Group) -> [TopicPartition] {
+        guard group.state == .empty || group.state == .stable else { return [] }
+        let oldest = now.wall.milliseconds - settings.offsetsRetentionMilliseconds
+        return group.offsets.filter { partition, offset in
+            guard !group.pending.values.contains(where: { $0.offsets[partition] != nil }) else {
+                return false
+            }
+            var lastUse = offset.committedAt
+            if group.state == .empty {
+                if group.protocolType != nil { lastUse = max(lastUse, group.stateSince) }
+            } else if group.subscribes(to: partition.topic) != false {
+                return false
+            }
+            return lastUse.milliseconds <= oldest
+        }.keys.sorted()
+    }
+
+    private func forget(_ partitions: [TopicPartition], of group: Group) {
+        persist(
+            partitions.map { GroupRecords.offsetRemoved(group.id, $0) },
+            then: .forgotten(group: group.id, partitions, nil, PartitionErrors(topics: [])))
+    }
+
+    /// The topic is deleted: what was read of it means nothing to a new one of that name.
+    func topicDeleted(_ topic: String, at now: Moment) -> [GroupAction] {
+        enter(at: now) {
+            for group in groups.values.sorted(by: { $0.id < $1.id }) {
+                let gone = group.offsets.keys.filter { $0.topic == topic }.sorted()
+                if !gone.isEmpty { forget(gone, of: group) }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/// The outcome of appends. Everything an append decides happens here and nowhere else.
+extension GroupCoordinator {
+    func settle(_ id: PersistID, durable: Bool) {
+        guard let continuation = waiting.removeValue(forKey: id) else { return }
+        for group in continuation.groupIDs { groups[group]?.appendsInFlight -= 1 }
+        switch continuation {
+        case .joined(let group, let generation, let replies):
+            settleJoin(group, generation, replies, durable)
+        case .assigned(let group, let generation):
+            settleAssignment(group, generation, durable)
+        case .emptied: break
+        case .committed(let group, let offsets, let token, let response):
+            if durable { groups[group]?.offsets.merge(offsets) { $1 } }
+            reply(
+                token, .commit(durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)))
+        case .pending(let group, let producer, let offsets, let token, let response):
+            if !durable { groups[group]?.withdraw(offsets, of: producer) }
+            let answer = durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)
+            reply(token, .transactionalCommit(answer))
+        case .ended(let markers, let producer, let commits, let ended):
+            if durable { applyEnd(of: producer, commits: commits, ended) }
+            act(.transactionEnded(markers, durable: durable))
+        case .deleted(let groups, let token, let response):
+            settleDeletion(groups, token, response, durable)
+        case .forgotten(let group, let partitions, let token, let response):
+            settleForgotten(group, partitions, token, response, durable)
+        }
+    }
+
+    private func settleJoin(
+        _ id: String, _ generation: Int32, _ replies: [GroupContinuation.JoinReply], _ durable: Bool
+    ) {
+        for each in replies {
+            let failure = JoinGroupResponse.failed(.coordinatorNotAvailable, memberID: each.response.memberID)
+            reply(each.token, .join(durable ? each.response : failure))
+        }
+        // Nobody was told of the generation: let them join another one.
+        guard !durable, let group = groups[id], group.generation == generation else { return }
+        prepareRebalance(group)
+    }
+
+    private func settleAssignment(_ id: String, _ generation: Int32, _ durable: Bool) {
+        // Meanwhile the group may have begun the next generation: then this one is history.
+        guard let group = groups[id], group.state == .completingRebalance, group.generation == generation
+        else { return }
+        group.assignmentInFlight = false
+        if durable {
+            group.enter(.stable, at: now.wall)
+            for member in group.membersInOrder where member.syncing != nil {
+                answerSync(member, in: group)
+            }
+        } else {
+            dropAssignments(group, .coordinatorNotAvailable)
+            prepareRebalance(group)
+        }
+    }
+
+    private func settleDeletion(
+        _ ids: [String], _ token: ReplyToken?, _ response: DeleteGroupsResponse, _ durable: Bool
+    ) {
+        for id in ids {
+            if durable {
+                groups[id] = nil
+                deadlines.forget(id)
+            } else {
+                groups[id]?.state = .empty
+            }
+        }
+        guard let token else { return }
+        var response = response
+        if !durable {
+            for index in response.groups.indices where response.groups[index].error == .none {
+                response.groups[index].error = .coordinatorNotAvailable
+            }
+        }
+        reply(token, .delete(response))
+    }
+
+    private func settleForgotten(
+        _ id: String, _ partitions: [TopicPartition], _ token: ReplyToken?, _ response: PartitionErrors,
+        _ durable: Bool
+    ) {
+        if durable { for partition in partitions { groups[id]?.offsets[partition] = nil } }
+        guard let token else { return }
+        let answer = durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)
+        reply(token, .deleteOffsets(OffsetDeleteResponse(partitions: answer)))
+    }
+}
+
+extension PartitionErrors {
+    func replacingSuccess(by error: ErrorCode) -> PartitionErrors {
+        var copy = self
+        for topic in copy.topics.indices {
+            for partition in copy.topics[topic].partitions.indices
+            where copy.topics[topic].partitions[partition].error == .none {
+                copy.topics[topic].partitions[partition].error = error
+            }
+        }
+        return copy
+    }
+}

@@ -1,0 +1,64 @@
+/// What a group is doing, and who is in it.
+struct DescribeGroupsRequest: Equatable {
+    var groupIDs: [String]
+}
+
+extension DescribeGroupsRequest {
+    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+        groupIDs = try reader.array { (reader) throws(WireError) in try reader.string() }
+        if version >= 3 { _ = try reader.bool() }  // authorised operations: there are no users here
+        try reader.skipTags()
+    }
+}
+
+struct DescribeGroupsResponse: Equatable {
+    /// What Kafka says for "not asked, or not known".
+    private static let noAuthorizedOperations = Int32.min
+
+    struct Member: Equatable {
+        var memberID: String
+        var instanceID: String?
+        var clientID: String
+        var clientHost: String
+        var metadata: [UInt8]
+        var assignment: [UInt8]
+    }
+
+    struct Group: Equatable {
+        var error = ErrorCode.none
+        var groupID: String
+        var state: String
+        var protocolType = ""
+        var protocolName = ""
+        var members: [Member] = []
+    }
+
+    var groups: [Group]
+
+    func write(to writer: inout WireWriter, version: Int16) {
+        if version >= 1 { writer.int32(0) }
+        writer.array(groups) { writer, group in
+            writer.error(group.error)
+            writer.string(group.groupID)
+            writer.string(group.state)
+            writer.string(group.protocolType)
+            writer.string(group.protocolName)
+            writer.array(group.members) { writer, member in
+                Self.write(member, to: &writer, version: version)
+            }
+            if version >= 3 { writer.int32(Self.noAuthorizedOperations) }
+            writer.noTags()
+        }
+        writer.noTags()
+    }
+
+    private static func write(_ member: Member, to writer: inout WireWriter, version: Int16) {
+        writer.string(member.memberID)
+        if version >= 4 { writer.nullableString(member.instanceID) }
+        writer.string(member.clientID)
+        writer.string(member.clientHost)
+        writer.bytes(member.metadata)
+        writer.bytes(member.assignment)
+        writer.noTags()
+    }
+}

@@ -1,0 +1,34 @@
+/// A producer asks for its id; with a transactional id, everyone before it under that id is fenced.
+struct InitProducerIDRequest: Equatable {
+    var version: Int16
+    var transactionalID: String?
+    var timeoutMilliseconds: Int32
+    /// Set by a producer that goes on with its own id after an error, -1 otherwise.
+    var producerID: Int64
+    var producerEpoch: Int16
+}
+
+extension InitProducerIDRequest {
+    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+        self.version = version
+        transactionalID = try reader.nullableString()
+        timeoutMilliseconds = try reader.int32()
+        producerID = version >= 3 ? try reader.int64() : -1
+        producerEpoch = version >= 3 ? try reader.int16() : -1
+        try reader.skipTags()
+    }
+}
+
+struct InitProducerIDResponse: Equatable {
+    var error = ErrorCode.none
+    var producerID: Int64 = -1
+    var producerEpoch: Int16 = -1
+
+    func write(to writer: inout WireWriter, version: Int16) {
+        writer.int32(0)
+        writer.error(error)
+        writer.int64(producerID)
+        writer.int16(producerEpoch)
+        writer.noTags()
+    }
+}

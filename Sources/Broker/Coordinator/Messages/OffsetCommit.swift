@@ -1,0 +1,56 @@
+/// A group's offsets, to be kept until the next ones come.
+struct OffsetCommitRequest: Equatable {
+    struct Partition: Equatable {
+        var index: Int32
+        var offset: Int64
+        var leaderEpoch: Int32
+        var metadata: String?
+    }
+
+    var groupID: String
+    /// -1 from a consumer that assigns partitions to itself, and from tools.
+    var generation: Int32
+    var memberID: String
+    var instanceID: String?
+    var topics: [TopicPartitions<Partition>]
+}
+
+extension OffsetCommitRequest {
+    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+        groupID = try reader.string()
+        generation = try reader.int32()
+        memberID = try reader.string()
+        instanceID = version >= 7 ? try reader.nullableString() : nil
+        // Retention per request: read and not obeyed, as newer brokers do; the setting decides.
+        if version >= 2 && version <= 4 { _ = try reader.int64() }
+        topics = try reader.topics { (reader) throws(WireError) in
+            let index = try reader.int32()
+            let offset = try reader.int64()
+            let leaderEpoch = version >= 6 ? try reader.int32() : -1
+            if version == 1 { _ = try reader.int64() }  // the client's clock
+            return Partition(
+                index: index, offset: offset, leaderEpoch: leaderEpoch, metadata: try reader.nullableString())
+        }
+        try reader.skipTags()
+    }
+}
+
+/// The answer to OffsetCommit, TxnOffsetCommit and AddPartitionsToTxn: an error for each partition.
+struct PartitionErrors: Equatable {
+    struct Partition: Equatable {
+        var index: Int32
+        var error = ErrorCode.none
+    }
+
+    var topics: [TopicPartitions<Partition>]
+
+    /// `throttled` says whether the version has the throttle time in front.
+    func write(to writer: inout WireWriter, throttled: Bool) {
+        if throttled { writer.int32(0) }
+        writer.topics(topics) { writer, partition in
+            writer.int32(partition.index)
+            writer.error(partition.error)
+        }
+        writer.noTags()
+    }
+}

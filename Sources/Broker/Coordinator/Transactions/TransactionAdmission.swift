@@ -1,0 +1,26 @@
+/// Asked before anything is appended in the name of a transaction: a late batch, or one of a fenced
+/// producer, must not open a transaction that nobody will end.
+extension TransactionCoordinator {
+    /// Nil when a batch for this partition may be appended.
+    func refusal(of producer: Producer, _ partition: TopicPartition) -> ErrorCode? {
+        switch open(producer) {
+        case .failure(let refusal): refusal.error
+        case .success(let facts): facts.partitions.contains(partition) ? nil : .invalidTxnState
+        }
+    }
+
+    /// Nil when offsets of this group may be given to the group coordinator.
+    func refusal(of producer: Producer, group: String) -> ErrorCode? {
+        switch open(producer) {
+        case .failure(let refusal): refusal.error
+        case .success(let facts): facts.groups.contains(group) ? nil : .invalidTxnState
+        }
+    }
+
+    private func open(_ producer: Producer) -> Result<TransactionFacts, Refusal> {
+        guard let facts = transactions[producer.transactionalID]?.facts, facts.producerID == producer.id
+        else { return .failure(Refusal(error: .invalidProducerIDMapping)) }
+        guard facts.epoch == producer.epoch else { return .failure(Refusal(error: .invalidProducerEpoch)) }
+        return facts.state == .ongoing ? .success(facts) : .failure(Refusal(error: .invalidTxnState))
+    }
+}

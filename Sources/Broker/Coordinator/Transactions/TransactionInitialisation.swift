@@ -1,0 +1,104 @@
+/// InitProducerId: a new producer under a transactional id fences the one before it; a producer after
+/// an error moves itself to the next epoch.
+extension TransactionCoordinator {
+    func initialise(_ request: InitProducerIDRequest, from token: ReplyToken) {
+        guard let id = request.transactionalID else {
+            guard let producerID = producerIDs.take() else { return waitForIDs(request, token) }
+            return reply(
+                token, .initProducerID(InitProducerIDResponse(producerID: producerID, producerEpoch: 0)))
+        }
+        guard !id.isEmpty, (request.producerID == -1) == (request.producerEpoch == -1) else {
+            return refuse(request, token, .invalidRequest)
+        }
+        guard request.timeoutMilliseconds > 0,
+            Int(request.timeoutMilliseconds) <= settings.timeoutMaximumMilliseconds
+        else { return refuse(request, token, .invalidTransactionTimeout) }
+        if let transaction = transactions[id] { return initialise(transaction, request, token) }
+        guard transactions.count < settings.transactionalIDsMax else {
+            return refuse(request, token, .policyViolation)
+        }
+        guard let producerID = producerIDs.take() else { return waitForIDs(request, token) }
+        let facts = TransactionFacts(
+            producerID: producerID, timeoutMilliseconds: request.timeoutMilliseconds, updatedAt: now.wall)
+        let transaction = Transaction(id: id, facts: facts)
+        transactions[id] = transaction
+        initialise(transaction, request, token)
+    }
+
+    private func waitForIDs(_ request: InitProducerIDRequest, _ token: ReplyToken) {
+        waitingForIDs.append((request, token))
+        guard let end = producerIDs.extend(by: settings.producerIDBlock) else { return }
+        persist([TransactionRecords.producerIDs(end: end)], then: .producerIDs(end: end))
+    }
+
+    private func refuse(_ request: InitProducerIDRequest, _ token: ReplyToken, _ error: ErrorCode) {
+        let told: ErrorCode =
+            error == .producerFenced && request.version < 4 ? .invalidProducerEpoch : error
+        reply(token, .initProducerID(InitProducerIDResponse(error: told)))
+    }
+
+    private func initialise(
+        _ transaction: Transaction, _ request: InitProducerIDRequest, _ token: ReplyToken
+    ) {
+        if transaction.isChanging { return refuse(request, token, .concurrentTransactions) }
+        guard isOwner(request, transaction.facts) else { return refuse(request, token, .producerFenced) }
+        switch transaction.facts.state {
+        case .prepareCommit, .prepareAbort: refuse(request, token, .concurrentTransactions)
+        case .ongoing:
+            // Answered when the decision is durable; by then the client waits for the markers.
+            fence(transaction, token)
+        case .empty, .completeCommit, .completeAbort: moveOn(transaction, request, token)
+        }
+    }
+
+    /// A producer that names itself must be the owner, or the owner before its id was exhausted, or
+    /// find nobody.
+    private func isOwner(_ request: InitProducerIDRequest, _ facts: TransactionFacts) -> Bool {
+        if request.producerID == -1 || facts.epoch == TransactionFacts.noEpoch { return true }
+        if request.producerID == facts.producerID { return true }
+        return request.producerID == facts.lastProducerID
+            && TransactionFacts.isExhausted(request.producerEpoch)
+    }
+
+    /// Gives the next epoch, or the next producer id where epochs have run out.
+    private func moveOn(_ transaction: Transaction, _ request: InitProducerIDRequest, _ token: ReplyToken) {
+        var facts = transaction.facts
+        let namesItself = request.producerID != -1
+        facts.timeoutMilliseconds = request.timeoutMilliseconds
+        facts.state = .empty
+        if TransactionFacts.isExhausted(facts.epoch) && (!namesItself || request.producerEpoch == facts.epoch)
+        {
+            guard let producerID = producerIDs.take() else { return waitForIDs(request, token) }
+            facts.lastProducerID = facts.producerID
+            facts.lastEpoch = namesItself ? facts.epoch : TransactionFacts.noEpoch
+            facts.producerID = producerID
+            facts.epoch = 0
+        } else if namesItself && facts.epoch != TransactionFacts.noEpoch
+            && request.producerEpoch != facts.epoch
+        {
+            // Its former request was carried out and the answer lost: same answer.
+            guard request.producerEpoch == facts.lastEpoch else {
+                return refuse(request, token, .producerFenced)
+            }
+        } else {
+            facts.lastEpoch = namesItself ? facts.epoch : TransactionFacts.noEpoch
+            facts.epoch = facts.epoch == TransactionFacts.noEpoch ? 0 : facts.epoch + 1
+        }
+        change(
+            transaction, to: facts, token,
+            .initProducerID(
+                InitProducerIDResponse(producerID: facts.producerID, producerEpoch: facts.epoch)))
+    }
+
+    /// Aborts the open transaction under an epoch that nobody has: from the marker on, whoever opened
+    /// it can write no more.
+    func fence(_ transaction: Transaction, _ token: ReplyToken?) {
+        var facts = transaction.facts
+        facts.state = .prepareAbort
+        facts.epoch = facts.epoch == .max ? .max : facts.epoch + 1
+        facts.lastEpoch = TransactionFacts.noEpoch
+        change(
+            transaction, to: facts, token,
+            .initProducerID(InitProducerIDResponse(error: .concurrentTransactions)))
+    }
+}

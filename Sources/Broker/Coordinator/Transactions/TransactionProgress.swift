@@ -1,0 +1,146 @@
+/// What a producer does within its transaction: it names partitions and groups, and decides.
+extension TransactionCoordinator {
+    func add(_ request: AddPartitionsToTxnRequest, from token: ReplyToken) {
+        let named = request.topics.flatMap { topic in
+            topic.partitions.map { TopicPartition(topic: topic.topic, partition: $0) }
+        }
+        let unknown = Set(named.filter { !partitionExists($0) })
+        guard unknown.isEmpty else {
+            return reply(token, .addPartitions(.refused(request.topics, unknown: unknown)))
+        }
+        let producer = Producer(request.transactionalID, request.producerID, request.producerEpoch)
+        switch owned(by: producer) {
+        case .failure(let refusal):
+            let error = told(refusal.error, fencedFrom: 2, request.version)
+            reply(token, .addPartitions(.all(request.topics, error)))
+        case .success(let transaction):
+            let answer = TransactionAnswer.addPartitions(.all(request.topics, .none))
+            extend(transaction, partitions: named, groups: [], token, answer)
+        }
+    }
+
+    func add(_ request: AddOffsetsToTxnRequest, from token: ReplyToken) {
+        let producer = Producer(request.transactionalID, request.producerID, request.producerEpoch)
+        switch owned(by: producer) {
+        case .failure(let refusal):
+            let error = told(refusal.error, fencedFrom: 2, request.version)
+            reply(token, .addOffsets(TransactionResponse(error: error)))
+        case .success(let transaction):
+            guard !request.groupID.isEmpty else {
+                return reply(token, .addOffsets(TransactionResponse(error: .invalidGroupID)))
+            }
+            let groups = transaction.facts.state == .ongoing ? transaction.facts.groups : []
+            guard groups.contains(request.groupID) || groups.count < settings.groupsPerTransactionMax else {
+                return reply(token, .addOffsets(TransactionResponse(error: .invalidRequest)))
+            }
+            extend(
+                transaction, partitions: [], groups: [request.groupID], token,
+                .addOffsets(TransactionResponse()))
+        }
+    }
+
+    struct Producer {
+        let transactionalID: String
+        let id: Int64
+        let epoch: Int16
+
+        init(_ transactionalID: String, _ id: Int64, _ epoch: Int16) {
+            self.transactionalID = transactionalID
+            self.id = id
+            self.epoch = epoch
+        }
+    }
+
+    struct Refusal: Error {
+        let error: ErrorCode
+    }
+
+    /// The transaction that this producer may go on with.
+    private func owned(by producer: Producer) -> Result<Transaction, Refusal> {
+        guard !producer.transactionalID.isEmpty else { return .failure(Refusal(error: .invalidRequest)) }
+        guard let transaction = transactions[producer.transactionalID] else {
+            return .failure(Refusal(error: .invalidProducerIDMapping))
+        }
+        if transaction.isChanging { return .failure(Refusal(error: .concurrentTransactions)) }
+        guard transaction.facts.producerID == producer.id else {
+            return .failure(Refusal(error: .invalidProducerIDMapping))
+        }
+        guard transaction.facts.epoch == producer.epoch else {
+            return .failure(Refusal(error: .producerFenced))
+        }
+        if transaction.facts.state.isPrepared { return .failure(Refusal(error: .concurrentTransactions)) }
+        return .success(transaction)
+    }
+
+    /// Older clients know being fenced by another name.
+    private func told(_ error: ErrorCode, fencedFrom version: Int16, _ asked: Int16) -> ErrorCode {
+        error == .producerFenced && asked < version ? .invalidProducerEpoch : error
+    }
+
+    private func extend(
+        _ transaction: Transaction, partitions: [TopicPartition], groups: [String], _ token: ReplyToken,
+        _ answer: TransactionAnswer
+    ) {
+        var facts = transaction.facts
+        if facts.state != .ongoing {
+            facts.state = .ongoing
+            facts.partitions.removeAll()
+            facts.groups.removeAll()
+            facts.startedAt = now.wall
+        }
+        facts.partitions.formUnion(partitions)
+        facts.groups.formUnion(groups)
+        if facts == transaction.facts { return reply(token, answer) }
+        change(transaction, to: facts, token, answer)
+    }
+
+    func end(_ request: EndTxnRequest, from token: ReplyToken) {
+        let error = endError(request)
+        guard error == nil, let transaction = transactions[request.transactionalID] else {
+            let told = told(error ?? .none, fencedFrom: 2, request.version)
+            return reply(token, .end(TransactionResponse(error: told)))
+        }
+        guard transaction.facts.state == .ongoing else { return reply(token, .end(TransactionResponse())) }
+        var facts = transaction.facts
+        facts.state = request.commits ? .prepareCommit : .prepareAbort
+        decide(transaction, facts, token)
+    }
+
+    /// Nil also for a decision that was made before and is asked for again.
+    private func endError(_ request: EndTxnRequest) -> ErrorCode? {
+        guard !request.transactionalID.isEmpty else { return .invalidRequest }
+        guard let transaction = transactions[request.transactionalID],
+            transaction.facts.producerID == request.producerID
+        else { return .invalidProducerIDMapping }
+        let facts = transaction.facts
+        guard facts.epoch == request.producerEpoch else { return .producerFenced }
+        if transaction.isChanging { return .concurrentTransactions }
+        switch facts.state {
+        case .ongoing: return nil
+        case .completeCommit: return request.commits ? nil : .invalidTxnState
+        case .completeAbort: return request.commits ? .invalidTxnState : nil
+        case .prepareCommit: return request.commits ? .concurrentTransactions : .invalidTxnState
+        case .prepareAbort: return request.commits ? .invalidTxnState : .concurrentTransactions
+        case .empty: return .invalidTxnState
+        }
+    }
+}
+
+extension PartitionErrors {
+    /// Nothing was done because some partitions are unknown; the others are told so.
+    fileprivate static func refused(
+        _ topics: [TopicPartitions<Int32>], unknown: Set<TopicPartition>
+    ) -> PartitionErrors {
+        PartitionErrors(
+            topics: topics.map { topic in
+                TopicPartitions(
+                    topic: topic.topic,
+                    partitions: topic.partitions.map { index in
+                        let partition = TopicPartition(topic: topic.topic, partition: index)
+                        let error: ErrorCode =
+                            unknown.contains(partition) ? .unknownTopicOrPartition : .operationNotAttempted
+                        return Partition(index: index, error: error)
+                    })
+            })
+    }
+}

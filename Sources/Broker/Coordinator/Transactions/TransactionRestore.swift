@@ -1,0 +1,77 @@
+internal import Lifecycle
+internal import Telemetry
+
+/// From the transactions' topic back to transactions, and transactional ids that nobody uses.
+extension TransactionCoordinator {
+    /// Every record once, in the order of the log, then `begin`.
+    func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.Restored {
+        do throws(WireError) {
+            return try WireReader.read(record.key, flexible: true) { (key) throws(WireError) in
+                switch try key.int16() {
+                case TransactionRecords.transactionKind:
+                    try self.restore(transaction: try key.string(), record.value)
+                case TransactionRecords.producerIDsKind: try self.restoreProducerIDs(record.value)
+                default: .unknownVersion
+                }
+            }
+        } catch {
+            return .malformed
+        }
+    }
+
+    private func restore(
+        transaction id: String, _ value: [UInt8]?
+    ) throws(WireError) -> CoordinatorRecord.Restored {
+        guard let value else {
+            transactions[id] = nil
+            return .applied
+        }
+        guard let facts = try TransactionRecords.facts(from: value) else { return .unknownVersion }
+        guard facts.producerID >= 0, facts.producerID <= ProducerIDs.largest else { return .malformed }
+        transactions[id] = Transaction(id: id, facts: facts)
+        producerIDs.avoid(facts.producerID)
+        return .applied
+    }
+
+    private func restoreProducerIDs(_ value: [UInt8]?) throws(WireError) -> CoordinatorRecord.Restored {
+        guard let value else { return .applied }
+        return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+            guard try reader.int16() == TransactionRecords.version else { return .unknownVersion }
+            let end = try reader.int64()
+            guard end >= 0, end <= ProducerIDs.largest else { return .malformed }
+            self.producerIDs.restore(end: end)
+            return .applied
+        }
+    }
+
+    /// The log was read to its end: prepared transactions are carried out, open ones get what is left
+    /// of their time.
+    func begin(at now: Moment) -> [TransactionAction] {
+        enter(at: now) {
+            for transaction in transactions.values.sorted(by: { $0.id < $1.id }) {
+                let facts = transaction.facts
+                if facts.state.isPrepared { writeMarkers(transaction) }
+                guard facts.state == .ongoing else { continue }
+                let timeout = Int64(facts.timeoutMilliseconds)
+                let passed = now.wall.milliseconds - (facts.startedAt ?? now.wall).milliseconds
+                let left = min(max(timeout - passed, 0), timeout)
+                schedule(transaction, at: now.steady.advanced(byMilliseconds: Int(left)))
+            }
+            expirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
+        }
+    }
+
+    /// Forgets transactional ids at rest that nobody has used for long.
+    func expireIDs() {
+        expirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
+        let oldest = now.wall.milliseconds - settings.idExpirationMilliseconds
+        let unused = transactions.values.filter { transaction in
+            let facts = transaction.facts
+            let isAtRest = facts.state != .ongoing && !facts.state.isPrepared && !transaction.isChanging
+            return isAtRest && facts.updatedAt.milliseconds <= oldest
+        }.map(\.id).sorted()
+        guard !unused.isEmpty else { return }
+        for id in unused { transactions[id]?.isChanging = true }
+        persist(unused.map(TransactionRecords.removed), then: .expired(ids: unused))
+    }
+}

@@ -1,0 +1,17 @@
+/// What an operator can say about transactions; the defaults are Apache Kafka's.
+struct TransactionSettings: Sendable {
+    /// A producer that asks for more is refused with INVALID_TRANSACTION_TIMEOUT.
+    var timeoutMaximumMilliseconds = 900_000
+    /// A transactional id that nobody used for this long is forgotten.
+    var idExpirationMilliseconds: Int64 = 7 * 86_400_000
+    var idExpirationCheckMilliseconds = 3_600_000
+    /// How long after a failed append or marker the next attempt comes.
+    var retryMilliseconds = 100
+
+    /// Above it a new transactional id is refused with POLICY_VIOLATION.
+    var transactionalIDsMax = 100_000
+    /// Above it AddOffsetsToTxn is refused with INVALID_REQUEST.
+    var groupsPerTransactionMax = 1_000
+    /// Producer ids are taken from the log in blocks of this many; a restart skips the rest of one.
+    var producerIDBlock: Int64 = 1_000
+}

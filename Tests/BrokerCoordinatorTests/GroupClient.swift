@@ -1,0 +1,142 @@
+@testable import Broker
+
+/// Short forms of what clients send.
+enum Ask {
+    static func join(
+        _ group: String = "g", member: String = "", instance: String? = nil, version: Int16 = 5,
+        session: Int32 = 10_000, rebalance: Int32 = 30_000, type: String = "consumer",
+        protocols: [String] = ["range"], metadata: [UInt8] = [1]
+    ) -> GroupRequest {
+        .join(
+            JoinGroupRequest(
+                version: version, groupID: group, sessionTimeoutMilliseconds: session,
+                rebalanceTimeoutMilliseconds: rebalance, memberID: member, instanceID: instance,
+                protocolType: type, protocols: protocols.map { .init(name: $0, metadata: metadata) }))
+    }
+
+    static func sync(
+        _ group: String = "g", member: String, generation: Int32, instance: String? = nil,
+        assignments: [String: [UInt8]] = [:]
+    ) -> GroupRequest {
+        .sync(
+            SyncGroupRequest(
+                groupID: group, generation: generation, memberID: member, instanceID: instance,
+                assignments: assignments.map { .init(memberID: $0, assignment: $1) }))
+    }
+
+    static func heartbeat(
+        _ group: String = "g", member: String, generation: Int32, instance: String? = nil
+    ) -> GroupRequest {
+        .heartbeat(
+            HeartbeatRequest(groupID: group, generation: generation, memberID: member, instanceID: instance))
+    }
+
+    static func leave(_ group: String = "g", member: String, instance: String? = nil) -> GroupRequest {
+        .leave(
+            LeaveGroupRequest(groupID: group, members: [.init(memberID: member, instanceID: instance)]))
+    }
+
+    static func commit(
+        _ group: String = "g", member: String = "", generation: Int32 = -1, instance: String? = nil,
+        topic: String = "t", partition: Int32 = 0, offset: Int64, metadata: String = ""
+    ) -> GroupRequest {
+        .commit(
+            OffsetCommitRequest(
+                groupID: group, generation: generation, memberID: member, instanceID: instance,
+                topics: offsets(topic, partition, offset, metadata)))
+    }
+
+    static func transactionalCommit(
+        _ group: String = "g", producer: Int64 = 7, epoch: Int16 = 0, member: String = "",
+        generation: Int32 = -1, instance: String? = nil, topic: String = "t", partition: Int32 = 0,
+        offset: Int64
+    ) -> GroupRequest {
+        .transactionalCommit(
+            TxnOffsetCommitRequest(
+                transactionalID: "x", groupID: group, producerID: producer, producerEpoch: epoch,
+                generation: generation, memberID: member, instanceID: instance,
+                topics: offsets(topic, partition, offset, "")))
+    }
+
+    static func fetch(
+        _ group: String = "g", topic: String = "t", partition: Int32 = 0, stable: Bool = false
+    ) -> GroupRequest {
+        .fetch(
+            OffsetFetchRequest(
+                groups: [
+                    .init(groupID: group, topics: [.init(topic: topic, partitions: [partition])])
+                ], requireStable: stable))
+    }
+
+    private static func offsets(
+        _ topic: String, _ partition: Int32, _ offset: Int64, _ metadata: String
+    ) -> [TopicPartitions<OffsetCommitRequest.Partition>] {
+        [
+            .init(
+                topic: topic,
+                partitions: [.init(index: partition, offset: offset, leaderEpoch: -1, metadata: metadata)])
+        ]
+    }
+}
+
+extension GroupResponse {
+    var join: JoinGroupResponse? { if case .join(let body) = self { body } else { nil } }
+    var sync: SyncGroupResponse? { if case .sync(let body) = self { body } else { nil } }
+
+    /// The one error of the answer, of whatever kind it is.
+    var error: ErrorCode? {
+        switch self {
+        case .join(let body): body.error
+        case .sync(let body): body.error
+        case .heartbeat(let body): body.error
+        case .leave(let body): body.error == .none ? body.members.first?.error : body.error
+        case .commit(let body), .transactionalCommit(let body): body.topics.first?.partitions.first?.error
+        case .fetch(let body): body.groups.first?.topics.first?.partitions.first?.error
+        case .deleteOffsets(let body):
+            body.error == .none ? body.partitions.topics.first?.partitions.first?.error : body.error
+        case .list(let body): body.error
+        case .describe(let body): body.groups.first?.error
+        case .delete(let body): body.groups.first?.error
+        }
+    }
+
+    var fetched: OffsetFetchResponse.Partition? {
+        if case .fetch(let body) = self { body.groups.first?.topics.first?.partitions.first } else { nil }
+    }
+}
+
+/// A member of a stable group, as it knows itself.
+struct Joined: Equatable {
+    var member: String
+    var generation: Int32
+    var instance: String?
+}
+
+extension GroupDriver {
+    /// Brings a group of `count` members to a stable generation, each assigned its own number.
+    func stableGroup(_ count: Int = 1, instances: [String?] = [], metadata: [UInt8] = [1]) -> [Joined] {
+        let tokens = (0..<count).map { index in
+            send(
+                Ask.join(
+                    instance: index < instances.count ? instances[index] : nil, version: 3, metadata: metadata
+                ))
+        }
+        pass(milliseconds: 500)
+        let joins = tokens.compactMap { take($0)?.join }
+        let assignments = Dictionary(
+            uniqueKeysWithValues: joins.enumerated().map { ($1.memberID, [UInt8($0)]) })
+        for (index, join) in joins.enumerated() {
+            let isLeader = join.leaderID == join.memberID
+            _ = send(
+                Ask.sync(
+                    member: join.memberID, generation: join.generation,
+                    instance: index < instances.count ? instances[index] : nil,
+                    assignments: isLeader ? assignments : [:]))
+        }
+        return joins.enumerated().map { index, join in
+            Joined(
+                member: join.memberID, generation: join.generation,
+                instance: index < instances.count ? instances[index] : nil)
+        }
+    }
+}

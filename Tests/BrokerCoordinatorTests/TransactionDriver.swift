@@ -1,0 +1,182 @@
+import Lifecycle
+import Telemetry
+
+@testable import Broker
+
+/// A transaction coordinator with a log and partitions behind it: appends and markers become durable
+/// when the test says so.
+final class TransactionDriver {
+    var settings: TransactionSettings
+    var coordinator: TransactionCoordinator
+    private(set) var milliseconds: Int64 = 1_000_000
+    private(set) var log: [CoordinatorRecord] = []
+    private(set) var appending: [(PersistID, [CoordinatorRecord])] = []
+    private(set) var marking: [(MarkersID, TransactionMarkers)] = []
+    private(set) var marked: [TransactionMarkers] = []
+    private(set) var answers: [ReplyToken: TransactionAnswer] = [:]
+    var storesAtOnce = true
+    var marksAtOnce = true
+    private var tokens: UInt64 = 0
+
+    init(_ settings: TransactionSettings = TransactionSettings()) {
+        self.settings = settings
+        coordinator = TransactionCoordinator(
+            settings, at: Moment(steady: Instant(nanoseconds: 0), wall: WallTime(milliseconds: 0)),
+            partitionExists: { _ in true })
+        restart(keeping: 0)
+    }
+
+    var now: Moment {
+        Moment(
+            steady: Instant(nanoseconds: milliseconds * 1_000_000),
+            wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
+    }
+
+    /// The process dies: what was not durable is gone, but for the first `keeping` appends under way.
+    func restart(keeping: Int) {
+        for (_, records) in appending.prefix(keeping) { log += records }
+        appending = []
+        marking = []
+        coordinator = TransactionCoordinator(
+            settings, at: now, partitionExists: { $0.topic != "missing" })
+        for record in log { _ = coordinator.restore(record) }
+        perform(coordinator.begin(at: now))
+    }
+
+    func send(_ request: TransactionRequest) -> ReplyToken {
+        tokens += 1
+        let token = ReplyToken(tokens)
+        perform(coordinator.handle(request, from: Caller(token: token), at: now))
+        return token
+    }
+
+    func ask(_ request: TransactionRequest) -> TransactionAnswer? {
+        answers.removeValue(forKey: send(request))
+    }
+
+    func take(_ token: ReplyToken) -> TransactionAnswer? { answers.removeValue(forKey: token) }
+
+    func pass(milliseconds passed: Int64) {
+        let end = milliseconds + passed
+        while true {
+            let next = coordinator.nextDeadline.nanoseconds / 1_000_000 + 1
+            guard next <= end else { break }
+            milliseconds = max(milliseconds, next)
+            perform(coordinator.tick(at: now))
+        }
+        milliseconds = end
+        perform(coordinator.tick(at: now))
+    }
+
+    func storeNext() {
+        guard !appending.isEmpty else { return }
+        let (id, records) = appending.removeFirst()
+        log += records
+        perform(coordinator.persisted(id, at: now))
+    }
+
+    func failNext() {
+        guard !appending.isEmpty else { return }
+        let (id, _) = appending.removeFirst()
+        perform(coordinator.failed(id, at: now))
+    }
+
+    func markNext() {
+        guard !marking.isEmpty else { return }
+        let (id, markers) = marking.removeFirst()
+        marked.append(markers)
+        perform(coordinator.markersWritten(id, at: now))
+    }
+
+    func failMarkers() {
+        guard !marking.isEmpty else { return }
+        let (id, _) = marking.removeFirst()
+        perform(coordinator.markersFailed(id, at: now))
+    }
+
+    private func perform(_ actions: [TransactionAction]) {
+        for action in actions {
+            switch action {
+            case .reply(let token, let answer):
+                precondition(answers[token] == nil, "a request was answered twice")
+                answers[token] = answer
+            case .persist(let id, let records): appending.append((id, records))
+            case .writeMarkers(let id, let markers): marking.append((id, markers))
+            }
+        }
+        if storesAtOnce && !appending.isEmpty { return storeNext() }
+        if marksAtOnce && !marking.isEmpty { markNext() }
+    }
+}
+
+/// Short forms of what transactional producers send.
+struct Producer: Equatable {
+    var name = "x"
+    var id: Int64
+    var epoch: Int16
+
+    func add(_ topic: String = "t", _ partition: Int32 = 0, version: Int16 = 2) -> TransactionRequest {
+        .addPartitions(
+            AddPartitionsToTxnRequest(
+                version: version, transactionalID: name, producerID: id, producerEpoch: epoch,
+                topics: [.init(topic: topic, partitions: [partition])]))
+    }
+
+    func addOffsets(_ group: String = "g", version: Int16 = 2) -> TransactionRequest {
+        .addOffsets(
+            AddOffsetsToTxnRequest(
+                version: version, transactionalID: name, producerID: id, producerEpoch: epoch, groupID: group)
+        )
+    }
+
+    func end(commits: Bool, version: Int16 = 2) -> TransactionRequest {
+        .end(
+            EndTxnRequest(
+                version: version, transactionalID: name, producerID: id, producerEpoch: epoch,
+                commits: commits))
+    }
+
+    /// Asks for its next epoch after an error.
+    func bump(version: Int16 = 4) -> TransactionRequest {
+        Producer.initialise(name, version: version, id: id, epoch: epoch)
+    }
+
+    static func initialise(
+        _ name: String? = "x", timeout: Int32 = 10_000, version: Int16 = 4, id: Int64 = -1, epoch: Int16 = -1
+    ) -> TransactionRequest {
+        .initProducerID(
+            InitProducerIDRequest(
+                version: version, transactionalID: name, timeoutMilliseconds: timeout, producerID: id,
+                producerEpoch: epoch))
+    }
+}
+
+extension TransactionAnswer {
+    var error: ErrorCode? {
+        switch self {
+        case .initProducerID(let body): body.error
+        case .addPartitions(let body): body.topics.first?.partitions.first?.error
+        case .addOffsets(let body), .end(let body): body.error
+        }
+    }
+
+    var producer: Producer? {
+        guard case .initProducerID(let body) = self, body.error == .none else { return nil }
+        return Producer(id: body.producerID, epoch: body.producerEpoch)
+    }
+}
+
+extension TransactionDriver {
+    /// A new producer, as init_transactions makes one: it comes again while another one's
+    /// transaction ends.
+    func producer(_ name: String = "x") -> Producer? {
+        for _ in 0..<3 {
+            guard let answer = ask(Producer.initialise(name)) else { return nil }
+            if var producer = answer.producer {
+                producer.name = name
+                return producer
+            }
+        }
+        return nil
+    }
+}

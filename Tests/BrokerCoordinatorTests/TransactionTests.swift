@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Broker
+
+struct TransactionTests {
+    @Test func `a transaction is prepared, marked and over`() throws {
+        let driver = TransactionDriver()
+        driver.marksAtOnce = false
+        let producer = try #require(driver.producer())
+        #expect(driver.ask(producer.add())?.error == ErrorCode.none)
+        #expect(driver.ask(producer.addOffsets())?.error == ErrorCode.none)
+        let end = driver.send(producer.end(commits: true))
+        #expect(driver.take(end) == nil)
+        #expect(
+            driver.marking.map(\.1) == [
+                TransactionMarkers(
+                    producerID: producer.id, epoch: producer.epoch, commits: true,
+                    partitions: [.init(topic: "t", partition: 0)], groups: ["g"])
+            ])
+        driver.markNext()
+        #expect(driver.take(end)?.error == ErrorCode.none)
+        #expect(driver.ask(producer.end(commits: true))?.error == ErrorCode.none)
+        #expect(driver.ask(producer.end(commits: false))?.error == .invalidTxnState)
+    }
+
+    @Test func `the second producer of a transactional id fences the first`() throws {
+        let driver = TransactionDriver()
+        let first = try #require(driver.producer())
+        #expect(driver.ask(first.add())?.error == ErrorCode.none)
+        #expect(driver.ask(Producer.initialise())?.error == .concurrentTransactions)
+        #expect(driver.marked.map(\.commits) == [false])
+        #expect(driver.marked.map(\.epoch) == [first.epoch + 1])
+        let second = try #require(driver.producer())
+        #expect(second.id == first.id)
+        #expect(second.epoch == first.epoch + 2)
+        #expect(driver.ask(first.add())?.error == .producerFenced)
+        #expect(driver.ask(first.add(version: 1))?.error == .invalidProducerEpoch)
+        #expect(driver.ask(second.add())?.error == ErrorCode.none)
+    }
+
+    @Test func `an open transaction is aborted when its time is over`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        _ = driver.ask(producer.add())
+        driver.pass(milliseconds: 9_000)
+        #expect(driver.marked.isEmpty)
+        driver.pass(milliseconds: 1_500)
+        #expect(driver.marked.map(\.commits) == [false])
+        #expect(driver.ask(producer.end(commits: true))?.error == .producerFenced)
+    }
+
+    @Test func `a prepared decision is carried out after a restart`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        _ = driver.ask(producer.add())
+        driver.marksAtOnce = false
+        _ = driver.send(producer.end(commits: true))
+        driver.restart(keeping: 0)
+        #expect(driver.marking.map(\.1.commits) == [true])
+        driver.markNext()
+        #expect(driver.ask(producer.end(commits: true))?.error == ErrorCode.none)
+    }
+}

@@ -1,5 +1,21 @@
 extension PartitionLog {
-    /// A compacted topic keeps the newest record of each key, so every record must have one.
+    /// A compacted topic keeps the newest record of each key, so every record must have one. This is
+    /// the one place where an append decompresses.
     func checkKeys(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(LogError) {
+        let plain = try unsafe header.plainRecords(batch)
+        try unsafe plain.withBytes { (raw) throws(LogError) in
+            var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
+            var expected: Int64 = 0
+            while let record = try reader.next() {
+                guard record.key != nil else {
+                    throw LogError.invalidRecord(
+                        "topic \(topic) is compacted and record \(expected) has no key")
+                }
+                guard record.offsetDelta == expected else {
+                    throw LogError.invalidRecord("record \(expected) says that it is \(record.offsetDelta)")
+                }
+                expected += 1
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ extension PartitionLog {
     /// the last sound one the log is cut. What was acknowledged was on disk in order, so it stays.
     package func open() throws(LogError) {
         do throws(DiskError) {
+            try finishInterrupted()
             try findSegments()
             if segments.isEmpty {
                 let first = Segment(baseOffset: logStartOffset, directory: directory)

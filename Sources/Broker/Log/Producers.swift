@@ -3,7 +3,7 @@
 /// feed it the same events and reach the same state.
 struct Producers: Equatable {
     /// A finished transaction whose records a committed reader must not see.
-    struct Aborted: Equatable {
+    struct Aborted: Equatable, Sendable {
         var producerID: Int64
         var firstOffset: Int64
         /// The marker's offset.

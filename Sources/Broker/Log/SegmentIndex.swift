@@ -1,7 +1,7 @@
 /// The sparse index of one segment: where a batch lies, for every 32 KiB or so, and the largest
 /// timestamp in front of it. One table answers "where is offset o" and "where does time t begin".
-struct SegmentIndex: Equatable {
-    struct Entry: Equatable {
+struct SegmentIndex: Equatable, Sendable {
+    struct Entry: Equatable, Sendable {
         /// The batch's base offset less the segment's.
         var relativeOffset: UInt32
         var position: UInt32

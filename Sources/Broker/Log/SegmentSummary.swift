@@ -1,6 +1,6 @@
 /// What the file beside a closed segment says of it, so that opening a log need not read the log.
 /// It counts only if it fits the segment's size; otherwise it is made again from the segment.
-struct SegmentSummary {
+struct SegmentSummary: Sendable {
     static let format: Int32 = 1
 
     var size: Int

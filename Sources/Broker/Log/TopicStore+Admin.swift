@@ -48,10 +48,8 @@ extension TopicStore {
         next.entries.removeAll { $0.name == name }
         try save(next)
         forget(topic)
-        for log in topic.partitions {
-            // Whatever stays is removed at the next start: the catalogue does not name it any more.
-            try? environment.disk.removeDirectory(log.directory)
-        }
+        // Whatever stays is removed at the next start: the catalogue does not name it any more.
+        worker.submit(.removeDirectories(topic.partitions.map(\.directory)))
     }
 
     /// Gives a topic other settings, all of them.

@@ -16,6 +16,8 @@ package final class TopicStore {
 
     let environment: LogEnvironment
     private let lock: OpenFile
+    /// The thread for compaction and removal; the owner runs it.
+    package let worker: DiskWorker
     var catalog: TopicCatalog
     private(set) var topicsByName: [String: Topic] = [:]
     private(set) var logs: [Int: PartitionLog] = [:]
@@ -33,6 +35,7 @@ package final class TopicStore {
             disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax),
             flusher: Flusher(disk: disk, wake: wake), flush: flush, log: log,
             counters: LogCounters(metrics))
+        worker = DiskWorker(disk: disk, wake: wake)
         do throws(DiskError) {
             try disk.makeDirectory(path)
             try disk.makeDirectory(path + "/logs")
@@ -127,11 +130,6 @@ extension TopicStore {
 
     /// The thread that syncs; the owner runs it.
     package var flusher: Flusher { environment.flusher }
-
-    /// Brings finished work to the logs; called on the loop thread after `wake`.
-    package func deliver() {
-        for result in environment.flusher.takeResults() { logs[result.log]?.flushed(result) }
-    }
 
     /// Syncs and closes every log, so that the next start reads nothing.
     package func close() throws(TopicStoreError) {

@@ -1,0 +1,113 @@
+/// Decides what of each batch survives a compaction. Batches are shown to it in order, from the
+/// log's start, because a marker may go only when no record of its transaction is left.
+struct CompactionFilter {
+    enum Kept {
+        case whole
+        case rewritten([UInt8])
+        /// No record stays, but the producer's newest sequence does: a batch without records.
+        case onlyProducer(BatchHeader)
+        case nothing
+    }
+
+    private let removableBelow: Int64
+    private let lastBatches: [Int64: Int64]
+    /// By producer, in order.
+    private let aborted: [Int64: [Producers.Aborted]]
+    /// Producers with a transactional record kept since their last marker.
+    private var withRecords: Set<Int64> = []
+
+    init(_ plan: CompactionPlan) {
+        removableBelow = plan.removableBelow
+        lastBatches = plan.lastBatches
+        aborted = Dictionary(grouping: plan.aborted, by: \.producerID)
+    }
+
+    func isAborted(_ header: BatchHeader) -> Bool {
+        guard header.isTransactional, !header.isControl, let list = aborted[header.producerID] else {
+            return false
+        }
+        return list.contains { $0.firstOffset <= header.baseOffset && header.lastOffset < $0.lastOffset }
+    }
+
+    mutating func keep(
+        _ header: BatchHeader, _ batch: UnsafeRawBufferPointer, keys: KeyMap, mappedUpTo: Int64
+    ) throws(LogError) -> Kept {
+        if header.isControl { return keepsMarker(header, mappedUpTo) ? .whole : .nothing }
+        if header.baseOffset >= mappedUpTo {
+            noteRecords(header)
+            return .whole
+        }
+        let kept = isAborted(header) ? .nothing : try unsafe records(header, batch, keys)
+        switch kept {
+        case .whole, .rewritten:
+            noteRecords(header)
+            return kept
+        case .onlyProducer, .nothing:
+            return lastBatches[header.producerID] == header.baseOffset
+                ? .onlyProducer(header.emptied) : .nothing
+        }
+    }
+
+    private mutating func noteRecords(_ header: BatchHeader) {
+        if header.isTransactional, header.recordCount > 0 { withRecords.insert(header.producerID) }
+    }
+
+    private mutating func keepsMarker(_ header: BatchHeader, _ mappedUpTo: Int64) -> Bool {
+        let hasRecords = withRecords.remove(header.producerID) != nil
+        return hasRecords || header.baseOffset >= min(removableBelow, mappedUpTo)
+    }
+
+    private func records(
+        _ header: BatchHeader, _ batch: UnsafeRawBufferPointer, _ keys: KeyMap
+    ) throws(LogError) -> Kept {
+        guard header.recordCount > 0 else { return .nothing }
+        let plain = try unsafe header.plainRecords(batch)
+        var body: [UInt8] = []
+        var count: Int32 = 0
+        var maxTimestamp: Int64 = -1
+        try unsafe plain.withBytes { (raw) throws(LogError) in
+            var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
+            while let record = try reader.next() {
+                guard unsafe stays(record, at: header.baseOffset + record.offsetDelta, raw, keys) else {
+                    continue
+                }
+                unsafe body.append(contentsOf: raw[record.whole])
+                count += 1
+                maxTimestamp = max(maxTimestamp, header.timestamp(of: record))
+            }
+        }
+        if count == header.recordCount { return .whole }
+        if count == 0 { return .nothing }
+        let compressed = (Codec(rawValue: header.codec) ?? .none).compress(body)
+        // Records left over cost less than a batch that grew; the next pass may find it smaller.
+        guard BatchHeader.size + compressed.bytes.count < header.totalSize else { return .whole }
+        var rest = header
+        rest.attributes = (header.attributes & ~0x07) | Int16(compressed.codec.rawValue)
+        rest.recordCount = count
+        rest.maxTimestamp = maxTimestamp
+        return .rewritten(BatchBuilder.assemble(rest, compressed.bytes))
+    }
+
+    private func stays(
+        _ record: RecordView, at offset: Int64, _ raw: UnsafeRawBufferPointer, _ keys: KeyMap
+    ) -> Bool {
+        guard let key = record.key else { return false }
+        if let newest = unsafe keys.newest(UnsafeRawBufferPointer(rebasing: raw[key])), newest > offset {
+            return false
+        }
+        return record.value != nil || offset >= removableBelow
+    }
+}
+
+extension BatchHeader {
+    /// The same offsets and producer without records. Not transactional: no marker need follow.
+    fileprivate var emptied: BatchHeader {
+        var header = BatchHeader(
+            baseOffset: baseOffset, producerID: producerID, producerEpoch: producerEpoch,
+            baseSequence: baseSequence)
+        header.lastOffsetDelta = lastOffsetDelta
+        header.baseTimestamp = maxTimestamp
+        header.maxTimestamp = maxTimestamp
+        return header
+    }
+}

@@ -1,0 +1,156 @@
+/// Compacts the closed segments of one log, on a worker thread: keeps the newest record of every
+/// key, drops aborted records, and lets tombstones and markers go when their time has come.
+///
+/// It reads the old files and writes new ones beside them; only the last step, on the loop thread,
+/// exchanges them. It must never change what lies at or above the first offset it has not mapped.
+struct CompactionPass {
+    private let plan: CompactionPlan
+    private let disk: Disk
+    private var keys = KeyMap()
+    /// Records from here on were not looked at and stay.
+    private var mappedUpTo: Int64
+    private var filter: CompactionFilter
+
+    init(_ plan: CompactionPlan, disk: Disk) {
+        self.plan = plan
+        self.disk = disk
+        mappedUpTo = plan.firstDirty
+        filter = CompactionFilter(plan)
+    }
+
+    static func run(_ plan: CompactionPlan, disk: Disk) -> CompactionResult {
+        var pass = CompactionPass(plan, disk: disk)
+        var result = CompactionResult(log: plan.log)
+        do throws(LogError) {
+            try pass.mapKeys()
+            result.groups = try pass.rewrite()
+            result.cleanedUpTo = pass.mappedUpTo
+            result.removedBelow = min(plan.removableBelow, pass.mappedUpTo)
+        } catch {
+            result.error = error
+        }
+        return result
+    }
+
+    private func reader(_ source: CompactionPlan.Source) throws(LogError) -> SegmentReader {
+        do throws(DiskError) {
+            let file = try disk.open(source.path, writable: false)
+            return SegmentReader(
+                disk: disk, file: file, position: 0, offset: source.baseOffset, end: source.size)
+        } catch {
+            throw .disk(error)
+        }
+    }
+
+    /// Notes the newest offset of each key in the part that was not compacted before.
+    private mutating func mapKeys() throws(LogError) {
+        for source in plan.sources where source.endOffset > plan.firstDirty {
+            var reader = try reader(source)
+            while true {
+                if keys.count >= plan.keysMax { return }
+                let isBatch = try unsafe reader.next { (header, batch) throws(LogError) in
+                    if header.nextOffset > plan.firstDirty, !header.isControl, !filter.isAborted(header) {
+                        try unsafe note(header, batch)
+                    }
+                    return true
+                }
+                if isBatch == nil { break }
+                mappedUpTo = max(mappedUpTo, reader.offset)
+            }
+        }
+    }
+
+    private mutating func note(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(LogError) {
+        let plain = try unsafe header.plainRecords(batch)
+        try unsafe plain.withBytes { (raw) throws(LogError) in
+            var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
+            while let record = try reader.next() {
+                guard let key = record.key else { continue }
+                unsafe keys.note(
+                    UnsafeRawBufferPointer(rebasing: raw[key]), at: header.baseOffset + record.offsetDelta)
+            }
+        }
+    }
+
+    /// Neighbouring segments that fit into one are written as one.
+    private mutating func rewrite() throws(LogError) -> [CompactionResult.Group] {
+        var groups: [CompactionResult.Group] = []
+        var sources: [CompactionPlan.Source] = []
+        var size = 0
+        for source in plan.sources where source.baseOffset < mappedUpTo {
+            let isWide = sources.first.map { source.endOffset - $0.baseOffset > Int64(Int32.max) } ?? false
+            if size + source.size > plan.segmentBytes || isWide {
+                if let group = try write(sources) { groups.append(group) }
+                sources = []
+                size = 0
+            }
+            sources.append(source)
+            size += source.size
+        }
+        if let group = try write(sources) { groups.append(group) }
+        return groups
+    }
+
+    /// Writes one group; nil if it would be what is there already.
+    private mutating func write(_ sources: [CompactionPlan.Source]) throws(LogError) -> CompactionResult
+        .Group?
+    {
+        guard let first = sources.first, let last = sources.last else { return nil }
+        let path = Segment.path(plan.directory, first.baseOffset, "cleaned")
+        var writer = try storing { () throws(DiskError) in
+            try SegmentWriter(disk: disk, path: path, directory: plan.directory, baseOffset: first.baseOffset)
+        }
+        var isChanged = sources.count > 1
+        for source in sources {
+            var reader = try reader(source)
+            while let changed = try unsafe reader.next({ (header, batch) throws(LogError) in
+                try unsafe copy(header, batch, to: &writer)
+            }) {
+                isChanged = isChanged || changed
+            }
+        }
+        return try storing { () throws(DiskError) in
+            guard isChanged else {
+                try disk.remove(path)
+                return nil
+            }
+            let summary = try writer.finish(at: last.endOffset)
+            let swap = SwapFile.path(plan.directory, from: first.baseOffset, to: last.endOffset)
+            try disk.rename(path, to: swap)
+            try disk.syncDirectory(plan.directory)
+            return CompactionResult.Group(sources: sources, swapPath: swap, summary: summary)
+        }
+    }
+
+    /// Writes what stays of a batch; whether that differs from the batch.
+    private mutating func copy(
+        _ header: BatchHeader, _ batch: UnsafeRawBufferPointer, to writer: inout SegmentWriter
+    ) throws(LogError) -> Bool {
+        let kept = try unsafe filter.keep(header, batch, keys: keys, mappedUpTo: mappedUpTo)
+        try storing { () throws(DiskError) in
+            switch kept {
+            case .whole: try unsafe writer.append(header, batch)
+            case .rewritten(let bytes):
+                try unsafe bytes.withBytes { (raw) throws(DiskError) in
+                    try unsafe writer.append(BatchHeader(raw), raw)
+                }
+            case .onlyProducer(let empty): try writer.append(empty: empty)
+            case .nothing: break
+            }
+        }
+        switch kept {
+        case .whole: return false
+        case .onlyProducer: return header.recordCount > 0
+        case .rewritten: return true
+        case .nothing: return header.recordCount > 0 || header.hasProducer
+        }
+    }
+
+    private func storing<Result>(_ body: () throws(DiskError) -> Result) throws(LogError) -> Result {
+        do throws(DiskError) {
+            return try body()
+        } catch {
+            throw .disk(error)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// The newest offset of each key, for one compaction pass: 24 bytes a key whatever its length.
+///
+/// Keys are told apart by 128 bits of a hash with a random seed; that two keys of one topic share
+/// them, and one loses its record, is less likely than any hardware fault.
+struct KeyMap {
+    /// Keys of one pass; when they are reached the pass ends there and the next goes on.
+    static let keysMax = 1_000_000
+
+    private struct Slot {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        /// -1: free.
+        var offset: Int64 = -1
+    }
+
+    private var slots = [Slot](repeating: Slot(), count: 1024)
+    private(set) var count = 0
+
+    mutating func note(_ key: UnsafeRawBufferPointer, at offset: Int64) {
+        if (count + 1) * 4 > slots.count * 3 { grow() }
+        let hash = unsafe Self.hash(key)
+        let index = find(hash)
+        if slots[index].offset < 0 { count += 1 }
+        slots[index] = Slot(high: hash.high, low: hash.low, offset: offset)
+    }
+
+    func newest(_ key: UnsafeRawBufferPointer) -> Int64? {
+        let offset = slots[find(unsafe Self.hash(key))].offset
+        return offset < 0 ? nil : offset
+    }
+
+    private static func hash(_ key: UnsafeRawBufferPointer) -> (high: UInt64, low: UInt64) {
+        var first = Hasher()
+        unsafe first.combine(bytes: key)
+        var second = Hasher()
+        second.combine(0x5eed as UInt16)
+        unsafe second.combine(bytes: key)
+        return (UInt64(bitPattern: Int64(first.finalize())), UInt64(bitPattern: Int64(second.finalize())))
+    }
+
+    /// The key's slot, or the free one where it belongs.
+    private func find(_ hash: (high: UInt64, low: UInt64)) -> Int {
+        let mask = slots.count - 1
+        var index = Int(truncatingIfNeeded: hash.low) & mask
+        while slots[index].offset >= 0, slots[index].high != hash.high || slots[index].low != hash.low {
+            index = (index + 1) & mask
+        }
+        return index
+    }
+
+    private mutating func grow() {
+        let old = slots
+        slots = [Slot](repeating: Slot(), count: old.count * 2)
+        for slot in old where slot.offset >= 0 { slots[find((slot.high, slot.low))] = slot }
+    }
+}

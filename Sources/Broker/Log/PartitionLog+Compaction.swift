@@ -1,0 +1,103 @@
+internal import Telemetry
+
+extension PartitionLog {
+    /// What should be compacted now, nil if nothing or if it is not worth it yet.
+    func compactionPlan(now: WallTime) -> CompactionPlan? {
+        guard settings.isCompacted, !isCompacting, closed == nil else { return nil }
+        let sources = cleanable(now: now)
+        guard !sources.isEmpty else { return nil }
+        let dirty = sources.filter { $0.endOffset > cleaned.firstDirty }
+        let dirtyBytes = dirty.reduce(0) { $0 + $1.size }
+        let allBytes = sources.reduce(0) { $0 + $1.size }
+        let removable = cleaned.removable(
+            now: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
+        let ratio = Double(dirtyBytes) / Double(max(1, allBytes))
+        let oldest = dirty.compactMap(\.firstAppended).min() ?? .max
+        let isOverdue =
+            settings.maxCompactionLagMilliseconds < .max
+            && now.milliseconds - oldest > settings.maxCompactionLagMilliseconds
+        let isDirty = dirtyBytes > 0 && (ratio >= settings.minCleanableDirtyRatio || isOverdue)
+        guard isDirty || removable > removedBelow else { return nil }
+        return CompactionPlan(
+            log: id, directory: directory, sources: sources.map(\.source), firstDirty: cleaned.firstDirty,
+            removableBelow: removable, aborted: producers.aborted,
+            lastBatches: producers.entries.compactMapValues(\.batches.last?.baseOffset),
+            segmentBytes: settings.segmentBytes)
+    }
+
+    /// Closed segments, all below the last stable offset, old enough.
+    private func cleanable(now: WallTime) -> [Segment] {
+        let youngest = now.milliseconds - settings.minCompactionLagMilliseconds
+        return Array(
+            segments.dropLast().prefix { segment in
+                segment.endOffset <= min(lastStableOffset, durableOffset) && !segment.isDirty
+                    && (settings.minCompactionLagMilliseconds == 0 || segment.maxTimestamp <= youngest)
+            })
+    }
+
+    /// Puts the files of a finished pass in their places.
+    func apply(_ result: CompactionResult, now: WallTime) {
+        isCompacting = false
+        guard closed == nil else { return }
+        if let error = result.error {
+            if case .disk = error { environment.counters.diskFailures.add() }
+            if case .damaged = error { environment.counters.damaged.add() }
+            return environment.log.error(
+                "compaction failed", .field("topic", topic), .field("partition", Int(partition)),
+                .field("error", error.description))
+        }
+        do throws(DiskError) {
+            for group in result.groups { try exchange(group) }
+        } catch {
+            // Which files are in place is not known now; opening the directory anew finds out.
+            environment.log.error(
+                "compacted files could not be put in place", .field("error", error.description))
+            return abandon("its files are half exchanged; start the broker again")
+        }
+        positions.forget()
+        cleaned.cleaned(
+            upTo: result.cleanedUpTo, at: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
+        removedBelow = max(removedBelow, result.removedBelow)
+        producers.aborted.removeAll { $0.lastOffset < result.removedBelow }
+        checkpoints.demand()
+        requestFlush()
+    }
+
+    private func exchange(_ group: CompactionResult.Group) throws(DiskError) {
+        guard let first = segments.firstIndex(where: { $0.baseOffset == group.sources[0].baseOffset }) else {
+            preconditionFailure("segments stay while they are compacted")
+        }
+        let range = first..<first + group.sources.count
+        for segment in segments[range] { environment.open.close(segment) }
+        try SwapFile.exchange(
+            group.swapPath, directory: directory, base: group.sources[0].baseOffset,
+            others: group.sources.map(\.baseOffset), disk: environment.disk)
+        let segment = Segment(baseOffset: group.sources[0].baseOffset, directory: directory)
+        group.summary.apply(to: segment)
+        saveSummary(of: segment, group.summary.index)
+        segments.replaceSubrange(range, with: [segment])
+    }
+
+    /// Finishes what compaction or deletion had begun when the process ended.
+    func finishInterrupted() throws(DiskError) {
+        let names = try environment.disk.names(in: directory)
+        for name in names
+        where name.hasSuffix(".cleaned") || name.hasSuffix(".tmp") || name.hasSuffix(".deleted") {
+            try environment.disk.remove(directory + "/" + name)
+        }
+        for name in names {
+            guard let range = SwapFile.range(name) else { continue }
+            let others = names.compactMap { $0.hasSuffix(".log") ? Int64($0.dropLast(4)) : nil }
+                .filter { range.contains($0) }
+            try SwapFile.exchange(
+                directory + "/" + name, directory: directory, base: range.lowerBound, others: others.sorted(),
+                disk: environment.disk)
+        }
+    }
+}
+
+extension Segment {
+    fileprivate var source: CompactionPlan.Source {
+        .init(path: path, baseOffset: baseOffset, endOffset: endOffset, size: size)
+    }
+}

@@ -1,0 +1,62 @@
+/// Writes the file of a compacted segment: batches with ascending offsets, holes between them
+/// filled with empty batches, so that offsets stay without gaps and a flipped bit in one shows.
+struct SegmentWriter {
+    static let chunk = 1 << 20
+
+    private let disk: Disk
+    private let file: OpenFile
+    let segment: Segment
+    private var buffer: [UInt8] = []
+    /// Bytes in the file; the segment's size counts the buffer too.
+    private var written = 0
+
+    init(disk: Disk, path: String, directory: String, baseOffset: Int64) throws(DiskError) {
+        self.disk = disk
+        try disk.remove(path)
+        file = try disk.open(path, create: true, writable: true)
+        segment = Segment(baseOffset: baseOffset, directory: directory)
+        segment.index = SegmentIndex()
+    }
+
+    mutating func append(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(DiskError) {
+        try fill(to: header.baseOffset)
+        try unsafe put(header, batch)
+    }
+
+    /// Covers the offsets up to `offset` with an empty batch.
+    mutating func fill(to offset: Int64) throws(DiskError) {
+        guard segment.endOffset < offset else { return }
+        var header = BatchHeader(baseOffset: segment.endOffset)
+        header.lastOffsetDelta = Int32(offset - segment.endOffset - 1)
+        try append(empty: header)
+    }
+
+    /// A batch without records under this header's offsets and producer.
+    mutating func append(empty header: BatchHeader) throws(DiskError) {
+        let batch = BatchBuilder.assemble(header, [])
+        try unsafe batch.withBytes { (raw) throws(DiskError) in
+            let header = unsafe BatchHeader(raw)
+            try unsafe append(header, raw)
+        }
+    }
+
+    private mutating func put(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(DiskError) {
+        unsafe buffer.append(contentsOf: batch[..<header.totalSize])
+        segment.appended(header, now: header.maxTimestamp)
+        if buffer.count >= Self.chunk { try flush() }
+    }
+
+    private mutating func flush() throws(DiskError) {
+        try disk.write(buffer, to: file, at: written)
+        written += buffer.count
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Everything is on disk when this returns.
+    mutating func finish(at endOffset: Int64) throws(DiskError) -> SegmentSummary {
+        try fill(to: endOffset)
+        try flush()
+        try disk.sync(file)
+        return SegmentSummary(segment, index: segment.index ?? SegmentIndex())
+    }
+}

@@ -1,0 +1,98 @@
+/// Snappy, decoding only: the raw block format, and the framing of snappy-java ("xerial") that
+/// Kafka's Java clients put around it.
+enum SnappyCodec {
+    private static let framed: [UInt8] = [0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0]
+
+    static func decompress(_ bytes: UnsafeRawBufferPointer, max: Int) -> [UInt8]? {
+        guard unsafe bytes.starts(with: framed) else {
+            var out: [UInt8] = []
+            return unsafe block(bytes, into: &out, max: max) ? out : nil
+        }
+        var out: [UInt8] = []
+        // The magic, a version and the oldest compatible version.
+        var position = 16
+        while position < bytes.count {
+            guard bytes.count - position >= 4 else { return nil }
+            let length: Int32 = unsafe bytes.big(at: position)
+            position += 4
+            guard length >= 0, Int(length) <= bytes.count - position else { return nil }
+            let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[position..<position + Int(length)])
+            guard unsafe block(part, into: &out, max: max) else { return nil }
+            position += Int(length)
+        }
+        return out
+    }
+
+    /// Appends one block's content; false if it is not sound.
+    private static func block(_ bytes: UnsafeRawBufferPointer, into out: inout [UInt8], max: Int) -> Bool {
+        var position = 0
+        guard let length = unsafe length(bytes, &position), length <= max - out.count else { return false }
+        let start = out.count
+        let end = start + length
+        out.reserveCapacity(end)
+        while position < bytes.count {
+            let tag = unsafe bytes[position]
+            position += 1
+            if tag & 3 == 0 {
+                guard let count = unsafe literalLength(bytes, tag, &position),
+                    count <= bytes.count - position, count <= end - out.count
+                else { return false }
+                unsafe out.append(contentsOf: bytes[position..<position + count])
+                position += count
+            } else {
+                guard let copy = unsafe copy(bytes, tag, &position), copy.offset > 0,
+                    copy.offset <= out.count - start, copy.count <= end - out.count
+                else { return false }
+                // Byte by byte: a copy may read what it has just written.
+                for _ in 0..<copy.count { out.append(out[out.count - copy.offset]) }
+            }
+        }
+        return out.count == end
+    }
+
+    private static func length(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) -> Int? {
+        var value = 0
+        var shift = 0
+        while position < bytes.count, shift < 35 {
+            let byte = unsafe bytes[position]
+            position += 1
+            value |= Int(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        return nil
+    }
+
+    private static func literalLength(
+        _ bytes: UnsafeRawBufferPointer, _ tag: UInt8, _ position: inout Int
+    ) -> Int? {
+        let short = Int(tag >> 2)
+        guard short >= 60 else { return short + 1 }
+        return unsafe little(bytes, short - 59, &position).map { $0 + 1 }
+    }
+
+    private static func copy(
+        _ bytes: UnsafeRawBufferPointer, _ tag: UInt8, _ position: inout Int
+    ) -> (offset: Int, count: Int)? {
+        switch tag & 3 {
+        case 1:
+            guard let low = unsafe little(bytes, 1, &position) else { return nil }
+            return (Int(tag >> 5) << 8 | low, Int(tag >> 2 & 7) + 4)
+        case 2:
+            return unsafe little(bytes, 2, &position).map { ($0, Int(tag >> 2) + 1) }
+        default:
+            return unsafe little(bytes, 4, &position).map { ($0, Int(tag >> 2) + 1) }
+        }
+    }
+
+    /// A number of `count` bytes, lowest first.
+    private static func little(
+        _ bytes: UnsafeRawBufferPointer, _ count: Int, _ position: inout Int
+    ) -> Int? {
+        guard count <= bytes.count - position else { return nil }
+        var value = 0
+        for index in 0..<count { value |= Int(unsafe bytes[position + index]) << (8 * index) }
+        position += count
+        return value
+    }
+}

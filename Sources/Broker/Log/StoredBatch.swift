@@ -1,0 +1,90 @@
+/// A stored batch with its records taken out: for the coordinators, which rebuild their state from
+/// their topics, and for tests. Not for the way of a fetch, which never looks inside.
+package struct StoredBatch: Equatable, Sendable {
+    package struct Record: Equatable, Sendable {
+        package var offset: Int64
+        package var timestamp: Int64
+        package var key: [UInt8]?
+        package var value: [UInt8]?
+    }
+
+    package var header: BatchHeader
+    package var records: [Record]
+    /// For a transaction's marker: whether it commits.
+    package var commits: Bool?
+
+    /// `bytes` is one whole sound batch.
+    package init(_ bytes: UnsafeRawBufferPointer) throws(LogError) {
+        let header = unsafe BatchHeader(bytes)
+        self.header = header
+        commits = header.isControl ? unsafe Marker.commits(header, bytes) : nil
+        let plain = try unsafe header.plainRecords(bytes)
+        records = try unsafe plain.withBytes { (raw) throws(LogError) in
+            var records: [Record] = []
+            var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
+            while let view = try reader.next() {
+                records.append(
+                    Record(
+                        offset: header.baseOffset + view.offsetDelta, timestamp: header.timestamp(of: view),
+                        key: view.key.map { unsafe [UInt8](raw[$0]) },
+                        value: view.value.map { unsafe [UInt8](raw[$0]) }))
+            }
+            return records
+        }
+    }
+
+    /// All batches in the bytes of a read.
+    package static func all(in bytes: [UInt8]) throws(LogError) -> [StoredBatch] {
+        try unsafe bytes.withBytes { (raw) throws(LogError) in
+            var batches: [StoredBatch] = []
+            var position = 0
+            while position < raw.count {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: raw[position...])
+                guard rest.count >= BatchHeader.size, unsafe BatchHeader(rest).totalSize <= rest.count else {
+                    throw LogError.corruptBatch("it is not whole")
+                }
+                let batch = try unsafe StoredBatch(rest)
+                batches.append(batch)
+                position += batch.header.totalSize
+            }
+            return batches
+        }
+    }
+}
+
+extension BatchHeader {
+    /// The records in the clear; `batch` is the whole batch or more.
+    func plainRecords(_ batch: UnsafeRawBufferPointer) throws(LogError) -> [UInt8] {
+        guard let known = Codec(rawValue: codec) else { throw .unsupportedCodec(codec) }
+        let body = unsafe UnsafeRawBufferPointer(rebasing: batch[Self.size..<totalSize])
+        return try unsafe known.decompress(body)
+    }
+
+    func timestamp(of record: RecordView) -> Int64 {
+        usesAppendTime ? maxTimestamp : baseTimestamp &+ record.timestampDelta
+    }
+}
+
+extension PartitionLog {
+    /// Gives every batch from the one that holds `offset` on to `body`, to the end of the log.
+    package func forEachBatch(
+        from offset: Int64, _ body: (StoredBatch) throws(LogError) -> Void
+    ) throws(LogError) {
+        var next = max(offset, logStartOffset)
+        while next < endOffset {
+            let segment = segment(holding: next)
+            let place = try locate(next, in: segment)
+            var reader = try reader(
+                of: segment, position: place.position, offset: place.offset, end: segment.size)
+            do throws(LogError) {
+                while try unsafe reader.next({ (_, bytes) throws(LogError) in
+                    try body(try unsafe StoredBatch(bytes))
+                }) != nil {}
+            } catch {
+                if case .damaged(_, let offset) = error { throw damaged(at: offset, in: segment) }
+                throw error
+            }
+            next = segment.endOffset
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// A finished compacted segment on its way to its place. Its name says which offsets it stands for,
+/// so that an exchange that a crash interrupted can be finished by whoever opens the log.
+enum SwapFile {
+    static func path(_ directory: String, from base: Int64, to end: Int64) -> String {
+        "\(directory)/\(base)-\(end).swap"
+    }
+
+    static func range(_ name: String) -> Range<Int64>? {
+        guard name.hasSuffix(".swap") else { return nil }
+        let parts = name.dropLast(5).split(separator: "-")
+        guard parts.count == 2, let base = Int64(parts[0]), let end = Int64(parts[1]), base < end else {
+            return nil
+        }
+        return base..<end
+    }
+
+    /// Puts the file in the place of those it stands for. May be repeated after a crash at any step:
+    /// the old summary goes first, since it must not be taken for the new file's.
+    static func exchange(
+        _ path: String, directory: String, base: Int64, others: [Int64], disk: Disk
+    ) throws(DiskError) {
+        try disk.remove(Segment.path(directory, base, "index"))
+        for other in others.reversed() where other != base {
+            try disk.remove(Segment.path(directory, other, "index"))
+            try disk.remove(Segment.path(directory, other, "log"))
+        }
+        try disk.rename(path, to: Segment.path(directory, base, "log"))
+    }
+}

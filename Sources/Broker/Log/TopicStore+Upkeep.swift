@@ -1,0 +1,41 @@
+package import Telemetry
+
+extension TopicStore {
+    /// How often the owner should call `upkeep`.
+    package static let upkeepMilliseconds = 500
+
+    /// Brings finished work to the logs; called on the loop thread after `wake`.
+    package func deliver(now: WallTime = .now()) {
+        for result in environment.flusher.takeResults() { logs[result.log]?.flushed(result) }
+        for result in worker.takeResults() { logs[result.log]?.apply(result, now: now) }
+    }
+
+    /// Retention, and compaction where it is due: looked for here, done by the worker.
+    package func upkeep(now: WallTime) {
+        for log in logs.values {
+            do throws(LogError) {
+                let files = try log.applyRetention(now: now)
+                if !files.isEmpty { worker.submit(.remove(files)) }
+            } catch {
+                environment.counters.diskFailures.add()
+                environment.log.error(
+                    "retention failed", .field("topic", log.topic), .field("error", error.description))
+            }
+            log.expireProducers(now: now)
+            guard let plan = log.compactionPlan(now: now) else { continue }
+            log.isCompacting = true
+            worker.submit(.compact(plan))
+        }
+    }
+}
+
+extension PartitionLog {
+    /// How long an idle producer's sequences are remembered, as Kafka does.
+    static let producerExpiryMilliseconds: Int64 = 24 * 3_600_000
+
+    func expireProducers(now: WallTime) {
+        guard now.milliseconds >= nextProducerExpiry else { return }
+        nextProducerExpiry = now.milliseconds + 60_000
+        producers.expire(usedBefore: now.milliseconds - Self.producerExpiryMilliseconds)
+    }
+}

@@ -77,7 +77,7 @@ let package = Package(
         tests("SettingsTests", "Settings"),
 
         // Tests of the wrappers.
-        tests("HTTP2Tests", "HTTP2", "Lifecycle"),
+        tests("HTTP2Tests", "HTTP2", "Lifecycle", "ProcessTesting"),
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),
         tests("JSONTests", "JSON"),

@@ -11,7 +11,8 @@ extension ClientSession {
         unsafe forEachOpen { slot in
             guard unsafe slot.pointee.deadline <= now.nanoseconds else { return }
             if unsafe !slot.pointee.isReported { unsafe report(slot, .overdue) }
-            if unsafe slot.pointee.deadline <= giveUp.nanoseconds { unsafe reset(slot) }
+            // What has not left must not leave any more: it was just called unprocessed.
+            if unsafe slot.pointee.deadline <= giveUp.nanoseconds || !hasLeft(slot) { unsafe reset(slot) }
         }
     }
 

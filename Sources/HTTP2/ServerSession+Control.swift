@@ -8,7 +8,7 @@ extension ServerSession {
         guard !isClosed else { return }
         // HTTP/2 wants a client's stream here, which is odd.
         let last = lastStream <= 0 ? 0 : lastStream | 1
-        ownGoaway = code
+        ownGoaway = (min(last, ownGoaway.last), code)
         handle.goaway(lastStream: last, code: code, debug: debug)
     }
 

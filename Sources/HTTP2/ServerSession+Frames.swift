@@ -14,6 +14,7 @@ extension ServerSession {
             unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
         else { return }
         let stream = unsafe frame.pointee.hd.stream_id
+        guard stream <= ownGoaway.last else { return }
         lastStream = max(lastStream, stream)
         guard let slot = unsafe slots.take() else { return handle.reset(stream, .refusedStream) }
         unsafe slot.pointee.begin(stream: stream)
@@ -100,7 +101,7 @@ extension ServerSession {
             unsafe answerEnds(slot)
         } else if header.type == NGHTTP2_GOAWAY.rawValue {
             let code = unsafe ErrorCode(rawValue: frame.pointee.goaway.error_code)
-            if code != .noError, code != ownGoaway { events.failure = .violation(code) }
+            if code != .noError, code != ownGoaway.code { events.failure = .violation(code) }
         }
     }
 

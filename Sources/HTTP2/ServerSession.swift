@@ -22,8 +22,8 @@ internal import CNghttp2
     var holdsWindows = false
     var heldBytes = 0
     var isClosed = false
-    /// The code of a GOAWAY of the owner's, to tell it from one that nghttp2 says by itself.
-    var ownGoaway: ErrorCode?
+    /// The owner's GOAWAY. From then on, not only once it is sent, streams above its last do not exist.
+    var ownGoaway: (last: Int32, code: ErrorCode) = (.max, .noError)
 
     package init(limits: ServerLimits = ServerLimits()) {
         precondition(limits.headerListBytesMax < 65_536, "a header list has less than 64 KiB")

@@ -1,0 +1,68 @@
+import Foundation
+import Lifecycle
+import ProcessTesting
+import Testing
+
+@testable import HTTP2
+
+/// The client session against `nghttpd`, which nobody here wrote.
+@Suite struct NghttpdTests {
+    @Test func `thousands of posts over few streams all get their answer`() async throws {
+        let run = try RunningLoop()
+        let server = try Nghttpd(["-m", "7"])
+        let template = try HeaderTemplate(
+            method: "POST", scheme: "http", authority: "localhost",
+            headers: [
+                HeaderField("authorization", Push.bearer), HeaderField("apns-topic", "com.example.app"),
+            ],
+            varying: "apns-id")
+        let bytes = Push.body
+        let body = SharedBody(bytes.span)
+        let client = ClientOnTCP(3_000) { session, index in
+            let path = Array((index % 3 == 0 ? "/missing" : "/hello").utf8)
+            let id = Array("id-\(index)".utf8)
+            session.submit(template, path: path.span, varying: id.span, body: body, tag: UInt64(index))
+        }
+        client.connect(port: try await server.process.listeningPort(), on: run.loop)
+        try await eventually("all answers") { client.ended.count == 3_000 || client.closeReason != nil }
+        let answers = client.ended
+        #expect(answers.count == 3_000 && Set(answers.map(\.outcome.tag)).count == 3_000)
+        #expect(answers.allSatisfy { $0.outcome.end == .answered })
+        let hits = answers.filter { $0.outcome.tag % 3 != 0 }
+        #expect(hits.allSatisfy { $0.outcome.status == 200 && $0.body == "hello, phone\n" })
+        let misses = answers.filter { $0.outcome.tag % 3 == 0 }
+        #expect(misses.allSatisfy { $0.outcome.status == 404 && $0.body.contains("404") })
+    }
+
+    @Test func `a server that dies leaves what was sent unknown`() async throws {
+        let run = try RunningLoop()
+        let server = try Nghttpd()
+        let template = try HeaderTemplate(method: "POST", scheme: "http", authority: "localhost", headers: [])
+        let body = SharedBody([UInt8](repeating: 7, count: 3_000_000).span)
+        let client = ClientOnTCP(50) { session, index in
+            let path = Array("/hello".utf8)
+            session.submit(template, path: path.span, body: index < 20 ? nil : body, tag: UInt64(index))
+        }
+        let port = try await server.process.listeningPort()
+        server.process.send(signal: SIGSTOP)
+        client.connect(port: port, on: run.loop)
+        // Nothing but the first SETTINGS can leave a stopped server, and those it has not sent.
+        #expect(client.ended.isEmpty)
+        server.process.send(signal: SIGKILL)
+        try await eventually("the end of the connection") { client.closeReason != nil }
+        #expect(
+            client.ended.allSatisfy { $0.outcome.end == .connectionLost || $0.outcome.end == .notProcessed })
+    }
+}
+
+/// `nghttpd` without TLS, serving one file. Killed with this object.
+final class Nghttpd: Sendable {
+    let process: ChildProcess
+    private let directory: TemporaryDirectory
+
+    init(_ arguments: [String] = []) throws {
+        directory = try TemporaryDirectory()
+        _ = try directory.write("hello", "hello, phone\n")
+        process = try ChildProcess("nghttpd", arguments + ["--no-tls", "-d", directory.path, "0"])
+    }
+}

@@ -1,0 +1,173 @@
+import Lifecycle
+import Testing
+
+@testable import HTTP2
+
+/// Seeded sequences of everything that can happen on a connection, against a model of what each
+/// request may have become. A failing sequence is run again by its seed alone.
+@Suite struct RandomEventsTests {
+    static let seeds = 1_000
+
+    @Test func `each request ends exactly once, and what is called unprocessed was not`() {
+        for seed in 0..<RandomEventsTests.seeds {
+            var run = RandomRun(seed: seed)
+            for _ in 0..<40 { run.step() }
+            run.close()
+            let wrong = run.faults
+            #expect(wrong.isEmpty, "seed \(seed): \(wrong)")
+        }
+    }
+}
+
+/// One connection under random events, and what the server saw of each request.
+private struct RandomRun {
+    let wire: Wire
+    var random: Seeded
+    var submitted: [UInt64: RequestID] = [:]
+    var ends: [UInt64: RequestOutcome] = [:]
+    var lateAnswers: Set<UInt64> = []
+    var answeredByServer: Set<UInt64> = []
+    var unanswered: [IncomingRequest] = []
+    var tags: [Int32: UInt64] = [:]
+    var now: Int64 = 0
+    var faults: [String] = []
+    let template = Push.template()
+
+    init(seed: Int) {
+        random = Seeded(seed)
+        var limits = ClientLimits()
+        limits.lateAnswerMilliseconds = random.below(2) * 2
+        limits.streamsMax = 1 + random.below(40)
+        var server = ServerLimits()
+        server.streamsMax = 1 + random.below(40)
+        server.streamWindowBytes = [10, 1_000, 65_535][random.below(3)]
+        server.connectionWindowBytes = 65_535
+        wire = Wire(client: limits, server: server, fragment: [1, 13, 400, 16_384][random.below(4)])
+    }
+
+    mutating func step() {
+        switch random.below(16) {
+        case 0...3: submit()
+        case 4, 5: up()
+        case 6, 7: down()
+        case 8, 9: answerSome()
+        case 10:
+            let limit = UInt32([0, 1, 5, 100][random.below(4)])
+            wire.server.change(SettingsChange(concurrentStreamsMax: limit))
+        case 11:
+            let window = UInt32([0, 10, 65_535][random.below(3)])
+            wire.server.change(SettingsChange(streamWindowBytes: window))
+        case 12:
+            now += 1_000_000
+            wire.client.expire(at: Instant(nanoseconds: now))
+            collect()
+        case 13: cancelOne()
+        case 14:
+            if let request = pick() {
+                wire.server.reset(request.stream, [.refusedStream, .cancel][random.below(2)])
+            }
+        default: rare()
+        }
+    }
+
+    private mutating func rare() {
+        switch random.below(5) {
+        case 0: wire.server.goaway(lastStream: wire.server.lastStream, code: .noError)
+        case 1: wire.server.holdWindows()
+        case 2: wire.server.releaseWindows()
+        case 3: _ = wire.client.ping(1)
+        default: if random.below(4) == 0 { wire.client.finish() }
+        }
+    }
+
+    private mutating func submit() {
+        for _ in 0..<(1 + random.below(10)) {
+            let tag = UInt64(submitted.count)
+            let deadline = Instant(
+                nanoseconds: random.below(2) == 0 ? .max : now + Int64(random.below(6_000_000)))
+            let room = wire.client.room
+            let id = wire.client.push(
+                "/\(tag)", id: "", body: [UInt8](repeating: 7, count: random.below(900)), tag: tag,
+                template: template, deadline: deadline)
+            if (id != nil) != (room > 0) { faults.append("room was \(room) and submit said \(id != nil)") }
+            if let id { submitted[tag] = id }
+        }
+    }
+
+    private mutating func up() {
+        wire.toServer(wire.clientSends())
+        let batch = wire.server.requests
+        for request in batch.requests {
+            unanswered.append(request)
+            tags[request.stream.number] = UInt64(text(batch.path(of: request).dropFirst()) ?? "")
+        }
+        wire.server.clearRequests()
+        collect()
+    }
+
+    private mutating func down() {
+        wire.toClient(wire.serverSends())
+        collect()
+    }
+
+    private mutating func pick() -> IncomingRequest? {
+        unanswered.isEmpty ? nil : unanswered.remove(at: random.below(unanswered.count))
+    }
+
+    private mutating func answerSome() {
+        for _ in 0..<random.below(12) {
+            guard let request = pick() else { return }
+            let body = [UInt8](repeating: 8, count: random.below(3) * 300)
+            let shared = body.isEmpty ? nil : SharedBody(body.span)
+            if wire.server.answer(request.stream, Push.answer(200, varying: nil), body: shared),
+                let tag = tags[request.stream.number]
+            {
+                answeredByServer.insert(tag)
+            }
+        }
+    }
+
+    private mutating func cancelOne() {
+        guard !submitted.isEmpty else { return }
+        let tag = UInt64(random.below(submitted.count))
+        guard let id = submitted[tag] else { return }
+        let wasOpen = ends[tag] == nil
+        if wire.client.cancel(id) != wasOpen { faults.append("cancel of \(tag) said \(!wasOpen)") }
+        collect()
+    }
+
+    private mutating func collect() {
+        for outcome in wire.client.takeOutcomes() {
+            if outcome.isLate {
+                if ends[outcome.tag] == nil { faults.append("\(outcome.tag) was late before it ended") }
+                if !lateAnswers.insert(outcome.tag).inserted {
+                    faults.append("\(outcome.tag) was late twice")
+                }
+            } else if ends.updateValue(outcome, forKey: outcome.tag) != nil {
+                faults.append("\(outcome.tag) ended twice")
+            }
+        }
+    }
+
+    /// The end of the connection, and the reckoning.
+    mutating func close() {
+        if random.below(2) == 0 {
+            up()
+            down()
+        }
+        wire.client.end()
+        wire.server.end()
+        collect()
+        if wire.client.openRequests != 0 || wire.server.openStreams != 0 { faults.append("a slot leaked") }
+        if wire.client.events.failure != nil || wire.server.events.failure != nil {
+            faults.append("a session failed: \(wire.client.events) \(wire.server.events)")
+        }
+        for tag in submitted.keys where ends[tag] == nil { faults.append("\(tag) never ended") }
+        for (tag, end) in ends {
+            if end.end == .answered, !answeredByServer.contains(tag) { faults.append("\(tag) has no answer") }
+            if !end.mayHaveBeenProcessed, answeredByServer.contains(tag) {
+                faults.append("\(tag) was answered but called unprocessed (\(end.end))")
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Lifecycle
+import ProcessTesting
+import Testing
+
+@testable import HTTP2
+
+/// The server session against clients that nobody here wrote.
+@Suite struct ServerPeersTests {
+    @Test func `h2load gets every answer`() async throws {
+        let server = try AnsweringServer()
+        let directory = try TemporaryDirectory()
+        let body = try directory.write("body", String(repeating: "x", count: 600))
+        let load = try ChildProcess(
+            "h2load",
+            [
+                "-n", "5000", "-c", "4", "-m", "100", "-d", body, "-H", "apns-id: 1234",
+                "http://127.0.0.1:\(server.port)/3/device/abc",
+            ])
+        #expect(try await load.exitStatus() == 0)
+        #expect(load.output.contains("5000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(load.output)")
+        #expect(load.output.contains("status codes: 5000 2xx"))
+    }
+
+    @Test func `curl gets status, fields and body`() async throws {
+        let server = try AnsweringServer()
+        let curl = try ChildProcess(
+            "curl",
+            [
+                "--silent", "--include", "--http2-prior-knowledge", "-H", "apns-id: 42", "--data", "hello",
+                "http://127.0.0.1:\(server.port)/echo",
+            ])
+        #expect(try await curl.exitStatus() == 0)
+        #expect(curl.output.contains("HTTP/2 400"))
+        #expect(curl.output.contains("apns-id: 42"))
+        #expect(curl.output.hasSuffix("POST /echo hello"))
+    }
+
+    @Test func `nghttp is told that its body is too large before it has sent it`() async throws {
+        let server = try AnsweringServer()
+        let directory = try TemporaryDirectory()
+        let body = try directory.write("body", String(repeating: "x", count: 2_000_000))
+        let nghttp = try ChildProcess("nghttp", ["-v", "-d", body, "http://127.0.0.1:\(server.port)/echo"])
+        #expect(try await nghttp.exitStatus() == 0)
+        #expect(nghttp.output.contains(":status: 413"))
+        #expect(nghttp.output.contains("(error_code=NO_ERROR(0x00))"), "\(nghttp.output)")
+    }
+
+    @Test func `a client that speaks HTTP/1.1 is sent away`() async throws {
+        let server = try AnsweringServer()
+        let curl = try ChildProcess(
+            "curl", ["--silent", "--http1.1", "--max-time", "5", "http://127.0.0.1:\(server.port)/echo"])
+        #expect(try await curl.exitStatus() != 0)
+    }
+}
+
+/// Answers 200 to `/3/device/…`, 413 to what is too large, and anything else with 400 and what it read.
+private final class AnsweringServer: Sendable {
+    private let run: RunningLoop
+    private let listener: Listener
+    var port: Int { listener.port }
+
+    init() throws {
+        run = try RunningLoop()
+        listener = try Listener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 100) {
+            connection in
+            let good = Push.answer(200)
+            let bad = Push.answer(400)
+            let large = Push.answer(413)
+            return ServerOnTCP(connection) { batch, request, session in
+                let id = batch.fields(of: request)["apns-id"].map(Array.init) ?? []
+                let path = text(batch.path(of: request)) ?? ""
+                if request.bodyIsCut {
+                    session.answer(request.stream, large)
+                } else if path.hasPrefix("/3/device/") {
+                    session.answer(request.stream, good, varying: id.span)
+                } else {
+                    let method = text(batch.method(of: request)) ?? ""
+                    let echo = Array("\(method) \(path) \(text(batch.body(of: request)) ?? "")".utf8)
+                    session.answer(request.stream, bad, varying: id.span, body: SharedBody(echo.span))
+                }
+            }
+        }
+    }
+
+    deinit { listener.stop() }
+}

@@ -46,7 +46,7 @@ struct CreateTopicsResponse {
         var error = ErrorCode.none
         var message: String?
         var partitions: Int32 = -1
-        var settings: [TopicSetting] = []
+        var settings: [DescribedSetting] = []
     }
 
     var topics: [Topic]
@@ -74,31 +74,4 @@ struct CreateTopicsResponse {
         }
         writer.noTags()
     }
-}
-
-/// One setting of a topic or of the broker, as clients are shown it.
-struct TopicSetting {
-    /// Kafka's numbers for where a value comes from.
-    enum Source: Int8 {
-        case topic = 1
-        case broker = 4
-        case standard = 5
-    }
-
-    /// Kafka's numbers for what a value is.
-    enum Kind: Int8 {
-        case boolean = 1
-        case string = 2
-        case int = 3
-        case long = 5
-        case double = 6
-        case list = 7
-    }
-
-    var name: String
-    var value: String?
-    var source: Source
-    var kind: Kind
-    var isReadOnly = false
-    var explanation: String
 }

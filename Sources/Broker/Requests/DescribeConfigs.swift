@@ -11,7 +11,6 @@ struct DescribeConfigsRequest {
     /// `names` nil: every setting.
     var resources: [(resource: ConfigResource, names: [String]?)]
     var wantsSynonyms: Bool
-    var wantsExplanations = false
 
     init(from reader: inout WireReader, version: Int16) throws(WireError) {
         resources = try reader.array { (reader) throws(WireError) in
@@ -21,7 +20,7 @@ struct DescribeConfigsRequest {
             return (resource, names)
         }
         wantsSynonyms = try reader.bool()
-        if version >= 3 { wantsExplanations = try reader.bool() }
+        if version >= 3 { _ = try reader.bool() }  // wants explanations: the operator's book has them
         try reader.skipTags()
     }
 }
@@ -31,7 +30,7 @@ struct DescribeConfigsResponse {
         var resource: ConfigResource
         var error = ErrorCode.none
         var message: String?
-        var settings: [TopicSetting] = []
+        var settings: [DescribedSetting] = []
     }
 
     var described: [Described]
@@ -52,7 +51,8 @@ struct DescribeConfigsResponse {
     }
 
     private static func write(
-        _ setting: TopicSetting, to writer: inout WireWriter, version: Int16, request: DescribeConfigsRequest
+        _ setting: DescribedSetting, to writer: inout WireWriter, version: Int16,
+        request: DescribeConfigsRequest
     ) {
         writer.string(setting.name)
         writer.nullableString(setting.value)
@@ -67,7 +67,7 @@ struct DescribeConfigsResponse {
         }
         if version >= 3 {
             writer.int8(setting.kind.rawValue)
-            writer.nullableString(request.wantsExplanations ? setting.explanation : nil)
+            writer.nullableString(nil)
         }
         writer.noTags()
     }

@@ -26,7 +26,7 @@ extension APIKey {
     package var versions: APIVersions {
         switch self {
         case .produce: APIVersions(3...9, flexible: 9, advertisedFrom: 0)
-        case .fetch: APIVersions(4...12, flexible: 12)
+        case .fetch: APIVersions(4...11, flexible: 12)
         case .listOffsets: APIVersions(1...7, flexible: 6)
         case .metadata: APIVersions(0...12, flexible: 9)
         case .offsetCommit: APIVersions(1...8, flexible: 8)

@@ -8,6 +8,8 @@ package enum WireError: Error, Equatable, CustomStringConvertible {
     case varintTooLong
     case badBoolean(UInt8)
     case bytesLeftOver(Int)
+    case badRequestLength(Int)
+    case unsupportedRequest(key: Int16, version: Int16)
 
     package var description: String {
         switch self {
@@ -25,6 +27,10 @@ package enum WireError: Error, Equatable, CustomStringConvertible {
             "request has a boolean of \(byte); check the client's protocol version"
         case .bytesLeftOver(let count):
             "request is followed by \(count) bytes that its schema does not know; check the client's version"
+        case .badRequestLength(let length):
+            "request claims \(length) bytes; send less, raise the limit, or check that this is a Kafka client"
+        case .unsupportedRequest(let key, let version):
+            "request \(key) in version \(version) is not supported; let the client ask for the versions first"
         }
     }
 }

@@ -63,6 +63,16 @@ package struct WireWriter: ~Copyable {
         unsafe bytes.withUnsafeBytes { unsafe append($0) }
     }
 
+    /// Puts bytes between what is written before `offset` and what is written behind it.
+    package mutating func insert(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+        precondition(offset >= 0 && offset <= count, "an insertion lies outside what was written")
+        guard let source = bytes.baseAddress, bytes.count > 0 else { return }
+        reserve(bytes.count)
+        unsafe (base + offset + bytes.count).copyMemory(from: base + offset, byteCount: count - offset)
+        unsafe (base + offset).copyMemory(from: source, byteCount: bytes.count)
+        count += bytes.count
+    }
+
     /// Takes back what was written behind `length`.
     package mutating func truncate(to length: Int) {
         precondition(length >= 0 && length <= count, "a truncation lies outside what was written")

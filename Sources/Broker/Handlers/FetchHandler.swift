@@ -1,0 +1,116 @@
+internal import Lifecycle
+internal import Telemetry
+
+/// Answers readers: at once when there is something for them, else when something comes or their
+/// patience ends. Records go from the file into the answer as they lie there.
+final class FetchHandler: TurnHook {
+    private unowned let node: BrokerNode
+    /// Who waits for which log.
+    private var waiting: [Int: [ParkedFetch]] = [:]
+    private var woken: [ParkedFetch] = []
+    private var parkedCount = 0
+
+    /// No client needs to be left without an answer for longer.
+    private static let waitMillisecondsMax: Int32 = 60_000
+
+    init(_ node: BrokerNode) {
+        self.node = node
+    }
+
+    func handle(_ request: FetchRequest, _ exchange: Exchange) {
+        // We never make sessions: a client that names one talks to another incarnation.
+        guard request.sessionID == 0 else {
+            return exchange.answer { writer in
+                FetchResponse.writeError(.fetchSessionIDNotFound, to: &writer, version: exchange.version)
+            }
+        }
+        let parked = ParkedFetch(request, exchange, targets(of: request))
+        guard request.waitMillisecondsMax > 0, !parked.isReady else { return answer(parked) }
+        if answerIfEnough(parked) { return }
+        park(parked)
+    }
+
+    private func targets(of request: FetchRequest) -> [[PartitionLog?]] {
+        request.topics.map { topic in
+            topic.partitions.map { node.topics.log(topic.topic, $0.index) }
+        }
+    }
+
+    // MARK: Waiting
+
+    private func park(_ parked: ParkedFetch) {
+        let wait = min(parked.request.waitMillisecondsMax, Self.waitMillisecondsMax)
+        let timer = LoopTimer(on: node.loop) { [weak self, weak parked] in
+            guard let self, let parked else { return }
+            self.leave(parked)
+            self.answer(parked)
+        }
+        timer.schedule(at: node.loop.now.advanced(byMilliseconds: Int(wait)))
+        parked.timer = timer
+        for log in parked.logs { waiting[log.id, default: []].append(parked) }
+        parked.exchange.onAbandon = { [weak self, weak parked] in
+            if let parked { self?.leave(parked) }
+        }
+        parkedCount += 1
+        node.metrics.parkedFetches.set(Double(parkedCount))
+    }
+
+    private func leave(_ parked: ParkedFetch) {
+        guard let timer = parked.timer else { return }
+        timer.cancel()
+        parked.timer = nil
+        parked.exchange.onAbandon = nil
+        for log in parked.logs {
+            waiting[log.id]?.removeAll { $0 === parked }
+            if waiting[log.id]?.isEmpty == true { waiting[log.id] = nil }
+        }
+        parkedCount -= 1
+        node.metrics.parkedFetches.set(Double(parkedCount))
+    }
+
+    /// More of this log may be read, or it is gone. Readers are looked at once at the end of the turn.
+    func advanced(_ log: PartitionLog) {
+        guard let readers = waiting[log.id] else { return }
+        for parked in readers where !parked.isWoken {
+            parked.isWoken = true
+            if woken.isEmpty { node.loop.atEndOfTurn(self) }
+            woken.append(parked)
+        }
+    }
+
+    func endOfTurn() {
+        let readers = woken
+        woken = []
+        for parked in readers {
+            parked.isWoken = false
+            guard parked.timer != nil else { continue }
+            if parked.isReady {
+                leave(parked)
+                answer(parked)
+            } else {
+                _ = answerIfEnough(parked)
+            }
+        }
+    }
+
+    // MARK: Answers
+
+    private func answer(_ parked: ParkedFetch) {
+        parked.exchange.answer { writer in
+            FetchResponse.write(parked, to: &writer, bytesMax: node.settings.limits.fetchBytesMax)
+        }
+    }
+
+    /// For a reader that wants more than a byte at a time: reads what there is, and throws it away
+    /// if it is not enough.
+    private func answerIfEnough(_ parked: ParkedFetch) -> Bool {
+        guard parked.request.bytesMin > 1, parked.hasData else { return false }
+        var writer = WireWriter(capacity: 64 * 1024, flexible: false)
+        let bytes = FetchResponse.write(
+            parked, to: &writer, bytesMax: node.settings.limits.fetchBytesMax)
+        guard bytes >= Int(parked.request.bytesMin) else { return false }
+        leave(parked)
+        parked.exchange.answer { answer in unsafe writer.withBytes { unsafe answer.append($0) } }
+        return true
+    }
+}

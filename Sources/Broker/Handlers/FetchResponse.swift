@@ -1,0 +1,118 @@
+/// Writes the answer to a reader, reading the records straight into it.
+enum FetchResponse {
+    static func writeError(_ error: ErrorCode, to writer: inout WireWriter, version: Int16) {
+        writer.int32(0)
+        if version >= 7 {
+            writer.error(error)
+            writer.int32(0)
+        }
+        writer.longLength(0)
+    }
+
+    /// Returns the bytes of records. At most what the client and the limit allow, but the first
+    /// partition that has anything always gives a whole batch, however large: a reader must get on.
+    @discardableResult
+    static func write(_ parked: ParkedFetch, to writer: inout WireWriter, bytesMax: Int) -> Int {
+        let request = parked.request
+        let version = parked.exchange.version
+        writer.int32(0)
+        if version >= 7 {
+            writer.error(.none)
+            writer.int32(0)
+        }
+        var left = min(Int(request.bytesMax), bytesMax)
+        var total = 0
+        writer.array(zip(request.topics, parked.targets).map { $0 }) { writer, pair in
+            let (topic, logs) = pair
+            writer.string(topic.topic)
+            writer.array(zip(topic.partitions, logs).map { $0 }) { writer, pair in
+                let (partition, log) = pair
+                writer.int32(partition.index)
+                guard let log else {
+                    return writeEmpty(.unknownTopicOrPartition, nil, to: &writer, version: version)
+                }
+                if let error = error(partition, log) {
+                    return writeEmpty(error, log, to: &writer, version: version)
+                }
+                let bytes = writeRecords(
+                    partition, log, request, room: left, isFirst: total == 0, to: &writer, version: version)
+                left = max(0, left - bytes)
+                total += bytes
+            }
+        }
+        return total
+    }
+
+    static func error(_ partition: FetchRequest.Partition, _ log: PartitionLog) -> ErrorCode? {
+        if let error = LeaderEpoch.error(partition.leaderEpoch) { return error }
+        guard partition.offset >= log.logStartOffset, partition.offset <= log.endOffset else {
+            return .offsetOutOfRange
+        }
+        return nil
+    }
+
+    private static func writeRecords(
+        _ partition: FetchRequest.Partition, _ log: PartitionLog, _ request: FetchRequest, room: Int,
+        isFirst: Bool, to writer: inout WireWriter, version: Int16
+    ) -> Int {
+        let start = writer.count
+        writeHead(.none, log, to: &writer, version: version)
+        let abortedPlace = writer.count
+        writer.longLength(request.readsCommitted ? 0 : -1)
+        if version >= 11 { writer.int32(-1) }
+        let lengthPlace = writer.count
+        writer.longLength(0)
+        do throws(LogError) {
+            let result = try log.read(
+                from: partition.offset, maxBytes: min(Int(partition.bytesMax), room),
+                committed: request.readsCommitted, atLeastOne: isFirst, into: &writer)
+            writer.patch(int32: Int32(writer.count - lengthPlace - 4), at: lengthPlace)
+            insert(result.aborted, at: abortedPlace, in: &writer)
+            return result.bytes
+        } catch {
+            writer.truncate(to: start)
+            writeEmpty(error.code, log, to: &writer, version: version)
+            return 0
+        }
+    }
+
+    private static func writeEmpty(
+        _ error: ErrorCode, _ log: PartitionLog?, to writer: inout WireWriter, version: Int16
+    ) {
+        writeHead(error, log, to: &writer, version: version)
+        writer.longLength(-1)
+        if version >= 11 { writer.int32(-1) }
+        writer.longLength(0)
+    }
+
+    private static func writeHead(
+        _ error: ErrorCode, _ log: PartitionLog?, to writer: inout WireWriter, version: Int16
+    ) {
+        writer.error(error)
+        writer.int64(log?.highWatermark ?? -1)
+        writer.int64(log?.lastStableOffset ?? -1)
+        if version >= 5 { writer.int64(log?.logStartOffset ?? -1) }
+    }
+
+    /// Which transactions were aborted is known only when the records have been read, and stands
+    /// before them: in the rare case that there are any, the records move.
+    private static func insert(
+        _ aborted: [AbortedTransaction], at place: Int, in writer: inout WireWriter
+    ) {
+        guard !aborted.isEmpty else { return }
+        var list = WireWriter(capacity: aborted.count * 16)
+        for transaction in aborted {
+            list.int64(transaction.producerID)
+            list.int64(transaction.firstOffset)
+        }
+        writer.patch(int32: Int32(aborted.count), at: place)
+        unsafe list.withBytes { unsafe writer.insert($0, at: place + 4) }
+    }
+}
+
+/// One leader for ever, so a client's idea of the epoch is right, unknown to it, or from elsewhere.
+enum LeaderEpoch {
+    static func error(_ epoch: Int32) -> ErrorCode? {
+        epoch > Node.leaderEpoch ? .unknownLeaderEpoch : nil
+    }
+}

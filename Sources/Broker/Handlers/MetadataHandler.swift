@@ -1,0 +1,30 @@
+/// Tells clients what there is. Asking for a topic that is not there never makes it.
+struct MetadataHandler {
+    unowned let node: BrokerNode
+
+    func handle(_ request: MetadataRequest, _ exchange: Exchange) {
+        let topics = request.topics?.map(find) ?? node.topics.topics.map(describe)
+        let response = MetadataResponse(node: node.identity, topics: topics)
+        exchange.answer { response.write(to: &$0, version: exchange.version, request: request) }
+    }
+
+    private func find(_ wanted: MetadataRequest.Topic) -> MetadataResponse.Topic {
+        guard let name = wanted.name else {
+            guard let topic = node.topics.topic(wanted.id) else {
+                return MetadataResponse.Topic(error: .unknownTopicID, name: nil, id: wanted.id)
+            }
+            return describe(topic)
+        }
+        guard let topic = node.topics.topic(named: name) else {
+            let error = Topic.isName(name) ? ErrorCode.unknownTopicOrPartition : .invalidTopic
+            return MetadataResponse.Topic(error: error, name: name)
+        }
+        return describe(topic)
+    }
+
+    private func describe(_ topic: Topic) -> MetadataResponse.Topic {
+        MetadataResponse.Topic(
+            name: topic.name, id: topic.id, isInternal: topic.isInternal,
+            partitionCount: topic.partitions.count)
+    }
+}

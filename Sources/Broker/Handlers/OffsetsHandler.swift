@@ -1,0 +1,88 @@
+/// Where a log begins and ends, and what was written when.
+struct OffsetsHandler {
+    unowned let node: BrokerNode
+
+    func handle(_ request: ListOffsetsRequest, _ exchange: Exchange) {
+        let topics = request.topics.map { topic in
+            TopicPartitions(
+                topic: topic.topic,
+                partitions: topic.partitions.map {
+                    find($0, in: topic.topic, committed: request.readsCommitted)
+                })
+        }
+        let response = ListOffsetsResponse(topics: topics)
+        exchange.answer { response.write(to: &$0, version: exchange.version) }
+    }
+
+    private func find(
+        _ wanted: ListOffsetsRequest.Partition, in topic: String, committed: Bool
+    ) -> ListOffsetsResponse.Partition {
+        var found = ListOffsetsResponse.Partition(index: wanted.index)
+        guard let log = node.topics.log(topic, wanted.index) else {
+            found.error = .unknownTopicOrPartition
+            return found
+        }
+        if let error = LeaderEpoch.error(wanted.leaderEpoch) {
+            found.error = error
+            return found
+        }
+        let end = committed ? log.lastStableOffset : log.highWatermark
+        switch wanted.timestamp {
+        case ListOffsetsRequest.earliest: found.offset = log.logStartOffset
+        case ListOffsetsRequest.latest: found.offset = end
+        default: findTime(wanted.timestamp, in: log, below: end, &found)
+        }
+        return found
+    }
+
+    private func findTime(
+        _ timestamp: Int64, in log: PartitionLog, below end: Int64,
+        _ found: inout ListOffsetsResponse.Partition
+    ) {
+        guard timestamp >= 0 || timestamp == ListOffsetsRequest.maxTimestamp else {
+            found.error = .invalidRequest
+            return
+        }
+        do throws(LogError) {
+            let record =
+                timestamp == ListOffsetsRequest.maxTimestamp
+                ? try log.offsetOfMaxTimestamp() : try log.offset(forTime: timestamp)
+            guard let record, record.offset < end else { return }
+            found.offset = record.offset
+            found.timestamp = record.timestamp
+        } catch {
+            found.error = error.code
+        }
+    }
+
+    func handle(_ request: OffsetForLeaderEpochRequest, _ exchange: Exchange) {
+        let topics = request.topics.map { topic in
+            TopicPartitions(topic: topic.topic, partitions: topic.partitions.map { end($0, in: topic.topic) })
+        }
+        let response = OffsetForLeaderEpochResponse(topics: topics)
+        exchange.answer { response.write(to: &$0, version: exchange.version) }
+    }
+
+    private func end(
+        _ wanted: OffsetForLeaderEpochRequest.Partition, in topic: String
+    ) -> OffsetForLeaderEpochResponse.Partition {
+        var found = OffsetForLeaderEpochResponse.Partition(index: wanted.index)
+        guard let log = node.topics.log(topic, wanted.index) else {
+            found.error = .unknownTopicOrPartition
+            return found
+        }
+        if let error = LeaderEpoch.error(wanted.currentLeaderEpoch) {
+            found.error = error
+        } else if wanted.leaderEpoch == Node.leaderEpoch {
+            found.leaderEpoch = Node.leaderEpoch
+            found.endOffset = log.endOffset
+        }
+        return found
+    }
+}
+
+extension TopicStore {
+    func log(_ topic: String, _ partition: Int32) -> PartitionLog? {
+        self.topic(named: topic)?.partition(partition)
+    }
+}

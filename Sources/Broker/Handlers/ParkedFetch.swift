@@ -1,0 +1,46 @@
+internal import Lifecycle
+
+/// A reader's wish, with the logs that it names.
+final class ParkedFetch {
+    let request: FetchRequest
+    let exchange: Exchange
+    /// By topic and partition of the request; nil where there is no such partition.
+    let targets: [[PartitionLog?]]
+    /// Set while it waits.
+    var timer: LoopTimer?
+    var isWoken = false
+
+    init(_ request: FetchRequest, _ exchange: Exchange, _ targets: [[PartitionLog?]]) {
+        self.request = request
+        self.exchange = exchange
+        self.targets = targets
+    }
+
+    var logs: [PartitionLog] { targets.flatMap { $0.compactMap { $0 } } }
+
+    /// Whether an answer would say anything: an error, or a byte where a byte is enough.
+    var isReady: Bool {
+        var isEmpty = true
+        for (topic, logs) in zip(request.topics, targets) {
+            for (partition, log) in zip(topic.partitions, logs) {
+                isEmpty = false
+                guard let log, FetchResponse.error(partition, log) == nil else { return true }
+                if request.bytesMin <= 1, partition.offset < limit(log) { return true }
+            }
+        }
+        return isEmpty || request.bytesMin <= 0
+    }
+
+    var hasData: Bool {
+        for (topic, logs) in zip(request.topics, targets) {
+            for (partition, log) in zip(topic.partitions, logs) {
+                if let log, partition.offset < limit(log) { return true }
+            }
+        }
+        return false
+    }
+
+    private func limit(_ log: PartitionLog) -> Int64 {
+        request.readsCommitted ? log.lastStableOffset : log.highWatermark
+    }
+}

@@ -1,0 +1,74 @@
+/// The answer to one produce request in the making: it leaves when every partition's append is
+/// durable or refused.
+final class PendingProduce {
+    struct Place {
+        var topic: Int
+        var partition: Int
+    }
+
+    private let exchange: Exchange
+    private let acks: Int16
+    private var response: ProduceResponse
+    /// Appends that are not durable yet, and one for the loop that begins them.
+    private var open = 1
+    private var hasFailed = false
+
+    init(_ exchange: Exchange, _ request: ProduceRequest) {
+        self.exchange = exchange
+        acks = request.acks
+        response = ProduceResponse(
+            topics: request.topics.map { topic in
+                TopicPartitions(
+                    topic: topic.topic, partitions: topic.partitions.map { .init(index: $0.index) })
+            })
+    }
+
+    func appended(_ appended: Appended, to log: PartitionLog, at place: Place) {
+        update(place) {
+            $0.baseOffset = appended.baseOffset
+            $0.logAppendTime = appended.logAppendTime
+            $0.logStartOffset = log.logStartOffset
+        }
+        guard acks == -1 else { return }
+        open += 1
+        log.whenDurable(appended.nextOffset) { [self] error in
+            if let error { refused(error, at: place) }
+            close()
+        }
+    }
+
+    func refused(_ error: LogError, at place: Place) {
+        refused(error.code, error.description, at: place)
+    }
+
+    func refused(_ code: ErrorCode, _ message: String, at place: Place) {
+        hasFailed = true
+        update(place) {
+            $0.error = code
+            $0.message = message
+            $0.baseOffset = -1
+            $0.logAppendTime = -1
+        }
+    }
+
+    /// Every append has been tried.
+    func begun() {
+        close()
+    }
+
+    private func update(_ place: Place, _ change: (inout ProduceResponse.Partition) -> Void) {
+        change(&response.topics[place.topic].partitions[place.partition])
+    }
+
+    private func close() {
+        open -= 1
+        guard open == 0 else { return }
+        guard acks != 0 else {
+            exchange.answerNothing()
+            // Without answers a closed connection is all that a producer can notice.
+            if hasFailed { exchange.disconnect() }
+            return
+        }
+        exchange.answer { response.write(to: &$0, version: exchange.version) }
+    }
+}

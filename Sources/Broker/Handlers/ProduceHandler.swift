@@ -1,0 +1,91 @@
+internal import Lifecycle
+internal import Telemetry
+
+/// Appends what producers send, and answers when it is as safe as they asked for.
+///
+/// The bytes go from where they were received to the log, once; nothing is decoded here but the
+/// batches' headers, by the log. An answer to acks=-1 never leaves before the log says that the
+/// records are durable.
+struct ProduceHandler {
+    unowned let node: BrokerNode
+
+    /// Why a batch does not reach the log, beyond what the log itself refuses.
+    private struct Refusal: Error {
+        var code: ErrorCode
+        var message: String
+    }
+
+    func handle(_ request: ProduceRequest, _ bytes: UnsafeRawBufferPointer, _ exchange: Exchange) {
+        let began = Instant.now()
+        let now = WallTime.now()
+        let pending = PendingProduce(exchange, request)
+        for (topicIndex, topic) in request.topics.enumerated() {
+            for (index, partition) in topic.partitions.enumerated() {
+                let place = PendingProduce.Place(topic: topicIndex, partition: index)
+                do throws(Refusal) {
+                    try check(request)
+                    let log = try find(topic.topic, partition.index)
+                    let appended = try unsafe append(partition, bytes, to: log, request, now)
+                    pending.appended(appended, to: log, at: place)
+                } catch {
+                    pending.refused(error.code, error.message, at: place)
+                }
+            }
+        }
+        pending.begun()
+        node.metrics.appendSeconds.observe(Instant.now().seconds(since: began))
+    }
+
+    private func check(_ request: ProduceRequest) throws(Refusal) {
+        guard (-1...1).contains(request.acks) else {
+            throw Refusal(
+                code: .invalidRequiredAcks, message: "acks is \(request.acks); give 0, 1 or -1 (all)")
+        }
+    }
+
+    private func find(_ topic: String, _ partition: Int32) throws(Refusal) -> PartitionLog {
+        guard let found = node.topics.topic(named: topic), let log = found.partition(partition) else {
+            throw Refusal(
+                code: .unknownTopicOrPartition,
+                message: "topic \(topic) has no partition \(partition); create the topic first")
+        }
+        guard !found.isInternal else {
+            throw Refusal(code: .invalidTopic, message: "topic \(topic) is written by the broker only")
+        }
+        return log
+    }
+
+    private func append(
+        _ partition: ProduceRequest.Partition, _ bytes: UnsafeRawBufferPointer, to log: PartitionLog,
+        _ request: ProduceRequest, _ now: WallTime
+    ) throws(Refusal) -> Appended {
+        guard let place = partition.records, place.count >= BatchHeader.size else {
+            throw Refusal(code: .corruptMessage, message: "the request has no record batch; check the client")
+        }
+        let batch = unsafe UnsafeRawBufferPointer(rebasing: bytes[place])
+        let header = unsafe BatchHeader(batch)
+        if header.isTransactional {
+            try checkTransaction(header, request, log)
+        }
+        do throws(LogError) {
+            return try unsafe log.append(batch, now: now)
+        } catch {
+            throw Refusal(code: error.code, message: error.description)
+        }
+    }
+
+    /// A batch outside of any transaction that its coordinator knows would hold committed readers
+    /// back for ever: nobody would write its marker.
+    private func checkTransaction(
+        _ header: BatchHeader, _ request: ProduceRequest, _ log: PartitionLog
+    ) throws(Refusal) {
+        let partition = TopicPartition(topic: log.topic, partition: log.partition)
+        let refusal = node.coordination.refusal(
+            request.transactionalID, producer: header.producerID, epoch: header.producerEpoch, partition)
+        guard let error = refusal else { return }
+        throw Refusal(
+            code: error,
+            message: "producer \(header.producerID) has no transaction here; begin it with AddPartitionsToTxn"
+        )
+    }
+}

@@ -1,0 +1,57 @@
+internal import Lifecycle
+internal import Telemetry
+
+/// The broker's numbers. Loop-confined but for the instruments, which anybody may read.
+final class BrokerMetrics {
+    let receivedBytes: Counter
+    let sentBytes: Counter
+    let malformedRequests: Counter
+    let connections: Gauge
+    let parkedFetches: Gauge
+    let partitions: Gauge
+    let oldestTransactionSeconds: Gauge
+    let appendSeconds: Histogram
+    private let metrics: Metrics
+    /// By request: how many, and how long from arrival to answer.
+    private var answered: [Int16: (count: Counter, seconds: Histogram)] = [:]
+
+    init(_ metrics: Metrics) {
+        self.metrics = metrics
+        receivedBytes = metrics.counter(
+            "flotilla_broker_received_bytes_total", help: "Bytes received from clients.")
+        sentBytes = metrics.counter("flotilla_broker_sent_bytes_total", help: "Bytes of answers to clients.")
+        malformedRequests = metrics.counter(
+            "flotilla_broker_malformed_requests_total",
+            help: "Connections closed because they sent something that is no request.")
+        connections = metrics.gauge("flotilla_broker_connections", help: "Open client connections.")
+        parkedFetches = metrics.gauge(
+            "flotilla_broker_parked_fetches", help: "Fetch requests that wait for records.")
+        partitions = metrics.gauge("flotilla_broker_partitions", help: "Partitions of all topics.")
+        oldestTransactionSeconds = metrics.gauge(
+            "flotilla_broker_oldest_transaction_seconds",
+            help: "Age of the oldest open transaction; committed readers wait behind it.")
+        appendSeconds = metrics.histogram(
+            "flotilla_broker_append_seconds", help: "Time to append one produce request to the logs.",
+            bounds: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1])
+    }
+
+    func observe(_ exchange: Exchange, now: Instant) {
+        let key = exchange.header.key
+        let instruments = answered[key] ?? register(key)
+        instruments.count.add()
+        instruments.seconds.observe(now.seconds(since: exchange.arrival))
+    }
+
+    private func register(_ key: Int16) -> (count: Counter, seconds: Histogram) {
+        let name = APIKey(rawValue: key).map { "\($0)" } ?? "unknown"
+        let instruments = (
+            count: metrics.counter(
+                "flotilla_broker_requests_total", help: "Answered requests.", labels: ["api": name]),
+            seconds: metrics.histogram(
+                "flotilla_broker_request_seconds", help: "From a request's arrival to its answer.",
+                labels: ["api": name])
+        )
+        answered[key] = instruments
+        return instruments
+    }
+}

@@ -1,0 +1,116 @@
+internal import Lifecycle
+internal import Telemetry
+
+/// All state of a running broker, confined to one event loop: nothing here is locked, and nothing
+/// here may block. Work that waits for the disk runs on other threads and comes back as a job.
+final class BrokerNode {
+    let loop: EventLoop
+    let settings: BrokerSettings
+    let log: Log
+    let metrics: BrokerMetrics
+    let budget: BufferBudget
+    let topics: TopicStore
+    private(set) var identity: Node
+    private(set) var coordination: Coordination
+    private(set) lazy var fetches = FetchHandler(self)
+    /// Every answer is encoded here; see `Session.answer`.
+    var scratch = WireWriter(capacity: 64 * 1024)
+    private var sessions: [ObjectIdentifier: Session] = [:]
+
+    /// The store has recovered its logs; what the coordinators left behind is read here.
+    init(
+        loop: EventLoop, settings: BrokerSettings, identity: Node, topics: TopicStore, log: Log,
+        metrics: Metrics
+    ) throws {
+        self.loop = loop
+        self.settings = settings
+        self.identity = identity
+        self.topics = topics
+        self.log = log
+        self.metrics = BrokerMetrics(metrics)
+        budget = BufferBudget(bytesMax: settings.limits.bufferedBytesMax)
+        coordination = try Coordination(
+            groupTopic: CoordinatorTopic(named: CoordinatorTopic.groups, in: topics),
+            transactionTopic: CoordinatorTopic(named: CoordinatorTopic.transactions, in: topics),
+            topics: topics, loop: loop)
+        try coordination.start(log)
+        for topic in topics.topics { adopt(topic) }
+    }
+
+    // MARK: Connections
+
+    func accept(_ connection: TCPConnection) -> Session {
+        let session = Session(connection, node: self)
+        sessions[ObjectIdentifier(session)] = session
+        metrics.connections.set(Double(sessions.count))
+        return session
+    }
+
+    func forget(_ session: Session) {
+        sessions[ObjectIdentifier(session)] = nil
+        metrics.connections.set(Double(sessions.count))
+    }
+
+    // MARK: Topics
+
+    /// Readers of a new topic are woken when there is more of it.
+    func adopt(_ topic: Topic) {
+        for log in topic.partitions {
+            log.onAdvance = { [unowned self, unowned log] in fetches.advanced(log) }
+        }
+        countPartitions()
+    }
+
+    /// Readers of a deleted topic are told so at once.
+    func forget(_ logs: [PartitionLog]) {
+        for log in logs {
+            log.onAdvance = nil
+            fetches.advanced(log)
+        }
+        countPartitions()
+    }
+
+    private func countPartitions() {
+        metrics.partitions.set(Double(topics.topics.reduce(0) { $0 + $1.partitions.count }))
+    }
+
+    // MARK: Time
+
+    /// Every few seconds.
+    func sweep() {
+        for session in Array(sessions.values) { session.sweep(now: loop.now) }
+        metrics.oldestTransactionSeconds.set(coordination.oldestTransactionSeconds)
+        scratch.reset()
+    }
+
+    // MARK: Start and end
+
+    /// How clients reach this broker: known when it is bound.
+    func identify(host: String, port: UInt16) {
+        identity.host = host
+        identity.port = port
+    }
+
+    /// No request is begun any more; answers still leave.
+    private(set) var isDraining = false
+
+    func drain() {
+        isDraining = true
+    }
+
+    /// Whether somebody waits for the disk.
+    var owesAppends: Bool { sessions.values.contains { $0.owesAppends } }
+
+    func closeConnections() {
+        for session in Array(sessions.values) { session.close() }
+        coordination.stop()
+    }
+
+    func close() {
+        do throws(TopicStoreError) {
+            try topics.close()
+        } catch {
+            log.error("did not close cleanly; the next start recovers", .field("error", error.description))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import Lifecycle
+
+extension BrokerNode {
+    /// Takes one request from a connection. The bytes are lent for this call.
+    func dispatch(_ bytes: UnsafeRawBufferPointer, from session: Session) {
+        var reader = unsafe WireReader(borrowing: bytes)
+        do throws(WireError) {
+            let header = try RequestHeader(from: &reader)
+            guard let api = header.api, api.versions.contains(header.version) else {
+                return refuseVersion(header, from: session)
+            }
+            let request = try Request(api, version: header.version, from: &reader)
+            unsafe handle(request, bytes, session.begin(header))
+        } catch {
+            session.refuse(error)
+        }
+    }
+
+    /// The protocol's own answer to a version that we do not know. Only for ApiVersions is there one
+    /// that such a client can read; after anything else Kafka closes the connection, too.
+    private func refuseVersion(_ header: RequestHeader, from session: Session) {
+        guard header.api == .apiVersions else {
+            return session.refuse(.unsupportedRequest(key: header.key, version: header.version))
+        }
+        session.begin(header).answer { writer in
+            ApiVersions.writeResponse(to: &writer, version: 0, error: .unsupportedVersion)
+        }
+    }
+
+    private func handle(_ request: Request, _ bytes: UnsafeRawBufferPointer, _ exchange: Exchange) {
+        switch request {
+        case .produce(let body): unsafe ProduceHandler(node: self).handle(body, bytes, exchange)
+        case .fetch(let body): fetches.handle(body, exchange)
+        case .apiVersions:
+            exchange.answer { ApiVersions.writeResponse(to: &$0, version: exchange.version) }
+        case .metadata(let body): MetadataHandler(node: self).handle(body, exchange)
+        case .describeCluster(let wantsOperations):
+            exchange.answer {
+                DescribeCluster.writeResponse(identity, operations: wantsOperations, to: &$0)
+            }
+        case .listOffsets(let body): OffsetsHandler(node: self).handle(body, exchange)
+        case .offsetForLeaderEpoch(let body): OffsetsHandler(node: self).handle(body, exchange)
+        case .createTopics(let body): TopicsHandler(node: self).create(body, exchange)
+        case .deleteTopics(let body): TopicsHandler(node: self).delete(body, exchange)
+        case .createPartitions(let names): TopicsHandler(node: self).createPartitions(names, exchange)
+        case .describeConfigs(let body): ConfigsHandler(node: self).describe(body, exchange)
+        case .alterConfigs(let body, let incremental):
+            ConfigsHandler(node: self).alter(body, incremental: incremental, exchange)
+        case .findCoordinator(let body): findCoordinator(body, exchange)
+        case .group(let body): coordination.handle(body, exchange)
+        case .initProducerID(let body): coordination.handle(.initProducerID(body), exchange)
+        case .addPartitionsToTxn(let body): coordination.handle(.addPartitions(body), exchange)
+        case .addOffsetsToTxn(let body): coordination.handle(.addOffsets(body), exchange)
+        case .endTxn(let body): coordination.handle(.end(body), exchange)
+        case .txnOffsetCommit(let body): coordination.handle(body, exchange)
+        }
+    }
+
+    private func findCoordinator(_ request: FindCoordinatorRequest, _ exchange: Exchange) {
+        let isKnown =
+            request.keyType == FindCoordinatorRequest.group
+            || request.keyType == FindCoordinatorRequest.transaction
+        let coordinators = request.keys.map { key in
+            FindCoordinatorResponse.Coordinator(
+                key: key, error: isKnown ? .none : .invalidRequest,
+                errorMessage: isKnown ? nil : "coordinators of kind \(request.keyType) are unknown",
+                nodeID: isKnown ? Node.id : -1, host: isKnown ? identity.host : "",
+                port: isKnown ? Int32(identity.port) : -1)
+        }
+        exchange.answer {
+            FindCoordinatorResponse(coordinators: coordinators).write(to: &$0, version: exchange.version)
+        }
+    }
+}

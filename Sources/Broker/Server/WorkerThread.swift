@@ -1,0 +1,44 @@
+internal import CLinux
+internal import Glibc
+internal import Lifecycle
+
+/// A thread for work that blocks: syncs, compaction. It runs one function to its end; whoever started
+/// it waits for that.
+///
+/// `@unchecked Sendable`: the handle is written before the thread's owner shares it, and read by `join`.
+final class WorkerThread: @unchecked Sendable {
+    private final class Body {
+        let name: String
+        let run: @Sendable () -> Void
+
+        init(name: String, run: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.run = run
+        }
+    }
+
+    private var thread = pthread_t()
+
+    init(name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
+        let body = unsafe Unmanaged.passRetained(Body(name: name, run: run))
+        let code = unsafe pthread_create(&thread, nil, { unsafe WorkerThread.begin($0) }, body.toOpaque())
+        guard code == 0 else {
+            unsafe body.release()
+            throw SystemError("start the thread \(name)", code: code)
+        }
+    }
+
+    /// Recovers the body that `init` retained and runs it.
+    private static func begin(_ reference: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let reference = unsafe reference else { return nil }
+        let body = unsafe Unmanaged<Body>.fromOpaque(reference).takeRetainedValue()
+        linux_block_signals()
+        unsafe linux_name_thread(String(body.name.prefix(15)))
+        body.run()
+        return nil
+    }
+
+    func join() {
+        pthread_join(thread, nil)
+    }
+}

@@ -1,0 +1,97 @@
+import Glibc
+
+@testable import Broker
+
+/// A blocking connection that sends any bytes as a request and takes answers as they come: for what
+/// no proper client would do. Every wait has a limit of ten seconds.
+final class RawClient {
+    enum Failure: Error {
+        case notConnected(Int32)
+        case closed
+        case timedOut
+    }
+
+    private let descriptor: Int32
+
+    init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard connected == 0 else { throw Failure.notConnected(errno) }
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let sent = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+            }
+            guard sent > 0 else { return }
+            rest = rest.dropFirst(sent)
+        }
+    }
+
+    /// One request with its length and header in front.
+    func send(_ api: APIKey, _ version: Int16, correlation: Int32, _ body: (inout WireWriter) -> Void) {
+        send(Self.request(api.rawValue, version, correlation: correlation, body))
+    }
+
+    static func request(
+        _ key: Int16, _ version: Int16, correlation: Int32, _ body: (inout WireWriter) -> Void
+    ) -> [UInt8] {
+        var writer = WireWriter()
+        writer.int32(0)
+        writer.int16(key)
+        writer.int16(version)
+        writer.int32(correlation)
+        writer.nullableString("raw")
+        if let versions = APIKey(rawValue: key)?.versions {
+            writer.flexible = versions.isFlexible(version)
+            writer.noTags()
+        }
+        body(&writer)
+        writer.patch(int32: Int32(writer.count - 4), at: 0)
+        return writer.copied()
+    }
+
+    /// The next answer: its correlation number, and what follows it.
+    func receive() throws -> (correlation: Int32, body: [UInt8]) {
+        let length = try WireReader.read(try receive(count: 4)) { (r) throws(WireError) in try r.int32() }
+        let answer = try receive(count: Int(length))
+        let correlation = try WireReader.read(answer) { (r) throws(WireError) in try r.int32() }
+        return (correlation, Array(answer.dropFirst(4)))
+    }
+
+    /// Whether the broker closes the connection, before it sends anything.
+    func isClosedByPeer() throws -> Bool {
+        do {
+            _ = try receive(count: 1)
+            return false
+        } catch Failure.closed {
+            return true
+        }
+    }
+
+    private func receive(count: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count < count {
+            let received = recv(descriptor, &buffer, min(buffer.count, count - bytes.count), 0)
+            if received == 0 || (received < 0 && errno == ECONNRESET) { throw Failure.closed }
+            if received < 0 { throw Failure.timedOut }
+            bytes += buffer[..<received]
+        }
+        return bytes
+    }
+}

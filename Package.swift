@@ -69,7 +69,7 @@ let package = Package(
 
         // The commands.
         command("flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store"),
-        command("flotilla", "Telemetry", "Lifecycle", "Settings"),
+        command("flotilla", "Telemetry", "Lifecycle", "Settings", "Broker"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
@@ -86,7 +86,7 @@ let package = Package(
         tests("FlotillaTests", "flotilla", "ProcessTesting"),
 
         // Tests of the outside world.
-        tests("BrokerTests", "Broker"),
+        tests("BrokerTests", "Broker", "Lifecycle", "Telemetry"),
         tests("BrokerLogTests", "Broker", "Telemetry", "CLinux"),
         tests("BrokerCoordinatorTests", "Broker", "Lifecycle", "Telemetry"),
     ],

@@ -14,5 +14,6 @@ enum AllSettings {
         "lifecycle.drain-limit", default: Milliseconds(15_000), in: Milliseconds(100)...Milliseconds(600_000),
         "how long SIGTERM waits for what is in flight before the process exits as if killed")
 
-    static let schema = Schema([logLevel.declaration, logFormat.declaration, drainLimit.declaration])
+    static let schema = Schema(
+        [logLevel.declaration, logFormat.declaration, drainLimit.declaration] + broker)
 }

@@ -63,6 +63,36 @@ struct OffsetsHandler {
         exchange.answer { response.write(to: &$0, version: exchange.version) }
     }
 
+    func handle(_ request: DeleteRecordsRequest, _ exchange: Exchange) {
+        let topics = request.topics.map { topic in
+            TopicPartitions(
+                topic: topic.topic, partitions: topic.partitions.map { delete($0, in: topic.topic) })
+        }
+        exchange.answer { DeleteRecordsResponse(topics: topics).write(to: &$0) }
+    }
+
+    private func delete(
+        _ wanted: DeleteRecordsRequest.Partition, in topic: String
+    ) -> DeleteRecordsResponse.Partition {
+        var answer = DeleteRecordsResponse.Partition(index: wanted.index)
+        guard let log = node.topics.log(topic, wanted.index) else {
+            answer.error = .unknownTopicOrPartition
+            return answer
+        }
+        // A compacted topic holds the newest of each key, wherever it lies.
+        guard log.settings.isDeleted else {
+            answer.error = .policyViolation
+            return answer
+        }
+        do throws(LogError) {
+            try log.deleteRecords(before: wanted.offset == -1 ? log.highWatermark : wanted.offset)
+            answer.logStartOffset = log.logStartOffset
+        } catch {
+            answer.error = error.code
+        }
+        return answer
+    }
+
     private func end(
         _ wanted: OffsetForLeaderEpochRequest.Partition, in topic: String
     ) -> OffsetForLeaderEpochResponse.Partition {

@@ -10,6 +10,7 @@ enum Request {
     case offsetForLeaderEpoch(OffsetForLeaderEpochRequest)
     case createTopics(CreateTopicsRequest)
     case deleteTopics(DeleteTopicsRequest)
+    case deleteRecords(DeleteRecordsRequest)
     case createPartitions(topics: [String])
     case describeConfigs(DescribeConfigsRequest)
     case alterConfigs(AlterConfigsRequest, incremental: Bool)
@@ -44,6 +45,7 @@ enum Request {
             return .offsetForLeaderEpoch(try OffsetForLeaderEpochRequest(from: &reader, version: version))
         case .createTopics: return .createTopics(try CreateTopicsRequest(from: &reader, version: version))
         case .deleteTopics: return .deleteTopics(try DeleteTopicsRequest(from: &reader, version: version))
+        case .deleteRecords: return .deleteRecords(try DeleteRecordsRequest(from: &reader))
         case .createPartitions:
             return .createPartitions(topics: try CreatePartitions.readRequest(from: &reader))
         case .describeConfigs:

@@ -76,8 +76,9 @@ final class BrokerNode {
 
     // MARK: Time
 
-    /// Every few seconds.
-    func sweep() {
+    /// Every half second.
+    func upkeep() {
+        topics.upkeep(now: .now())
         for session in Array(sessions.values) { session.sweep(now: loop.now) }
         metrics.oldestTransactionSeconds.set(coordination.oldestTransactionSeconds)
         scratch.reset()

@@ -42,6 +42,7 @@ extension BrokerNode {
         case .offsetForLeaderEpoch(let body): OffsetsHandler(node: self).handle(body, exchange)
         case .createTopics(let body): TopicsHandler(node: self).create(body, exchange)
         case .deleteTopics(let body): TopicsHandler(node: self).delete(body, exchange)
+        case .deleteRecords(let body): OffsetsHandler(node: self).handle(body, exchange)
         case .createPartitions(let names): TopicsHandler(node: self).createPartitions(names, exchange)
         case .describeConfigs(let body): ConfigsHandler(node: self).describe(body, exchange)
         case .alterConfigs(let body, let incremental):

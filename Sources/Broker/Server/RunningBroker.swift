@@ -10,10 +10,9 @@ package final class RunningBroker: Sendable {
     /// `@unchecked Sendable`: `node` is read and written on the loop's thread only.
     private final class Confined: @unchecked Sendable {
         var node: BrokerNode?
-        var sweep: LoopTimer?
+        var upkeep: LoopTimer?
     }
 
-    private static let sweepMilliseconds = 2_000
     private static let drainMillisecondsMax = 2_000
 
     package let host: String
@@ -22,8 +21,7 @@ package final class RunningBroker: Sendable {
     private let loop: EventLoop
     private let listener: Listener
     private let confined: Confined
-    private let flusher: Flusher
-    private let flushing: WorkerThread
+    private let disk: DiskThreads
 
     /// Recovers the data directory, binds, and serves. Blocks until then; throws one sentence, and
     /// leaves nothing running, if it cannot.
@@ -34,9 +32,8 @@ package final class RunningBroker: Sendable {
         let confined = Confined()
         try loop.start()
         do {
-            flusher = try Self.open(settings, loop, confined, log, metrics)
-            let flusher = flusher
-            flushing = try WorkerThread(name: "broker-flush") { flusher.run() }
+            let (flusher, worker) = try Self.open(settings, loop, confined, log, metrics)
+            disk = try DiskThreads(flusher, worker)
         } catch {
             Self.close(confined, loop)
             throw error
@@ -47,8 +44,7 @@ package final class RunningBroker: Sendable {
                 connectionsMax: settings.limits.connectionsMax, options: Self.options(settings.limits)
             ) { connection in confined.node?.accept(connection) }
         } catch {
-            flusher.stop()
-            flushing.join()
+            disk.stop()
             Self.close(confined, loop)
             throw error
         }
@@ -81,8 +77,8 @@ package final class RunningBroker: Sendable {
     /// Makes the state on the loop's thread, where it stays.
     private static func open(
         _ settings: BrokerSettings, _ loop: EventLoop, _ confined: Confined, _ log: Log, _ metrics: Metrics
-    ) throws -> Flusher {
-        let opened = loop.perform { () -> Result<Flusher, any Error> in
+    ) throws -> (Flusher, DiskWorker) {
+        let opened = loop.perform { () -> Result<(Flusher, DiskWorker), any Error> in
             Result {
                 let topics = try TopicStore(
                     path: settings.dataDirectory, flush: settings.flush, log: log, metrics: metrics
@@ -94,21 +90,21 @@ package final class RunningBroker: Sendable {
                 confined.node = try BrokerNode(
                     loop: loop, settings: settings, identity: identity, topics: topics, log: log,
                     metrics: metrics)
-                startSweeping(confined, loop)
-                return topics.flusher
+                startUpkeep(confined, loop)
+                return (topics.flusher, topics.worker)
             }
         }
         guard let opened else { throw BrokerError.loopEnded }
         return try opened.get()
     }
 
-    private static func startSweeping(_ confined: Confined, _ loop: EventLoop) {
+    private static func startUpkeep(_ confined: Confined, _ loop: EventLoop) {
         let timer = LoopTimer(on: loop) { [unowned confined, unowned loop] in
-            confined.node?.sweep()
-            confined.sweep?.schedule(at: loop.now.advanced(byMilliseconds: sweepMilliseconds))
+            confined.node?.upkeep()
+            confined.upkeep?.schedule(at: loop.now.advanced(byMilliseconds: TopicStore.upkeepMilliseconds))
         }
-        timer.schedule(at: loop.now.advanced(byMilliseconds: sweepMilliseconds))
-        confined.sweep = timer
+        timer.schedule(at: loop.now.advanced(byMilliseconds: TopicStore.upkeepMilliseconds))
+        confined.upkeep = timer
     }
 
     // MARK: The end
@@ -123,16 +119,15 @@ package final class RunningBroker: Sendable {
             usleep(1_000)
         }
         _ = loop.perform { [confined] in confined.node?.closeConnections() }
-        flusher.stop()
-        flushing.join()
+        disk.stop()
         Self.close(confined, loop)
         if settings.removesDataAtStop { Self.removeTree(settings.dataDirectory) }
     }
 
     private static func close(_ confined: Confined, _ loop: EventLoop) {
         _ = loop.perform {
-            confined.sweep?.cancel()
-            confined.sweep = nil
+            confined.upkeep?.cancel()
+            confined.upkeep = nil
             confined.node?.close()
             confined.node = nil
         }

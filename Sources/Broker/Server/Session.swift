@@ -166,7 +166,8 @@ final class Session: TCPConnectionDelegate, TurnHook {
     /// gathered by the connection, large ones go to the kernel without another copy.
     func answer(_ exchange: Exchange, _ body: (inout WireWriter) -> Void) {
         guard !isClosed else { return }
-        node.scratch.reset()
+        // Kept however large: the next answer may be as large, and quiet moments give it back.
+        node.scratch.reset(keeping: .max)
         exchange.header.writeResponse(to: &node.scratch, body)
         if owed.first === exchange {
             owed.removeFirst()

@@ -16,6 +16,7 @@ package enum APIKey: Int16, CaseIterable, Sendable {
     case apiVersions = 18
     case createTopics = 19
     case deleteTopics = 20
+    case deleteRecords = 21
     case initProducerID = 22
     case offsetForLeaderEpoch = 23
     case addPartitionsToTxn = 24

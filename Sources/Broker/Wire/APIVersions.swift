@@ -41,6 +41,7 @@ extension APIKey {
         case .apiVersions: APIVersions(0...3, flexible: 3)
         case .createTopics: APIVersions(2...7, flexible: 5)
         case .deleteTopics: APIVersions(1...5, flexible: 4)
+        case .deleteRecords: APIVersions(0...2, flexible: 2)
         case .initProducerID: APIVersions(0...4, flexible: 2)
         case .offsetForLeaderEpoch: APIVersions(2...4, flexible: 4)
         case .addPartitionsToTxn: APIVersions(0...3, flexible: 3)

@@ -42,6 +42,7 @@ let package = Package(
     targets: [
         // The C libraries.
         library("CLinux", apt: "libc6-dev"),
+        library("COpenSSL", apt: "libssl-dev"),
         library("CNghttp2", apt: "libnghttp2-dev"),
         library("CLMDB", apt: "liblmdb-dev"),
         library("CZstd", apt: "libzstd-dev"),
@@ -56,6 +57,7 @@ let package = Package(
         module("Settings"),
 
         // One wrapper per C library, its only caller.
+        module("TLS", "COpenSSL", "CLinux", "Telemetry", "Lifecycle"),
         module("HTTP2", "CNghttp2", "Lifecycle"),
         module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
         module("JSON", "CSimdJSON"),
@@ -77,6 +79,7 @@ let package = Package(
         tests("SettingsTests", "Settings"),
 
         // Tests of the wrappers.
+        tests("TLSTests", "TLS", "Lifecycle", "Telemetry", "ProcessTesting"),
         tests("HTTP2Tests", "HTTP2", "Lifecycle", "ProcessTesting"),
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),

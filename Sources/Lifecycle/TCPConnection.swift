@@ -56,6 +56,8 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     private var isHooked = false
     private var isBlocked = false
     private var owesWritable = false
+    /// How little must wait for `writable` to come.
+    private var writableAtBytes = 0
     private var shutsOutput = false
     private var outputIsShut = false
 
@@ -169,6 +171,23 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
         return hasRoom()
     }
 
+    /// As `send`, but now and not at the turn's end: for an owner that gathers by itself. False when
+    /// the kernel is full; `writable` then comes when everything has left.
+    @discardableResult
+    package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        loop.preconditionOnLoop()
+        guard acceptsOutput(bytes.count) else { return false }
+        if !isBlocked, isOpen {
+            unsafe sendAtOnce(bytes)
+        } else {
+            unsafe outbound.append(bytes)
+        }
+        guard !outbound.isEmpty else { return isOpen }
+        owesWritable = true
+        writableAtBytes = 0
+        return false
+    }
+
     private var isOpen: Bool { if case .open = phase { true } else { false } }
 
     private func acceptsOutput(_ count: Int) -> Bool {
@@ -186,15 +205,24 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
 
     private func hasRoom() -> Bool {
         if case .ending = phase { return false }
-        if outbound.count >= options.highWaterBytes { owesWritable = true }
+        if outbound.count >= options.highWaterBytes {
+            owesWritable = true
+            writableAtBytes = options.highWaterBytes / 2
+        }
         return !owesWritable
     }
 
     /// What waits and the new bytes in one call; only what the kernel does not take is copied.
     private func sendAtOnce(_ bytes: UnsafeRawBufferPointer) {
         let waiting = unsafe outbound.bytes
-        let sent = unsafe linux_send_both(
-            descriptor, waiting.baseAddress, UInt(waiting.count), bytes.baseAddress, UInt(bytes.count))
+        let sent =
+            if unsafe waiting.isEmpty {
+                unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
+            } else {
+                unsafe linux_send_both(
+                    descriptor, waiting.baseAddress, UInt(waiting.count), bytes.baseAddress, UInt(bytes.count)
+                )
+            }
         guard sent >= 0 else {
             let code = errno
             guard code == EAGAIN || code == EINTR else { return end(.broken(sendError(code))) }
@@ -349,7 +377,7 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
         }
         flush()
         if mayRead, isReading, descriptor >= 0 { read() }
-        if owesWritable, isOpen, outbound.count <= options.highWaterBytes / 2 {
+        if owesWritable, isOpen, outbound.count <= writableAtBytes {
             owesWritable = false
             delegate?.writable()
         }

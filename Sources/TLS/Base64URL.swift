@@ -1,0 +1,53 @@
+/// Base64 in the alphabet of URLs, without padding, as JSON Web Tokens have it.
+package enum Base64URL {
+    private static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count * 4 + 2) / 3)
+        var index = 0
+        while index < bytes.count {
+            let piece = bytes[index..<min(index + 3, bytes.count)]
+            var bits: UInt32 = 0
+            for position in 0..<3 {
+                bits = bits << 8 | (position < piece.count ? UInt32(piece[index + position]) : 0)
+            }
+            for position in 0...piece.count {
+                text.append(alphabet[Int(bits >> (18 - 6 * UInt32(position)) & 63)])
+            }
+            index += 3
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Nil for anything that `encode` does not make: other characters, padding, loose bits at the end.
+    package static func decode(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count * 3 / 4)
+        var bits: UInt32 = 0
+        var bitCount = 0
+        for character in text.utf8 {
+            guard let value = value(of: character) else { return nil }
+            bits = bits << 6 | value
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+            }
+        }
+        let loose = bits & (1 << UInt32(bitCount) - 1)
+        return bitCount < 6 && loose == 0 ? bytes : nil
+    }
+
+    private static func value(of character: UInt8) -> UInt32? {
+        switch character {
+        case 0x41...0x5A: UInt32(character - 0x41)
+        case 0x61...0x7A: UInt32(character - 0x61 + 26)
+        case 0x30...0x39: UInt32(character - 0x30 + 52)
+        case 0x2D: 62
+        case 0x5F: 63
+        default: nil
+        }
+    }
+}

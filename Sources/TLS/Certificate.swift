@@ -1,0 +1,26 @@
+internal import COpenSSL
+internal import Telemetry
+
+/// An X.509 certificate. Owns an `X509`, which is only read after it was made: hence Sendable.
+@safe final class Certificate: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe X509_free(pointer) }
+
+    var pem: String { unsafe PEM.text { unsafe PEM_write_bio_X509($0, pointer) } }
+
+    func hasExpired(at time: WallTime) -> Bool {
+        var seconds = time_t(time.seconds)
+        return unsafe X509_cmp_time(X509_get0_notAfter(pointer), &seconds) < 0
+    }
+
+    var validUntil: String { unsafe CertificateProblem.date(X509_get0_notAfter(pointer)) }
+
+    func belongs(to key: KeyPair) -> Bool {
+        OpenSSLErrors.clear()
+        defer { OpenSSLErrors.clear() }
+        return unsafe X509_check_private_key(pointer, key.pointer) == 1
+    }
+}

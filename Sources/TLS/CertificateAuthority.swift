@@ -1,0 +1,130 @@
+internal import COpenSSL
+package import Telemetry
+
+/// A CA of our own, for a server that nobody else vouches for: the simulator and tests make one, give
+/// its certificate to their clients, and sign their servers' certificates with it. Not for the public.
+package struct CertificateAuthority: Sendable {
+    private static let secondsPerDay: Int64 = 86_400
+    /// Clocks differ a little: what is signed now is valid from an hour ago.
+    private static let backdatedSeconds: Int64 = 3_600
+
+    private let certificate: Certificate
+    private let key: KeyPair
+
+    /// A certificate and its key, in PEM form.
+    package struct Identity: Sendable {
+        /// The certificate, then its CA's.
+        package let chainPEM: String
+        package let keyPEM: String
+    }
+
+    /// Makes a key pair and signs itself.
+    package init(name: String, days: Int = 3650, at time: WallTime = .now()) {
+        key = KeyPair.makeP256()
+        let from = time.seconds - CertificateAuthority.backdatedSeconds
+        certificate = CertificateAuthority.sign(
+            subject: name, key: key, issuer: nil, issuerKey: key,
+            validity: from...time.seconds + Int64(days) * CertificateAuthority.secondsPerDay,
+            extensions: [
+                (NID_basic_constraints, "critical,CA:TRUE,pathlen:0"),
+                (NID_key_usage, "critical,keyCertSign,cRLSign"),
+                (NID_subject_key_identifier, "hash"),
+            ])
+    }
+
+    /// One made before.
+    package init(certificate: PEMSource, key: PEMSource) throws(TLSSettingsError) {
+        self.certificate = try PEM.certificates(certificate)[0]
+        self.key = try PEM.privateKey(key, isPrivate: true)
+        guard self.certificate.belongs(to: self.key) else {
+            throw TLSSettingsError("certificate \(certificate.name) does not belong to key \(key.name)")
+        }
+    }
+
+    package var certificatePEM: String { certificate.pem }
+    /// For a file that only its owner can read.
+    package var keyPEM: String { key.pem }
+
+    /// Signs a new server key for these names and addresses.
+    package func issue(for names: [String], validity: ClosedRange<WallTime>) -> Identity {
+        precondition(
+            !names.isEmpty && names.allSatisfy(CertificateAuthority.isName), "not a name or an address")
+        let leaf = KeyPair.makeP256()
+        let alternatives = names.map { CertificateAuthority.isAddress($0) ? "IP:\($0)" : "DNS:\($0)" }
+        let signed = CertificateAuthority.sign(
+            subject: names[0], key: leaf, issuer: certificate, issuerKey: key,
+            validity: validity.lowerBound.seconds...validity.upperBound.seconds,
+            extensions: [
+                (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
+                (NID_ext_key_usage, "serverAuth"),
+                (NID_subject_alt_name, alternatives.joined(separator: ",")),
+                (NID_subject_key_identifier, "hash"), (NID_authority_key_identifier, "keyid:always"),
+            ])
+        return Identity(chainPEM: signed.pem + certificate.pem, keyPEM: leaf.pem)
+    }
+
+    /// Valid from an hour ago for so many days.
+    package func issue(for names: [String], days: Int = 825, at time: WallTime = .now()) -> Identity {
+        let from = time.seconds - CertificateAuthority.backdatedSeconds
+        let until = time.seconds + Int64(days) * CertificateAuthority.secondsPerDay
+        return issue(
+            for: names,
+            validity: WallTime(milliseconds: from * 1000)...WallTime(milliseconds: until * 1000))
+    }
+
+    /// What could be misread as another entry of the list of names is none.
+    private static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 253
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                default: [0x2A, 0x2D, 0x2E, 0x3A, 0x5F].contains(byte)  // * - . : _
+                }
+            }
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        guard let address = unsafe a2i_IPADDRESS(text) else { return false }
+        unsafe ASN1_OCTET_STRING_free(address)
+        return true
+    }
+
+    private static func sign(
+        subject: String, key: KeyPair, issuer: Certificate?, issuerKey: KeyPair,
+        validity: ClosedRange<Int64>, extensions: [(Int32, String)]
+    ) -> Certificate {
+        guard let pointer = unsafe X509_new() else { preconditionFailure("out of memory") }
+        let made = unsafe Certificate(owning: pointer)
+        unsafe X509_set_version(pointer, 2)
+        unsafe setSerial(of: pointer)
+        unsafe setTime(X509_getm_notBefore(pointer), validity.lowerBound)
+        unsafe setTime(X509_getm_notAfter(pointer), validity.upperBound)
+        // A common name holds 64 characters at most; a longer name stands among the alternatives.
+        let name = unsafe X509_get_subject_name(pointer)
+        let common = Array(subject.utf8.prefix(64))
+        unsafe X509_NAME_add_entry_by_NID(
+            name, NID_commonName, MBSTRING_UTF8, common, Int32(common.count), -1, 0)
+        let signer = unsafe issuer?.pointer ?? pointer
+        unsafe X509_set_issuer_name(pointer, X509_get_subject_name(signer))
+        unsafe X509_set_pubkey(pointer, key.pointer)
+        for (kind, value) in extensions {
+            let added = unsafe tls_add_extension(pointer, signer, kind, value)
+            precondition(added == 1, "an extension of our own making")
+        }
+        let size = unsafe X509_sign(pointer, issuerKey.pointer, EVP_sha256())
+        precondition(size > 0, "a certificate that cannot be signed")
+        return made
+    }
+
+    private static func setSerial(of certificate: OpaquePointer) {
+        var bytes = Random.bytes(16)
+        bytes[0] = bytes[0] & 0x7F | 0x40
+        let number = unsafe BN_bin2bn(bytes, Int32(bytes.count), nil)
+        unsafe BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate))
+        unsafe BN_free(number)
+    }
+
+    private static func setTime(_ field: UnsafeMutablePointer<ASN1_TIME>?, _ seconds: Int64) {
+        unsafe ASN1_TIME_set(field, time_t(seconds))
+    }
+}

@@ -1,0 +1,18 @@
+internal import COpenSSL
+
+/// OpenSSL's per-thread list of what went wrong. It must be empty before a call whose failure is to be
+/// read from it.
+enum OpenSSLErrors {
+    static func clear() { ERR_clear_error() }
+
+    /// The oldest entry, which is the cause; the list is empty afterwards.
+    static func takeFirst() -> (reason: Int32, text: String) {
+        let error = ERR_get_error()
+        ERR_clear_error()
+        guard error != 0 else { return (0, "no reason given") }
+        guard let words = unsafe ERR_reason_error_string(error) else {
+            return (tls_error_reason(error), "OpenSSL error \(error)")
+        }
+        return unsafe (tls_error_reason(error), String(cString: words))
+    }
+}

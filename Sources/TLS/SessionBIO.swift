@@ -1,0 +1,53 @@
+internal import COpenSSL
+
+/// OpenSSL's view of the outside: what it reads is the ciphertext lent to the session, what it writes
+/// is gathered in the session's scratch memory. Neither is a socket, and neither copies more than once.
+enum SessionBIO {
+    /// Never freed: BIOs of any session may use it until the process ends.
+    private nonisolated(unsafe) static let method: OpaquePointer? = {
+        guard let method = unsafe BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "session") else {
+            return nil
+        }
+        unsafe BIO_meth_set_write(method, writeToSession)
+        unsafe BIO_meth_set_read(method, readFromSession)
+        unsafe BIO_meth_set_ctrl(method, controlSession)
+        return unsafe method
+    }()
+
+    /// A BIO whose data is the session, unretained: the session owns the `SSL` that owns the BIO.
+    static func make(for session: TLSSession) -> OpaquePointer? {
+        guard let method = unsafe method, let bio = unsafe BIO_new(method) else { return nil }
+        unsafe BIO_set_data(bio, Unmanaged.passUnretained(session).toOpaque())
+        unsafe BIO_set_init(bio, 1)
+        return unsafe bio
+    }
+
+    fileprivate static func session(of bio: OpaquePointer?) -> TLSSession? {
+        guard let data = unsafe BIO_get_data(bio) else { return nil }
+        return unsafe Unmanaged<TLSSession>.fromOpaque(data).takeUnretainedValue()
+    }
+}
+
+private func writeToSession(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
+    guard let session = unsafe SessionBIO.session(of: bio), count > 0 else { return -1 }
+    unsafe session.scratch.append(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+    return count
+}
+
+private func readFromSession(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int32)
+    -> Int32
+{
+    unsafe tls_bio_clear_retry(bio)
+    guard let session = unsafe SessionBIO.session(of: bio), count > 0 else { return -1 }
+    let taken = unsafe session.takeInput(UnsafeMutableRawBufferPointer(start: bytes, count: Int(count)))
+    guard taken > 0 else {
+        unsafe tls_bio_retry_read(bio)
+        return -1
+    }
+    return Int32(truncatingIfNeeded: taken)
+}
+
+/// Flushing is done by whoever drains the scratch memory; nothing else is asked of this BIO.
+private func controlSession(
+    _ bio: OpaquePointer?, _ command: Int32, _ number: Int, _ pointer: UnsafeMutableRawPointer?
+) -> Int { command == BIO_CTRL_FLUSH ? 1 : 0 }

@@ -1,0 +1,308 @@
+package import Lifecycle
+
+/// Owner of a `TLSConnection`. All calls come on the connection's loop and never from within a call
+/// that the owner makes. The connection holds its delegate until `closed`, which always comes, once.
+package protocol TLSConnectionDelegate: AnyObject {
+    /// The peer is who it should be; `applicationProtocol` was agreed on. Before this nothing is
+    /// received and nothing is asked for.
+    func established(applicationProtocol: String)
+    /// Lent for this call.
+    func received(_ plaintext: UnsafeRawBufferPointer)
+    /// Writes what is to be sent into the buffer and returns how much; 0 when there is nothing. Called
+    /// again until it returns 0 or the turn's limit is reached, at the end of each turn in which
+    /// something was received or `wantsToSend` was called.
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int
+    func closed(_ reason: TLSCloseReason)
+}
+
+/// TLS over TCP on an event loop, client's or server's side. It pulls: what is to be sent stays with
+/// its owner until the socket can take it, so that nothing queues here and newer can replace older.
+///
+/// A turn's plaintext becomes records of 16 KiB, their ciphertext one `send` of up to
+/// `TLSScratch.ciphertextBytes`; beyond that the rest waits for the next turn, and while the socket is
+/// full nothing is pulled at all.
+///
+/// `@unchecked Sendable` so that the reference can travel; every method runs on the loop and checks it.
+package final class TLSConnection: TCPConnectionDelegate, TurnHook, @unchecked Sendable {
+    package static let handshakeMillisecondsMax = 10_000
+
+    private enum Phase {
+        case connecting
+        case handshaking
+        case open
+        /// No more is pulled than the owner has now; then the end is told to the peer.
+        case finishing
+        /// The end was told to the peer, and its end of the connection is awaited.
+        case lingering
+        /// `closed` is told at the end of the turn, or with the end of TCP if that is sooner.
+        case ending(TLSCloseReason)
+        case closed
+    }
+
+    package let loop: EventLoop
+    private let session: TLSSession
+    private let scratch: TLSScratch
+    private let peer: String
+    private var tcp: TCPConnection?
+    private var delegate: (any TLSConnectionDelegate)?
+    private var phase: Phase
+    private let began: Instant
+    private var deadline: Instant
+    private var timer: LoopTimer?
+    private var isHooked = false
+    private var hasRoom = true
+
+    private init(
+        _ context: TLSContext, host: String?, peer: String, on loop: EventLoop, deadline: Instant,
+        phase: Phase
+    ) {
+        loop.preconditionOnLoop()
+        self.loop = loop
+        self.peer = peer
+        self.deadline = deadline
+        self.phase = phase
+        began = loop.now
+        scratch = TLSScratch.ofThisThread
+        session = TLSSession(context, host: host, peer: peer, scratch: scratch)
+    }
+
+    /// - Parameters:
+    ///   - host: whom to reach, and whom the certificate must be for.
+    ///   - deadline: when the handshake must be done, connecting included.
+    package static func connect(
+        _ context: TLSContext, host: String, port: Int, on loop: EventLoop, deadline: Instant,
+        options: TCPOptions = TCPOptions(), delegate: any TLSConnectionDelegate
+    ) -> TLSConnection {
+        let connection = TLSConnection(
+            context, host: host, peer: "\(host):\(port)", on: loop, deadline: deadline, phase: .connecting)
+        connection.delegate = delegate
+        connection.tcp = TCPConnection.connect(
+            host: host, port: port, on: loop, deadline: deadline, options: options, delegate: connection)
+        return connection
+    }
+
+    /// For a listener's `accept`, which returns this as the delegate of the TCP connection.
+    package static func accept(
+        _ tcp: TCPConnection, _ context: TLSContext, delegate: (TLSConnection) -> any TLSConnectionDelegate
+    ) -> TLSConnection {
+        let peer = tcp.peer?.description ?? "a peer that is gone"
+        let deadline = tcp.loop.now.advanced(byMilliseconds: handshakeMillisecondsMax)
+        let connection = TLSConnection(
+            context, host: nil, peer: peer, on: tcp.loop, deadline: deadline, phase: .handshaking)
+        connection.tcp = tcp
+        connection.delegate = delegate(connection)
+        connection.limitHandshake()
+        return connection
+    }
+
+    private func limitHandshake() {
+        let timer = LoopTimer(on: loop) { [weak self] in self?.handshakeTimedOut() }
+        timer.schedule(at: deadline)
+        self.timer = timer
+    }
+
+    private func handshakeTimedOut() {
+        guard case .handshaking = phase else { return }
+        refuse(.handshakeTimeout(peer: peer, milliseconds: deadline.milliseconds(since: began)))
+    }
+
+    // MARK: What the owner asks
+
+    /// Asks for a call of `fill` at the end of this turn. Costs next to nothing when asked again.
+    package func wantsToSend() {
+        loop.preconditionOnLoop()
+        hook()
+    }
+
+    /// Stops reading: the peer must wait.
+    package func pauseReading() { tcp?.pauseReading() }
+    package func resumeReading() { tcp?.resumeReading() }
+
+    /// Sends what `fill` still has, tells the peer that this was all, and closes when the peer has
+    /// closed too or after a few seconds.
+    package func finish() {
+        loop.preconditionOnLoop()
+        switch phase {
+        case .open: phase = .finishing
+        case .connecting, .handshaking: return close()
+        case .finishing, .lingering, .ending, .closed: return
+        }
+        hook()
+    }
+
+    /// Closes now; what was not sent is dropped.
+    package func close() {
+        loop.preconditionOnLoop()
+        end(.closedHere)
+        tcp?.close()
+    }
+
+    // MARK: TCP's calls
+
+    package func connected() {
+        guard case .connecting = phase else { return }
+        phase = .handshaking
+        limitHandshake()
+        work()
+    }
+
+    package func received(_ ciphertext: UnsafeRawBufferPointer) {
+        guard isAlive else { return }
+        unsafe session.take(ciphertext)
+        work()
+    }
+
+    package func writable() {
+        hasRoom = true
+        hook()
+    }
+
+    package func closed(_ reason: TCPCloseReason) {
+        tcp = nil
+        switch phase {
+        case .closed: return
+        case .ending(let known): tell(known)
+        case .lingering: tell(.closedHere)
+        case .connecting: tell(.transport(reason))
+        case .handshaking: tell(handshakeEnded(reason))
+        case .open, .finishing:
+            if case .closedByPeer = reason {
+                tell(.closedByPeer(inGoodOrder: false))
+            } else {
+                tell(.transport(reason))
+            }
+        }
+    }
+
+    private func handshakeEnded(_ reason: TCPCloseReason) -> TLSCloseReason {
+        switch reason {
+        case .closedByPeer: .refused(.endedInHandshake(peer: peer))
+        case .broken(let error): .refused(.handshake(peer: peer, reason: error.description))
+        case .closedHere, .notConnected, .outboundFull: .transport(reason)
+        }
+    }
+
+    // MARK: In
+
+    private var isAlive: Bool {
+        switch phase {
+        case .connecting, .handshaking, .open, .finishing: true
+        case .lingering, .ending, .closed: false
+        }
+    }
+
+    private func work() {
+        var needsInput = false
+        while isAlive, !needsInput {
+            switch session.next() {
+            case .needsInput:
+                needsInput = true
+            case .established(let applicationProtocol):
+                phase = .open
+                timer?.cancel()
+                hook()
+                delegate?.established(applicationProtocol: applicationProtocol)
+            case .plaintext(let bytes):
+                hook()
+                unsafe delegate?.received(bytes)
+            case .ended:
+                session.shutdown()
+                end(.closedByPeer(inGoodOrder: true))
+                leave()
+            case .failed(let failure):
+                refuse(failure)
+            }
+        }
+        sendOutgoing()
+    }
+
+    /// Sends the alert that tells the peer why, and hears no more of it.
+    private func refuse(_ failure: TLSFailure) {
+        end(.refused(failure))
+        leave()
+    }
+
+    /// Lets TCP send what it has and end by itself.
+    private func leave() {
+        sendOutgoing()
+        tcp?.finish()
+    }
+
+    // MARK: Out
+
+    private func sendOutgoing() {
+        let bytes = unsafe scratch.outgoing
+        guard unsafe !bytes.isEmpty else { return }
+        if let tcp, unsafe !tcp.sendNow(bytes) { hasRoom = false }
+        scratch.dropOutgoing()
+    }
+
+    /// Pulls plaintext and sends it, up to the turn's limit.
+    private func pump() {
+        var isDry = false
+        do {
+            while hasRoom, !isDry, !scratch.isFull, isAlive {
+                let count = fillRecord(&isDry)
+                if count > 0, isAlive {
+                    try unsafe session.write(UnsafeRawBufferPointer(rebasing: scratch.record[..<count]))
+                }
+            }
+        } catch {
+            return refuse(error)
+        }
+        sendOutgoing()
+        if !isDry, hasRoom { return hook() }
+        if isDry, case .finishing = phase {
+            session.shutdown()
+            phase = .lingering
+            leave()
+        }
+    }
+
+    private func fillRecord(_ isDry: inout Bool) -> Int {
+        var count = 0
+        while unsafe count < scratch.record.count, let delegate {
+            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.record[count...])
+            let written = unsafe delegate.fill(room)
+            precondition(written >= 0 && written <= room.count, "filled more than there was room for")
+            count += written
+            isDry = written == 0
+            if isDry { break }
+        }
+        return count
+    }
+
+    // MARK: The end
+
+    private func end(_ reason: TLSCloseReason) {
+        switch phase {
+        case .ending, .closed: return
+        case .connecting, .handshaking, .open, .finishing, .lingering: phase = .ending(reason)
+        }
+        timer?.cancel()
+        hook()
+    }
+
+    private func tell(_ reason: TLSCloseReason) {
+        phase = .closed
+        timer?.cancel()
+        let delegate = delegate
+        self.delegate = nil
+        delegate?.closed(reason)
+    }
+
+    private func hook() {
+        guard !isHooked else { return }
+        isHooked = true
+        loop.atEndOfTurn(self)
+    }
+
+    package func endOfTurn() {
+        isHooked = false
+        switch phase {
+        case .open, .finishing: pump()
+        case .ending(let reason): tell(reason)
+        case .connecting, .handshaking, .lingering, .closed: break
+        }
+    }
+}

@@ -1,0 +1,135 @@
+internal import COpenSSL
+package import Telemetry
+
+/// Whose signature makes a peer's certificate good.
+package enum TLSTrust: Sendable {
+    /// The machine's own list of CAs.
+    case system
+    /// These CAs and no others.
+    case authorities(PEMSource)
+}
+
+/// What all TLS connections of one kind share: protocols, and whom to trust or who we are. TLS 1.2 or
+/// newer, peers of a client always verified: there is no switch for that.
+///
+/// Owns an `SSL_CTX`, which threads may share as long as none of them changes it (openssl-threads(7)),
+/// and nothing changes it once a factory has returned it: hence Sendable.
+@safe package final class TLSContext: @unchecked Sendable {
+    package let protocols: [String]
+    let isClient: Bool
+    let reference: OpaquePointer
+    /// Length-prefixed names, as ALPN has them on the wire.
+    fileprivate let wireProtocols: [UInt8]
+
+    private init(isClient: Bool, protocols: [String]) throws(TLSSettingsError) {
+        self.isClient = isClient
+        self.protocols = protocols
+        wireProtocols = protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
+        precondition(protocols.allSatisfy { (1...255).contains($0.utf8.count) }, "a protocol without a name")
+        OpenSSLErrors.clear()
+        guard let context = unsafe SSL_CTX_new(isClient ? TLS_client_method() : TLS_server_method()) else {
+            throw TLSSettingsError("OpenSSL cannot be used: \(OpenSSLErrors.takeFirst().text)")
+        }
+        unsafe reference = context
+        unsafe tls_context_at_least_1_2(context)
+        unsafe tls_context_options(context)
+        unsafe tls_context_forget_sessions(context)
+        unsafe tls_context_read_ahead(context)
+        // A ticket for a session that is never taken up again would be sent with every handshake.
+        unsafe SSL_CTX_set_num_tickets(context, 0)
+        // Forward secrecy and authenticated encryption, as HTTP/2 demands of TLS 1.2.
+        unsafe SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
+    }
+
+    deinit { unsafe SSL_CTX_free(reference) }
+
+    package static func client(trust: TLSTrust = .system, protocols: [String] = ["h2"])
+        throws(TLSSettingsError)
+        -> TLSContext
+    {
+        let context = try TLSContext(isClient: true, protocols: protocols)
+        unsafe SSL_CTX_set_verify(context.reference, SSL_VERIFY_PEER, nil)
+        if !protocols.isEmpty {
+            unsafe SSL_CTX_set_alpn_protos(
+                context.reference, context.wireProtocols, UInt32(context.wireProtocols.count))
+        }
+        switch trust {
+        case .system: unsafe SSL_CTX_set_default_verify_paths(context.reference)
+        case .authorities(let source): try context.trustOnly(source)
+        }
+        return context
+    }
+
+    /// - Parameters:
+    ///   - chain: the server's certificate, then those between it and its CA.
+    ///   - time: when the certificate must not have expired yet.
+    package static func server(
+        chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], at time: WallTime = .now()
+    ) throws(TLSSettingsError) -> TLSContext {
+        let context = try TLSContext(isClient: false, protocols: protocols)
+        let certificates = try PEM.certificates(chain)
+        let key = (try PEM.privateKey(key, isPrivate: false), name: key.name)
+        guard certificates[0].belongs(to: key.0) else {
+            throw TLSSettingsError(
+                "certificate \(chain.name) does not belong to key \(key.name): give the key it was made with, "
+                    + "and the server's own certificate first")
+        }
+        guard !certificates[0].hasExpired(at: time) else {
+            throw TLSSettingsError(
+                "certificate \(chain.name) expired on \(certificates[0].validUntil): renew it")
+        }
+        try context.present(certificates, key.0, name: chain.name)
+        if !protocols.isEmpty {
+            let owner = unsafe Unmanaged.passUnretained(context).toOpaque()
+            unsafe SSL_CTX_set_alpn_select_cb(context.reference, chooseProtocol, owner)
+        }
+        return context
+    }
+
+    private func trustOnly(_ source: PEMSource) throws(TLSSettingsError) {
+        let store = unsafe SSL_CTX_get_cert_store(reference)
+        for certificate in try PEM.certificates(source) {
+            unsafe X509_STORE_add_cert(store, certificate.pointer)
+        }
+    }
+
+    private func present(_ chain: [Certificate], _ key: KeyPair, name: String) throws(TLSSettingsError) {
+        OpenSSLErrors.clear()
+        var isGood = unsafe SSL_CTX_use_certificate(reference, chain[0].pointer) == 1
+        for certificate in chain.dropFirst() {
+            isGood = unsafe isGood && tls_context_add_chain(reference, certificate.pointer) == 1
+        }
+        isGood = unsafe isGood && SSL_CTX_use_PrivateKey(reference, key.pointer) == 1
+        guard isGood else {
+            throw TLSSettingsError("certificate \(name) cannot be used: \(OpenSSLErrors.takeFirst().text)")
+        }
+    }
+
+    /// The first of ours that the peer offers too: a range of the offer, which OpenSSL keeps.
+    fileprivate func choose(from offer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        for wanted in protocols {
+            var index = 0
+            while index < offer.count {
+                let name = unsafe index + 1..<min(offer.count, index + 1 + Int(offer[index]))
+                if unsafe offer[name].elementsEqual(wanted.utf8) { return name }
+                index = name.upperBound
+            }
+        }
+        return nil
+    }
+}
+
+/// The context is alive as long as any session of it: sessions hold it.
+private func chooseProtocol(
+    _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offer: UnsafePointer<UInt8>?, _ offerCount: UInt32,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context = unsafe context, let offer = unsafe offer else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    let owner = unsafe Unmanaged<TLSContext>.fromOpaque(context).takeUnretainedValue()
+    let offered = unsafe UnsafeBufferPointer(start: offer, count: Int(offerCount))
+    guard let name = unsafe owner.choose(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    unsafe chosen?.pointee = offer + name.lowerBound
+    unsafe chosenCount?.pointee = UInt8(name.count)
+    return SSL_TLSEXT_ERR_OK
+}

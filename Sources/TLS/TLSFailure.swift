@@ -1,0 +1,51 @@
+/// Why TLS with a peer did not come about or broke. Each says who, what, and what to do about it.
+package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The certificate is somebody else's.
+    case wrongHost(peer: String, certificateNames: [String])
+    case expired(peer: String, date: String)
+    case notYetValid(peer: String, date: String)
+    case unknownAuthority(peer: String, issuer: String)
+    case badCertificate(peer: String, reason: String)
+    /// No application protocol in common.
+    case noProtocol(peer: String, offered: [String])
+    case plainText(peer: String)
+    case oldVersion(peer: String)
+    case handshake(peer: String, reason: String)
+    case handshakeTimeout(peer: String, milliseconds: Int)
+    case endedInHandshake(peer: String)
+    case brokenRecord(peer: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .wrongHost(let peer, let names):
+            "certificate of \(peer) is for \(list(names)): the name is wrong or somebody else answers"
+        case .expired(let peer, let date):
+            "certificate of \(peer) expired on \(date): its operator must renew it, or this machine's clock is wrong"
+        case .notYetValid(let peer, let date):
+            "certificate of \(peer) is not valid before \(date): check this machine's clock"
+        case .unknownAuthority(let peer, let issuer):
+            "certificate of \(peer) is not signed by a known CA (its issuer is \(issuer)): give tls.ca-file, "
+                + "or install ca-certificates"
+        case .badCertificate(let peer, let reason):
+            "certificate of \(peer) is refused: \(reason)"
+        case .noProtocol(let peer, let offered):
+            "\(peer) does not speak \(list(offered)): it agreed to none by ALPN; check host and port"
+        case .plainText(let peer):
+            "\(peer) speaks plain text where TLS is expected; check the port"
+        case .oldVersion(let peer):
+            "\(peer) speaks only TLS 1.1 or older: TLS 1.2 is the least accepted"
+        case .handshake(let peer, let reason):
+            "TLS handshake with \(peer) failed: \(reason)"
+        case .handshakeTimeout(let peer, let milliseconds):
+            "TLS handshake with \(peer) was not finished within \(milliseconds) ms; check that the port speaks TLS"
+        case .endedInHandshake(let peer):
+            "\(peer) ended the connection during the TLS handshake; check that the port speaks TLS"
+        case .brokenRecord(let peer, let reason):
+            "TLS with \(peer) is broken: \(reason)"
+        }
+    }
+
+    private func list(_ names: [String]) -> String {
+        names.isEmpty ? "nobody" : names.joined(separator: ", ")
+    }
+}

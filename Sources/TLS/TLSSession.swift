@@ -1,0 +1,228 @@
+internal import COpenSSL
+
+/// What a session has come to with the ciphertext it was given.
+@safe package enum TLSEvent {
+    /// All of it is used up.
+    case needsInput
+    /// The peer is who it should be and speaks this protocol (empty without ALPN).
+    case established(protocol: String)
+    /// Lent until the next call to the session.
+    case plaintext(UnsafeRawBufferPointer)
+    /// The peer has said that it will send no more.
+    case ended
+    case failed(TLSFailure)
+}
+
+/// One TLS connection without a socket: ciphertext in, plaintext out, and the reverse. What is to be
+/// sent to the peer gathers in `scratch.outgoing`; whoever calls this drains it after every call.
+///
+/// Owns an `SSL`, pinned to one thread: not Sendable. It never gives out a byte of plaintext, nor takes
+/// one, before the peer's certificate and protocol are found good.
+@safe package final class TLSSession {
+    private enum Phase {
+        case handshaking
+        case open
+        /// The peer has said that it is done; `ended` is still to be told.
+        case ending
+        case ended
+        case failed(TLSFailure)
+    }
+
+    let scratch: TLSScratch
+    private let context: TLSContext
+    private let peer: String
+    private let ssl: OpaquePointer
+    private var input: UnsafeRawBufferPointer
+    private var phase = Phase.handshaking
+    private var hasSeenBytes = false
+    private var problem: CertificateProblem?
+    private var isShutDown = false
+
+    /// - Parameters:
+    ///   - host: whom the certificate must be for, a name or an address; without it, the server's side.
+    ///   - peer: what to call the other side in sentences.
+    package init(_ context: TLSContext, host: String?, peer: String, scratch: TLSScratch) {
+        self.context = context
+        self.peer = peer
+        self.scratch = scratch
+        unsafe input = UnsafeRawBufferPointer(start: nil, count: 0)
+        // These fail when memory is out, as any allocation would.
+        guard let ssl = unsafe SSL_new(context.reference) else { preconditionFailure("out of memory") }
+        unsafe self.ssl = ssl
+        guard let bio = unsafe SessionBIO.make(for: self) else { preconditionFailure("out of memory") }
+        unsafe SSL_set_bio(ssl, bio, bio)
+        unsafe tls_set_owner(ssl, Unmanaged.passUnretained(self).toOpaque())
+        precondition(
+            (host != nil) == context.isClient, "a client's context needs a host, a server's has none")
+        if let host {
+            expect(host)
+            unsafe SSL_set_connect_state(ssl)
+        } else {
+            unsafe SSL_set_accept_state(ssl)
+        }
+    }
+
+    deinit { unsafe SSL_free(ssl) }
+
+    /// Names the host to the server, and requires its certificate to be for it.
+    private func expect(_ host: String) {
+        let parameters = unsafe SSL_get0_param(ssl)
+        if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
+            unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+            let isSet = unsafe SSL_set1_host(ssl, host) == 1 && tls_set_server_name(ssl, host) == 1
+            // A name that OpenSSL cannot take must never mean "any name".
+            if !isSet { phase = .failed(.handshake(peer: peer, reason: "\(host) is not a host name")) }
+        }
+        unsafe tls_verify_peer(ssl, noteProblem)
+    }
+
+    // MARK: In
+
+    /// Lends ciphertext from the peer to the session, until `next` has said `needsInput`.
+    package func take(_ ciphertext: UnsafeRawBufferPointer) {
+        precondition(unsafe input.isEmpty, "input before the last was used up")
+        unsafe input = ciphertext
+        guard !hasSeenBytes, let first = unsafe ciphertext.first else { return }
+        hasSeenBytes = true
+        // A handshake record, or an alert in answer to ours, whatever the version.
+        if first != 0x16 && first != 0x15 { phase = .failed(.plainText(peer: peer)) }
+    }
+
+    func takeInput(_ target: UnsafeMutableRawBufferPointer) -> Int {
+        let count = unsafe min(target.count, input.count)
+        guard count > 0 else { return 0 }
+        unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: input[..<count]))
+        unsafe input = UnsafeRawBufferPointer(rebasing: input[count...])
+        return count
+    }
+
+    /// Works until there is something to tell. A client begins with this too, to say hello.
+    package func next() -> TLSEvent {
+        switch phase {
+        case .handshaking: handshake()
+        case .open: decrypt()
+        case .ending: ended()
+        case .ended: drop(.needsInput)
+        case .failed(let failure): drop(.failed(failure))
+        }
+    }
+
+    private func ended() -> TLSEvent {
+        phase = .ended
+        return drop(.ended)
+    }
+
+    /// What comes after the end means nothing.
+    private func drop(_ event: TLSEvent) -> TLSEvent {
+        unsafe input = UnsafeRawBufferPointer(start: nil, count: 0)
+        return event
+    }
+
+    private func handshake() -> TLSEvent {
+        OpenSSLErrors.clear()
+        let code = unsafe SSL_do_handshake(ssl)
+        if code == 1 { return checkProtocol() }
+        guard unsafe SSL_get_error(ssl, code) != SSL_ERROR_WANT_READ else { return .needsInput }
+        return fail(handshakeFailure())
+    }
+
+    private func checkProtocol() -> TLSEvent {
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(ssl, &bytes, &count)
+        let chosen = unsafe String(
+            decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
+        guard context.protocols.isEmpty || context.protocols.contains(chosen) else {
+            return fail(.noProtocol(peer: peer, offered: context.protocols))
+        }
+        phase = .open
+        return .established(protocol: chosen)
+    }
+
+    /// Gathers the plaintext of all records at hand, so that the layer above is called once for many.
+    private func decrypt() -> TLSEvent {
+        var count = 0
+        OpenSSLErrors.clear()
+        while unsafe scratch.plaintext.count - count >= TLSScratch.recordBytes {
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.plaintext[count...])
+            let read = unsafe SSL_read(ssl, target.baseAddress, Int32(clamping: target.count))
+            if read > 0 {
+                count += Int(read)
+                continue
+            }
+            switch unsafe SSL_get_error(ssl, read) {
+            case SSL_ERROR_WANT_READ: break
+            case SSL_ERROR_ZERO_RETURN: phase = .ending
+            default: phase = .failed(.brokenRecord(peer: peer, reason: OpenSSLErrors.takeFirst().text))
+            }
+            break
+        }
+        if count > 0 {
+            return unsafe .plaintext(UnsafeRawBufferPointer(rebasing: scratch.plaintext[..<count]))
+        }
+        switch phase {
+        case .ending, .ended: return ended()
+        case .failed(let failure): return drop(.failed(failure))
+        case .handshaking, .open: return .needsInput
+        }
+    }
+
+    // MARK: Out
+
+    /// Encrypts; at most `TLSScratch.recordBytes`, so that each call makes one record.
+    package func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSFailure) {
+        guard case .open = phase, unsafe !plaintext.isEmpty, !isShutDown else { return }
+        precondition(plaintext.count <= TLSScratch.recordBytes, "more than a record")
+        OpenSSLErrors.clear()
+        let written = unsafe SSL_write(ssl, plaintext.baseAddress, Int32(plaintext.count))
+        guard written == plaintext.count else {
+            let failure = TLSFailure.brokenRecord(peer: peer, reason: OpenSSLErrors.takeFirst().text)
+            phase = .failed(failure)
+            throw failure
+        }
+    }
+
+    /// Says that no more will be sent. What the peer still sends is delivered.
+    package func shutdown() {
+        guard case .open = phase, !isShutDown else { return }
+        isShutDown = true
+        OpenSSLErrors.clear()
+        unsafe SSL_shutdown(ssl)
+    }
+
+    // MARK: Failure
+
+    fileprivate func note(_ store: OpaquePointer) {
+        if problem == nil { problem = unsafe CertificateProblem(store) }
+    }
+
+    private func fail(_ failure: TLSFailure) -> TLSEvent {
+        phase = .failed(failure)
+        return drop(.failed(failure))
+    }
+
+    private func handshakeFailure() -> TLSFailure {
+        let (reason, text) = OpenSSLErrors.takeFirst()
+        if let problem { return problem.failure(peer: peer) }
+        switch reason {
+        case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SSL_R_VERSION_TOO_LOW:
+            return .oldVersion(peer: peer)
+        case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, SSL_R_NO_APPLICATION_PROTOCOL:
+            return .noProtocol(peer: peer, offered: context.protocols)
+        case SSL_R_TLSV1_ALERT_UNKNOWN_CA, SSL_R_SSLV3_ALERT_BAD_CERTIFICATE,
+            SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+            return .handshake(peer: peer, reason: "it does not trust our certificate (\(text))")
+        default:
+            return .handshake(peer: peer, reason: text)
+        }
+    }
+}
+
+/// Takes down the first problem of the session that verifies, and leaves the verdict as it is.
+private func noteProblem(_ isGood: Int32, _ store: OpaquePointer?) -> Int32 {
+    guard isGood == 0, let store = unsafe store, let owner = unsafe tls_owner_of_store(store) else {
+        return isGood
+    }
+    unsafe Unmanaged<TLSSession>.fromOpaque(owner).takeUnretainedValue().note(store)
+    return isGood
+}

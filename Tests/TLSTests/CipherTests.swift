@@ -1,0 +1,87 @@
+import Testing
+
+@testable import TLS
+
+@Suite struct CipherTests {
+    private func bytes(_ hex: String) -> [UInt8] {
+        let digits = Array(hex.utf8)
+        return stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)!
+        }
+    }
+
+    @Test func `SHA-256 of FIPS 180`() {
+        #expect(
+            SHA256.digest(Array("abc".utf8))
+                == bytes("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
+        #expect(
+            SHA256.digest([]) == bytes("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"))
+    }
+
+    @Test func `HMAC-SHA256 of RFC 4231, again and again with one key`() {
+        let hmac = HMACSHA256(key: SecretBytes(Array("Jefe".utf8)))
+        for _ in 0..<3 {
+            #expect(
+                hmac.code(for: Array("what do ya want for nothing?".utf8))
+                    == bytes("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"))
+        }
+    }
+
+    @Test func `AES-256-GCM of the GCM specification`() {
+        let cipher = AES256GCM(key: SecretBytes([UInt8](repeating: 0, count: 32)))
+        let nonce = [UInt8](repeating: 0, count: 12)
+        #expect(cipher.seal([], nonce: nonce) == nonce + bytes("530f8afbc74536b9a963b4f1c4cb738b"))
+        #expect(
+            cipher.seal([UInt8](repeating: 0, count: 16), nonce: nonce)
+                == nonce + bytes("cea7403d4d606b6e074ec5d3baf39d18")
+                + bytes("d0d1c8a799996bf0265b98b5d48ab919"))
+    }
+
+    @Test func `what was sealed opens with the same key and context only`() {
+        let key = Random.bytes(32)
+        let cipher = AES256GCM(key: SecretBytes(key))
+        for count in [0, 1, 15, 16, 17, 100, 4_000] {
+            let message = Random.bytes(count)
+            let sealed = cipher.seal(message, nonce: Random.bytes(12), authenticating: [1, 2])
+            #expect(sealed.count == count + AES256GCM.overheadBytes)
+            #expect(cipher.open(sealed, authenticating: [1, 2]) == message)
+            #expect(cipher.open(sealed, authenticating: [1, 3]) == nil)
+            #expect(cipher.open(sealed) == nil)
+            for index in [0, 11, 12, sealed.count - 1] where index < sealed.count {
+                var changed = sealed
+                changed[index] ^= 0x10
+                #expect(cipher.open(changed, authenticating: [1, 2]) == nil)
+            }
+            #expect(cipher.open(Array(sealed.dropLast()), authenticating: [1, 2]) == nil)
+            let other = AES256GCM(key: SecretBytes(Random.bytes(32)))
+            #expect(other.open(sealed, authenticating: [1, 2]) == nil)
+        }
+        #expect(cipher.open([]) == nil)
+        #expect(cipher.open([UInt8](repeating: 0, count: 27)) == nil)
+    }
+
+    @Test(arguments: [
+        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
+        ("foobar", "Zm9vYmFy"),
+    ])
+    func `base64 of RFC 4648 without padding`(text: String, encoded: String) {
+        #expect(Base64URL.encode(Array(text.utf8)) == encoded)
+        #expect(Base64URL.decode(encoded) == Array(text.utf8))
+    }
+
+    @Test func `base64 takes every byte and refuses what it does not make`() {
+        let all = (0...255).map { UInt8($0) }
+        #expect(Base64URL.decode(Base64URL.encode(all)) == all)
+        #expect(Base64URL.encode([0xFB, 0xFF]) == "-_8")
+        for bad in ["Zg==", "Zh", "Z", "Zm9v+", "Zm/v", "Zm 9", "Zm9vYmFyZ"] {
+            #expect(Base64URL.decode(bad) == nil)
+        }
+    }
+
+    @Test func `secrets compare by content`() {
+        #expect(equalInConstantTime([1, 2, 3], [1, 2, 3]))
+        #expect(!equalInConstantTime([1, 2, 3], [1, 2, 4]))
+        #expect(!equalInConstantTime([1, 2, 3], [1, 2]))
+        #expect(equalInConstantTime([], []))
+    }
+}

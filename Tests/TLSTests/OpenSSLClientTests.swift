@@ -1,0 +1,68 @@
+import Foundation
+import Lifecycle
+import ProcessTesting
+import Testing
+
+@testable import TLS
+
+/// Our server against OpenSSL's client.
+@Suite struct OpenSSLClientTests {
+    private func client(_ port: Int, _ options: [String], saying text: String = "") throws -> ChildProcess {
+        try ChildProcess(
+            "openssl", ["s_client", "-connect", "127.0.0.1:\(port)"] + options, input: Data(text.utf8))
+    }
+
+    @Test(arguments: ["-tls1_3", "-tls1_2"]) func `a client that verifies us is answered`(version: String)
+        async throws
+    {
+        let certificates = try Certificates()
+        let running = try RunningLoop()
+        let server = try Server(try certificates.server(), on: running.loop) { Endpoint(echoes: true) }
+        let verifying = [
+            "-CAfile", certificates.caFile, "-verify_return_error", "-verify_hostname", "localhost",
+            "-servername",
+            "localhost", "-alpn", "http/1.1,h2", "-quiet", version,
+        ]
+        let process = try client(server.port, verifying, saying: "hello there\n")
+        try await process.waitFor("hello there")
+        #expect(server.first?.read(\.applicationProtocol) == "h2")
+        process.send(signal: SIGKILL)
+        try await eventually("the end") { server.first?.read(\.closed).count == 1 }
+    }
+
+    private func sentence(for options: [String]) async throws -> String {
+        let certificates = try Certificates()
+        let running = try RunningLoop()
+        let server = try Server(try certificates.server(), on: running.loop)
+        let process = try client(server.port, ["-CAfile", certificates.caFile] + options)
+        try await eventually("the refusal") { server.first?.read(\.closed).isEmpty == false }
+        _ = try await process.exitStatus()
+        let text = server.first?.read(\.closed)[0] ?? ""
+        #expect(server.first?.read(\.applicationProtocol) == nil)
+        return text.replacing(/127\.0\.0\.1:\d+/, with: "PEER")
+    }
+
+    @Test func `a client without h2, with TLS 1_1, or that does not trust us is told apart`() async throws {
+        #expect(
+            try await sentence(for: [])
+                == "PEER does not speak h2: it agreed to none by ALPN; check host and port")
+        #expect(
+            try await sentence(for: ["-alpn", "http/1.1"])
+                == "PEER does not speak h2: it agreed to none by ALPN; check host and port")
+        #expect(
+            try await sentence(for: ["-alpn", "h2", "-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0"])
+                == "PEER speaks only TLS 1.1 or older: TLS 1.2 is the least accepted")
+    }
+
+    @Test func `a client that speaks plain text is told so`() async throws {
+        let certificates = try Certificates()
+        let running = try RunningLoop()
+        let server = try Server(try certificates.server(), on: running.loop)
+        let process = try ChildProcess("curl", ["-s", "--max-time", "5", "http://127.0.0.1:\(server.port)/"])
+        try await eventually("the refusal") { server.first?.read(\.closed).isEmpty == false }
+        _ = try await process.exitStatus()
+        #expect(
+            server.first?.read(\.closed)[0].hasSuffix(
+                "speaks plain text where TLS is expected; check the port") == true)
+    }
+}

@@ -1,0 +1,192 @@
+import Lifecycle
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import TLS
+
+/// Our client against OpenSSL's server: the good one, and six that must be refused before a byte of
+/// the application has left.
+@Suite struct OpenSSLServerTests {
+    private static let secret = "token-that-must-not-leave"
+
+    @Test(arguments: ["-tls1_3", "-tls1_2"]) func `a good server is spoken to`(version: String) async throws {
+        let certificates = try Certificates()
+        let (server, port) = try await certificates.opensslServer(["-alpn", "h2", version])
+        let running = try RunningLoop()
+        let client = Endpoint.connect(
+            try certificates.client(), port: port, on: running.loop, saying: Self.secret)
+        try await server.waitFor(Self.secret)
+        #expect(client.read(\.applicationProtocol) == "h2")
+        _ = running.loop.perform { client.tls.finish() }
+        try await eventually("the end") { client.read(\.closed).count == 1 }
+        #expect(client.read(\.closed) == ["connection closed by this process"])
+    }
+
+    @Test func `an address is verified as an address`() async throws {
+        let certificates = try Certificates()
+        let identity = certificates.authority.issue(for: ["127.0.0.1"])
+        let (server, port) = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
+        let running = try RunningLoop()
+        let client = Endpoint.connect(
+            try certificates.client(), host: "127.0.0.1", port: port, on: running.loop, saying: Self.secret)
+        try await server.waitFor(Self.secret)
+        #expect(client.read(\.closed) == [])
+    }
+
+    /// Connects, waits for the refusal, and makes sure that the server never saw what we would have said.
+    private func refusal(
+        from server: (process: ChildProcess, port: Int), by context: TLSContext, host: String = "localhost"
+    ) async throws -> String {
+        let running = try RunningLoop()
+        let client = Endpoint.connect(
+            context, host: host, port: server.port, on: running.loop, saying: Self.secret)
+        try await eventually("the refusal") { !client.read(\.closed).isEmpty }
+        #expect(client.read(\.closed).count == 1)
+        #expect(client.read(\.taken) == 0, "nothing may be asked for")
+        #expect(!server.process.output.contains(Self.secret))
+        #expect(client.read(\.applicationProtocol) == nil)
+        return client.read(\.closed)[0].replacing("localhost:\(server.port)", with: "HOST")
+            .replacing("127.0.0.1:\(server.port)", with: "HOST")
+    }
+
+    @Test func `a certificate for another host`() async throws {
+        let certificates = try Certificates()
+        let identity = certificates.authority.issue(for: ["other.example", "192.0.2.7"])
+        let server = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
+        let context = try certificates.client()
+        #expect(
+            try await refusal(from: server, by: context)
+                == "certificate of HOST is for other.example, 192.0.2.7: the name is wrong or somebody else answers"
+        )
+        #expect(
+            try await refusal(from: server, by: context, host: "127.0.0.1")
+                == "certificate of HOST is for other.example, 192.0.2.7: the name is wrong or somebody else answers"
+        )
+    }
+
+    @Test func `an expired certificate`() async throws {
+        let certificates = try Certificates()
+        let day: Int64 = 86_400_000
+        let identity = certificates.authority.issue(
+            for: ["localhost"],
+            validity: WallTime(milliseconds: 18_262 * day)...WallTime(milliseconds: 18_627 * day))
+        let server = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
+        #expect(
+            try await refusal(from: server, by: try certificates.client())
+                == "certificate of HOST expired on 2020-12-31: its operator must renew it, or this machine's clock is wrong"
+        )
+    }
+
+    @Test func `a certificate that is not valid yet`() async throws {
+        let certificates = try Certificates()
+        let day: Int64 = 86_400_000
+        let identity = certificates.authority.issue(
+            for: ["localhost"],
+            validity: WallTime(milliseconds: 40_000 * day)...WallTime(milliseconds: 40_100 * day))
+        let server = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
+        #expect(
+            try await refusal(from: server, by: try certificates.client())
+                == "certificate of HOST is not valid before 2079-07-08: check this machine's clock")
+    }
+
+    @Test func `a certificate of an unknown CA`() async throws {
+        let certificates = try Certificates()
+        let stranger = CertificateAuthority(name: "Stranger")
+        let server = try await certificates.opensslServer(
+            ["-alpn", "h2"], identity: stranger.issue(for: ["localhost"]))
+        let sentence =
+            "certificate of HOST is not signed by a known CA (its issuer is CN = Stranger): give tls.ca-file, "
+            + "or install ca-certificates"
+        #expect(try await refusal(from: server, by: try certificates.client()) == sentence)
+        #expect(
+            try await refusal(from: server, by: try .client()) == sentence,
+            "the system's CAs do not know it either")
+    }
+
+    @Test func `a server without ALPN, and one with another protocol`() async throws {
+        let certificates = try Certificates()
+        let context = try certificates.client()
+        let sentence = "HOST does not speak h2: it agreed to none by ALPN; check host and port"
+        let silent = try await certificates.opensslServer([])
+        #expect(try await refusal(from: silent, by: context) == sentence)
+        let others = try Certificates()
+        let other = try await others.opensslServer(["-alpn", "http/1.1"])
+        #expect(try await refusal(from: other, by: try others.client()) == sentence)
+    }
+
+    @Test func `a server that speaks TLS 1.1 only`() async throws {
+        let certificates = try Certificates()
+        let server = try await certificates.opensslServer([
+            "-alpn", "h2", "-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0",
+        ])
+        #expect(
+            try await refusal(from: server, by: try certificates.client())
+                == "HOST speaks only TLS 1.1 or older: TLS 1.2 is the least accepted")
+    }
+
+    @Test func `a server that speaks plain text`() async throws {
+        let running = try RunningLoop()
+        let certificates = try Certificates()
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
+            tcp in
+            PlainText(tcp)
+        }
+        defer { listener.stop() }
+        let client = Endpoint.connect(
+            try certificates.client(), port: listener.port, on: running.loop, saying: Self.secret)
+        try await eventually("the refusal") { !client.read(\.closed).isEmpty }
+        #expect(
+            client.read(\.closed) == [
+                "localhost:\(listener.port) speaks plain text where TLS is expected; check the port"
+            ])
+        #expect(client.read(\.taken) == 0)
+    }
+
+    @Test func `a server that says nothing, and one that hangs up`() async throws {
+        let running = try RunningLoop()
+        let certificates = try Certificates()
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
+            Mute($0)
+        }
+        let closing = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) { _ in
+            nil
+        }
+        defer {
+            listener.stop()
+            closing.stop()
+        }
+        let context = try certificates.client()
+        let waiting = Endpoint.connect(context, port: listener.port, on: running.loop, milliseconds: 150)
+        let left = Endpoint.connect(context, port: closing.port, on: running.loop)
+        try await eventually("both refusals") {
+            !waiting.read(\.closed).isEmpty && !left.read(\.closed).isEmpty
+        }
+        #expect(
+            waiting.read(\.closed)[0]
+                == "TLS handshake with localhost:\(listener.port) was not finished within "
+                + "150 ms; check that the port speaks TLS")
+        #expect(
+            left.read(\.closed)[0].hasPrefix(
+                "localhost:\(closing.port) ended the connection during the TLS handshake")
+                || left.read(\.closed)[0].hasPrefix("TLS handshake with localhost:\(closing.port) failed: "))
+    }
+
+    private final class PlainText: TCPConnectionDelegate {
+        private let tcp: TCPConnection
+        init(_ tcp: TCPConnection) { self.tcp = tcp }
+        func received(_ bytes: UnsafeRawBufferPointer) {
+            tcp.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+        }
+        func writable() {}
+        func closed(_ reason: TCPCloseReason) {}
+    }
+
+    private final class Mute: TCPConnectionDelegate {
+        private let tcp: TCPConnection
+        init(_ tcp: TCPConnection) { self.tcp = tcp }
+        func received(_ bytes: UnsafeRawBufferPointer) {}
+        func writable() {}
+        func closed(_ reason: TCPCloseReason) {}
+    }
+}

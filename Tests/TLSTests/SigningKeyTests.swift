@@ -1,0 +1,106 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+@testable import TLS
+
+@Suite struct SigningKeyTests {
+    private func run(_ arguments: [String]) async throws -> ChildProcess {
+        let process = try ChildProcess("openssl", arguments)
+        #expect(try await process.exitStatus() == 0, "openssl \(arguments): \(process.errors)")
+        return process
+    }
+
+    private func protect(_ path: String) { #expect(chmod(path, 0o600) == 0) }
+
+    @Test func `openssl verifies a token that we signed`() async throws {
+        let directory = try TemporaryDirectory()
+        let pem = directory.file("AuthKey.p8")
+        _ = try await run(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", pem])
+        protect(pem)
+        let key = try SigningKey(file: pem)
+        let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"ABCDE12345"}"#.utf8))
+        let claims = Base64URL.encode(Array(#"{"iss":"TEAM123456","iat":1700000000}"#.utf8))
+        let signed = "\(header).\(claims)"
+        let signature = key.sign(Array(signed.utf8))
+        #expect(signature.count == 64)
+        #expect(key.verifyingKey.verifies(signature, of: Array(signed.utf8)))
+        let publicKey = try directory.write("public.pem", key.verifyingKey.pem)
+        let message = try directory.write("message", signed)
+        let der = directory.file("signature")
+        let bytes = try #require(ES256Signature.der(fromRaw: signature))
+        try Data(bytes).write(to: URL(fileURLWithPath: der))
+        let verdict = try await run(["dgst", "-sha256", "-verify", publicKey, "-signature", der, message])
+        #expect(verdict.output.contains("Verified OK"))
+    }
+
+    @Test func `we verify what openssl signed, and nothing else`() async throws {
+        let directory = try TemporaryDirectory()
+        let pem = try directory.write("key.pem", SigningKey().pem)
+        let publicPEM = directory.file("public.pem")
+        let message = try directory.write("message", "score 1:0")
+        let der = directory.file("signature")
+        _ = try await run(["pkey", "-in", pem, "-pubout", "-out", publicPEM])
+        let key = try VerifyingKey(file: publicPEM)
+        for _ in 0..<5 {
+            _ = try await run(["dgst", "-sha256", "-sign", pem, "-out", der, message])
+            let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: der)))
+            let raw = try #require(ES256Signature.raw(fromDER: bytes))
+            #expect(key.verifies(raw, of: Array("score 1:0".utf8)))
+            #expect(!key.verifies(raw, of: Array("score 0:1".utf8)))
+            for index in [0, 31, 32, 63] {
+                var changed = raw
+                changed[index] ^= 1
+                #expect(!key.verifies(changed, of: Array("score 1:0".utf8)))
+            }
+        }
+        #expect(!key.verifies([], of: []))
+        #expect(!key.verifies([UInt8](repeating: 0, count: 64), of: []))
+        #expect(!key.verifies([UInt8](repeating: 255, count: 64), of: []))
+        #expect(!SigningKey().verifyingKey.verifies([UInt8](repeating: 1, count: 65), of: []))
+    }
+
+    @Test func `a key that is none is refused with the reason`() async throws {
+        let directory = try TemporaryDirectory()
+        let rsa = directory.file("rsa.pem")
+        let curve = directory.file("curve.pem")
+        let encrypted = directory.file("encrypted.pem")
+        let good = try directory.write("good.pem", SigningKey().pem)
+        _ = try await run(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", rsa])
+        _ = try await run([
+            "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384", "-out", curve,
+        ])
+        _ = try await run(["pkcs8", "-topk8", "-in", good, "-passout", "pass:x", "-out", encrypted])
+        let certificate = try directory.write(
+            "certificate.pem", CertificateAuthority(name: "x").certificatePEM)
+        let publicKey = try directory.write("public.pem", SigningKey().verifyingKey.pem)
+        let empty = try directory.write("empty.pem", "")
+        for path in [rsa, curve, encrypted, certificate, publicKey, empty] { protect(path) }
+        #expect(sentence(rsa) == "key \(rsa) is an RSA key, not an elliptic-curve key (P-256)")
+        #expect(sentence(curve) == "key \(curve) is on the curve secp384r1, not on P-256")
+        #expect(sentence(encrypted) == "\(encrypted) is encrypted: give it without a password")
+        #expect(sentence(certificate) == "\(certificate) holds a certificate, not a private key")
+        #expect(sentence(publicKey) == "\(publicKey) holds a public key, not a private key")
+        #expect(sentence(empty) == "\(empty) holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)")
+        #expect(chmod(good, 0o640) == 0)
+        #expect(
+            sentence(good) == "key \(good) can be read by others than its owner (mode 640): chmod 600 \(good)"
+        )
+        protect(good)
+        #expect(sentence(good) == nil)
+    }
+
+    private func sentence(_ path: String) -> String? {
+        do {
+            _ = try SigningKey(file: path)
+            return nil
+        } catch { return error.description }
+    }
+
+    @Test func `a key survives its text form`() throws {
+        let key = SigningKey()
+        let again = try SigningKey(pem: key.pem)
+        #expect(again.verifyingKey.pem == key.verifyingKey.pem)
+        #expect(try VerifyingKey(pem: key.verifyingKey.pem).verifies(again.sign([1, 2]), of: [1, 2]))
+    }
+}

@@ -1,0 +1,104 @@
+import Lifecycle
+import ProcessTesting
+import Testing
+
+@testable import TLS
+
+/// Our client and our server over real sockets.
+@Suite struct TLSConnectionTests {
+    @Test func `a slow reader holds the sender back and gets every byte`() async throws {
+        let certificates = try Certificates()
+        let near = try RunningLoop()
+        let far = try RunningLoop()
+        let server = try Server(try certificates.server(), on: far.loop) { Endpoint(keepsBytes: false) }
+        let client = Endpoint.connect(try certificates.client(), port: server.port, on: near.loop)
+        try await eventually("the handshake") { server.first?.read(\.applicationProtocol) != nil }
+        let total = 32 * 1024 * 1024
+        _ = far.loop.perform { server.first?.tls.pauseReading() }
+        _ = near.loop.perform { client.send([UInt8](repeating: 7, count: total)) }
+        try await eventually("the kernel's buffers are full") {
+            let before = client.read(\.taken)
+            for _ in 0..<20 { _ = near.loop.perform {} }
+            return before > 0 && client.read(\.taken) == before
+        }
+        #expect(client.read(\.taken) < total)
+        _ = far.loop.perform { server.first?.tls.resumeReading() }
+        try await eventually("the last byte", seconds: 20) { server.first?.read(\.receivedCount) == total }
+    }
+
+    @Test func `finish sends what the owner still has, and both ends learn of a good end`() async throws {
+        let certificates = try Certificates()
+        let running = try RunningLoop()
+        let server = try Server(try certificates.server(), on: running.loop) { Endpoint(keepsBytes: false) }
+        let client = Endpoint.connect(
+            try certificates.client(), port: server.port, on: running.loop, as: Endpoint(piece: 5_000))
+        try await eventually("the handshake") { client.read(\.applicationProtocol) != nil }
+        _ = running.loop.perform {
+            client.send([UInt8](repeating: 7, count: 3_000_000))
+            client.tls.finish()
+        }
+        try await eventually("both ends") {
+            client.read(\.closed).count == 1 && server.first?.read(\.closed).count == 1
+        }
+        #expect(server.first?.read(\.receivedCount) == 3_000_000)
+        #expect(server.first?.read(\.closed) == ["connection closed by the peer"])
+        #expect(client.read(\.closed) == ["connection closed by this process"])
+    }
+
+    @Test func `a peer that hangs up without a word is told apart`() async throws {
+        let certificates = try Certificates()
+        let running = try RunningLoop()
+        let server = try Server(try certificates.server(), on: running.loop)
+        let client = Endpoint.connect(try certificates.client(), port: server.port, on: running.loop)
+        try await eventually("the handshake") { server.first?.read(\.applicationProtocol) != nil }
+        _ = running.loop.perform { client.tls.close() }
+        try await eventually("the end") { server.first?.read(\.closed).count == 1 }
+        #expect(server.first?.read(\.closed) == ["connection closed by the peer without a word"])
+    }
+
+    @Test func `a turn's writes become few records`() async throws {
+        let certificates = try Certificates()
+        let running = try RunningLoop()
+        let server = try Server(try certificates.server(), on: running.loop) { Endpoint(echoes: true) }
+        let client = Endpoint.connect(
+            try certificates.client(), port: server.port, on: running.loop, as: Endpoint(piece: 100))
+        try await eventually("the handshake") { client.read(\.applicationProtocol) != nil }
+        let message = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        _ = running.loop.perform { client.send(message) }
+        try await eventually("the echo") { client.read(\.receivedCount) == message.count }
+        #expect(client.read(\.received) == message)
+    }
+
+    @Test func `nobody listening is told in a sentence, once`() async throws {
+        let certificates = try Certificates()
+        let running = try RunningLoop()
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in
+            nil
+        }
+        let port = listener.port
+        listener.stop()
+        let client = Endpoint.connect(
+            try certificates.client(), host: "127.0.0.1", port: port, on: running.loop)
+        try await eventually("the end") { !client.read(\.closed).isEmpty }
+        #expect(
+            client.read(\.closed) == [
+                "cannot connect to 127.0.0.1:\(port): 127.0.0.1 says connection refused"
+            ])
+    }
+
+    @Test func `a connection given up in any phase ends once`() async throws {
+        let certificates = try Certificates()
+        let running = try RunningLoop()
+        let server = try Server(try certificates.server(), on: running.loop)
+        let context = try certificates.client()
+        for turns in 0..<12 {
+            let client = Endpoint.connect(context, port: server.port, on: running.loop)
+            for _ in 0..<turns { _ = running.loop.perform {} }
+            _ = running.loop.perform { if client.read(\.closed).isEmpty { client.tls.close() } }
+            try await eventually("the end") { !client.read(\.closed).isEmpty }
+            _ = running.loop.perform {}
+            #expect(client.read(\.closed) == ["connection closed by this process"])
+        }
+        try await eventually("all gone") { server.listener.connections == 0 }
+    }
+}

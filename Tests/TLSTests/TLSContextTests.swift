@@ -1,0 +1,81 @@
+import Foundation
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import TLS
+
+@Suite struct TLSContextTests {
+    private func sentence(_ body: () throws -> TLSContext) -> String? {
+        do {
+            _ = try body()
+            return nil
+        } catch { return "\(error)" }
+    }
+
+    @Test func `a file that cannot be used is named with the reason`() throws {
+        let certificates = try Certificates()
+        let identity = certificates.authority.issue(for: ["localhost"])
+        let directory = certificates.directory
+        let chain = try directory.write("chain.pem", identity.chainPEM)
+        let key = try directory.write("key.pem", identity.keyPEM)
+        let other = try directory.write("other.pem", SigningKey().pem)
+        let garbage = try directory.write("garbage", "\0\u{1}\u{2}")
+        let missing = directory.file("missing")
+        #expect(sentence { try .server(chain: .file(chain), key: .file(key)) } == nil)
+        #expect(
+            sentence { try .server(chain: .file(missing), key: .file(key)) }
+                == "cannot read \(missing): no such file or directory")
+        #expect(
+            sentence { try .server(chain: .file(key), key: .file(key)) }
+                == "\(key) holds a private key where a certificate in PEM form is needed")
+        #expect(
+            sentence { try .server(chain: .file(garbage), key: .file(key)) }
+                == "\(garbage) holds no certificate where a certificate in PEM form is needed")
+        #expect(
+            sentence { try .server(chain: .file(chain), key: .file(chain)) }
+                == "\(chain) holds a certificate, not a private key")
+        #expect(
+            sentence { try .server(chain: .file(chain), key: .file(other)) }
+                == "certificate \(chain) does not belong to key \(other): give the key it was made with, and the "
+                + "server's own certificate first")
+        #expect(
+            sentence { try .client(trust: .authorities(.file(garbage))) }
+                == "\(garbage) holds no certificate where a certificate in PEM form is needed")
+        #expect(
+            sentence { try .client(trust: .authorities(.file(directory.path))) }
+                == "\(directory.path) is not a file")
+        let later = WallTime(milliseconds: 4_102_444_800_000)
+        #expect(
+            sentence { try .server(chain: .file(chain), key: .file(key), at: later) }?
+                .hasPrefix("certificate \(chain) expired on ") == true)
+    }
+
+    @Test func `an authority that was stored signs on`() throws {
+        let certificates = try Certificates()
+        let key = try certificates.directory.write("ca.key", certificates.authority.keyPEM)
+        #expect(chmod(key, 0o600) == 0)
+        let again = try CertificateAuthority(certificate: .file(certificates.caFile), key: .file(key))
+        #expect(again.certificatePEM == certificates.authority.certificatePEM)
+        let identity = again.issue(for: ["localhost"])
+        #expect(sentence { try .server(chain: .text(identity.chainPEM), key: .text(identity.keyPEM)) } == nil)
+        let stranger = CertificateAuthority(name: "Stranger").keyPEM
+        #expect(throws: TLSSettingsError.self) {
+            try CertificateAuthority(certificate: .file(certificates.caFile), key: .text(stranger))
+        }
+    }
+
+    @Test func `openssl finds nothing wrong with a certificate of ours`() async throws {
+        let certificates = try Certificates()
+        let identity = certificates.authority.issue(for: ["a.example", "10.1.2.3", "::1"])
+        let chain = try certificates.directory.write("leaf.pem", identity.chainPEM)
+        for name in [["-verify_hostname", "a.example"], ["-verify_ip", "10.1.2.3"], ["-verify_ip", "::1"]] {
+            let process = try ChildProcess(
+                "openssl",
+                ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", certificates.caFile] + name + [
+                    chain
+                ])
+            #expect(try await process.exitStatus() == 0, "\(process.errors)")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Lifecycle
+import ProcessTesting
+import Synchronization
+import Telemetry
+
+@testable import TLS
+
+/// A started loop that is stopped when the test lets go of it.
+final class RunningLoop: Sendable {
+    let loop: EventLoop
+
+    init() throws {
+        loop = try EventLoop(name: "tls-test")
+        try loop.start()
+    }
+
+    deinit { loop.stop() }
+}
+
+/// One end of a TLS connection: records what it is told and sends what the test gives it.
+final class Endpoint: TLSConnectionDelegate, Sendable {
+    struct State {
+        var applicationProtocol: String?
+        var received: [UInt8] = []
+        var receivedCount = 0
+        var outgoing: ArraySlice<UInt8> = []
+        var taken = 0
+        var closed: [String] = []
+    }
+
+    private let state = Mutex(State())
+    private let connection = Mutex<TLSConnection?>(nil)
+    private let keepsBytes: Bool
+    private let echoes: Bool
+    /// Bytes it is asked for at most in one call, to try small pieces.
+    private let piece: Int
+
+    init(echoes: Bool = false, keepsBytes: Bool = true, piece: Int = .max) {
+        self.echoes = echoes
+        self.keepsBytes = keepsBytes
+        self.piece = piece
+    }
+
+    var tls: TLSConnection { connection.withLock { $0! } }
+    func attach(_ new: TLSConnection) { connection.withLock { $0 = new } }
+    func read<T>(_ path: (State) -> T) -> T { state.withLock { path($0) } }
+    var text: String { String(decoding: read(\.received), as: UTF8.self) }
+
+    /// To be sent; on the loop.
+    func send(_ bytes: [UInt8]) {
+        state.withLock { $0.outgoing += bytes }
+        tls.wantsToSend()
+    }
+
+    func established(applicationProtocol: String) {
+        state.withLock { $0.applicationProtocol = applicationProtocol }
+    }
+    func received(_ plaintext: UnsafeRawBufferPointer) {
+        state.withLock {
+            if keepsBytes { $0.received += plaintext }
+            $0.receivedCount += plaintext.count
+            if echoes { $0.outgoing += plaintext }
+        }
+    }
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        state.withLock {
+            let count = min(buffer.count, $0.outgoing.count, piece)
+            buffer.copyBytes(from: $0.outgoing.prefix(count))
+            $0.outgoing = $0.outgoing.dropFirst(count)
+            $0.taken += count
+            return count
+        }
+    }
+    func closed(_ reason: TLSCloseReason) {
+        state.withLock { $0.closed.append(reason.description) }
+        connection.withLock { $0 = nil }
+    }
+
+    static func connect(
+        _ context: TLSContext, host: String = "localhost", port: Int, on loop: EventLoop,
+        milliseconds: Int = 10_000,
+        as endpoint: Endpoint = Endpoint(), saying text: String = ""
+    ) -> Endpoint {
+        _ = loop.perform {
+            let deadline = loop.now.advanced(byMilliseconds: milliseconds)
+            endpoint.attach(
+                TLSConnection.connect(
+                    context, host: host, port: port, on: loop, deadline: deadline, delegate: endpoint))
+            if !text.isEmpty { endpoint.send(Array(text.utf8)) }
+        }
+        return endpoint
+    }
+}
+
+/// A TLS server of ours on a port of the system's choice.
+final class Server: Sendable {
+    let listener: Listener
+    private let made: Ends
+
+    init(_ context: TLSContext, on loop: EventLoop, make: @escaping @Sendable () -> Endpoint = { Endpoint() })
+        throws
+    {
+        let made = Ends()
+        listener = try Listener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 100) { tcp in
+            let end = make()
+            made.list.withLock { $0.append(end) }
+            let connection = TLSConnection.accept(tcp, context) { connection in
+                end.attach(connection)
+                return end
+            }
+            return connection
+        }
+        self.made = made
+    }
+
+    private final class Ends: Sendable {
+        let list = Mutex<[Endpoint]>([])
+    }
+
+    var port: Int { listener.port }
+    var first: Endpoint? { made.list.withLock { $0.first } }
+
+    deinit { listener.stop() }
+}
+
+/// Certificates on disk for one test.
+struct Certificates {
+    let directory: TemporaryDirectory
+    let authority: CertificateAuthority
+    let caFile: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        authority = CertificateAuthority(name: "Test CA")
+        caFile = try directory.write("ca.pem", authority.certificatePEM)
+    }
+
+    var trust: TLSTrust { .authorities(.file(caFile)) }
+
+    func client(protocols: [String] = ["h2"]) throws -> TLSContext {
+        try .client(trust: trust, protocols: protocols)
+    }
+
+    func server(for names: [String] = ["localhost", "127.0.0.1"], protocols: [String] = ["h2"]) throws
+        -> TLSContext
+    {
+        let identity = authority.issue(for: names)
+        return try .server(
+            chain: .text(identity.chainPEM), key: .text(identity.keyPEM), protocols: protocols)
+    }
+
+    /// `openssl s_server` with these options, ready to accept; what it decrypts is its output.
+    func opensslServer(
+        _ options: [String], identity: CertificateAuthority.Identity? = nil
+    ) async throws -> (process: ChildProcess, port: Int) {
+        let identity = identity ?? authority.issue(for: ["localhost", "127.0.0.1"])
+        let chain = try directory.write("server.pem", identity.chainPEM)
+        let key = try directory.write("server.key", identity.keyPEM)
+        // A named pipe that is its own writer: a standard input that says nothing and never ends.
+        let script = "mkfifo \"$0\" && exec \"$@\" <>\"$0\""
+        let process = try ChildProcess(
+            "sh",
+            [
+                "-c", script, directory.file("silence"), "openssl", "s_server", "-accept", "127.0.0.1:0",
+                "-cert",
+                chain, "-cert_chain", chain, "-key", key,
+            ] + options)
+        try await process.waitFor("ACCEPT")
+        let line = process.output.split(separator: "\n").first { $0.hasPrefix("ACCEPT") } ?? ""
+        let port = Int(line.split(separator: ":").last ?? "") ?? 0
+        return (process, port)
+    }
+}

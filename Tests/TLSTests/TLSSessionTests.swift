@@ -1,0 +1,150 @@
+import Testing
+
+@testable import TLS
+
+/// Sessions joined in memory: no socket, no loop.
+@Suite struct TLSSessionTests {
+    /// A client's and a server's session, and the wires between them.
+    private final class Pair {
+        let client: TLSSession
+        let server: TLSSession
+        var told: [String] = []
+        var atServer: [UInt8] = []
+        var atClient: [UInt8] = []
+
+        init(_ certificates: Certificates, host: String = "localhost") throws {
+            client = TLSSession(try certificates.client(), host: host, peer: "server", scratch: TLSScratch())
+            server = TLSSession(try certificates.server(), host: nil, peer: "client", scratch: TLSScratch())
+        }
+
+        /// Carries what both have to say, in pieces of `size` bytes, until nobody has anything more.
+        func exchange(size: Int, flipping: (inout [UInt8]) -> Void = { _ in }) {
+            drain(client, "client")
+            while true {
+                var toServer = take(client)
+                var toClient = take(server)
+                if toServer.isEmpty && toClient.isEmpty { return }
+                flipping(&toServer)
+                carry(&toServer, to: server, "server", size)
+                carry(&toClient, to: client, "client", size)
+            }
+        }
+
+        private func take(_ session: TLSSession) -> [UInt8] {
+            defer { session.scratch.dropOutgoing() }
+            return Array(session.scratch.outgoing)
+        }
+
+        private func carry(_ bytes: inout [UInt8], to session: TLSSession, _ name: String, _ size: Int) {
+            var start = 0
+            while start < bytes.count {
+                let end = min(start + size, bytes.count)
+                bytes[start..<end].withUnsafeBytes { piece in
+                    session.take(piece)
+                    drain(session, name)
+                }
+                start = end
+            }
+        }
+
+        private func drain(_ session: TLSSession, _ name: String) {
+            while true {
+                switch session.next() {
+                case .needsInput: return
+                case .established(let applicationProtocol): told.append("\(name) \(applicationProtocol)")
+                case .plaintext(let bytes):
+                    if name == "server" { atServer += bytes } else { atClient += bytes }
+                case .ended:
+                    told.append("\(name) ended")
+                    return
+                case .failed(let failure):
+                    told.append("\(name) \(failure)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2, 7, 1_400, 16_389, 1_000_000])
+    func `ciphertext may come in any pieces`(size: Int) throws {
+        let pair = try Pair(try Certificates())
+        pair.exchange(size: size)
+        #expect(pair.told.sorted() == ["client h2", "server h2"])
+        let message = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        for start in stride(from: 0, to: message.count, by: TLSScratch.recordBytes) {
+            let end = min(start + TLSScratch.recordBytes, message.count)
+            try message[start..<end].withUnsafeBytes { try pair.client.write($0) }
+        }
+        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.server.write($0) }
+        pair.exchange(size: size)
+        #expect(pair.atServer == message)
+        #expect(pair.atClient == [1, 2, 3])
+        try ([4] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
+        pair.client.shutdown()
+        pair.exchange(size: size)
+        #expect(pair.atServer.last == 4)
+        #expect(pair.told.filter { $0 == "server ended" }.count == 1)
+    }
+
+    @Test func `a full record is one record`() throws {
+        let pair = try Pair(try Certificates())
+        pair.exchange(size: 1_000_000)
+        let message = [UInt8](repeating: 1, count: TLSScratch.recordBytes)
+        try message.withUnsafeBytes { try pair.client.write($0) }
+        let outgoing = Array(pair.client.scratch.outgoing)
+        #expect(outgoing[0] == 0x17)
+        #expect(outgoing.count == 5 + Int(outgoing[3]) << 8 + Int(outgoing[4]), "exactly one")
+    }
+
+    @Test func `nothing is written before the handshake is done`() throws {
+        let pair = try Pair(try Certificates())
+        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
+        #expect(pair.client.scratch.outgoing.isEmpty)
+        pair.exchange(size: 1_000)
+        #expect(pair.atServer.isEmpty)
+    }
+
+    @Test func `a changed byte ends the session`() throws {
+        let pair = try Pair(try Certificates())
+        pair.exchange(size: 1_000)
+        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
+        pair.exchange(size: 1_000) { if $0.count > 8 { $0[8] ^= 1 } }
+        #expect(pair.atServer.isEmpty)
+        #expect(pair.told.contains { $0.hasPrefix("server TLS with client is broken: ") })
+        #expect(
+            pair.told.contains { $0.hasPrefix("client TLS with server is broken: ") }, "the alert arrives")
+    }
+
+    @Test(arguments: 0..<64) func `any changed byte of a handshake never traps and never passes`(seed: Int)
+        throws
+    {
+        let pair = try Pair(try Certificates())
+        var generator = Seeded(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 &+ 1)
+        var flips = 1
+        pair.exchange(size: 5_000) { bytes in
+            guard !bytes.isEmpty, flips > 0 else { return }
+            flips -= 1
+            bytes[Int.random(in: 0..<bytes.count, using: &generator)] ^= UInt8.random(
+                in: 1...255, using: &generator)
+        }
+        try ([7] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
+        pair.exchange(size: 5_000)
+        #expect(!pair.told.filter { $0.contains("h2") }.contains("server h2") || pair.atServer.isEmpty)
+    }
+
+    @Test func `a host that is none is refused and never means any host`() throws {
+        let pair = try Pair(try Certificates(), host: "a\u{1}b c")
+        pair.exchange(size: 1_000)
+        #expect(!pair.told.contains("client h2"))
+    }
+
+    private struct Seeded: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return state
+        }
+    }
+}

@@ -5,6 +5,7 @@ package enum WireError: Error, Equatable, CustomStringConvertible {
     case negativeLength(Int)
     case absentValue
     case tooManyElements(Int)
+    case stringTooLong(Int)
     case varintTooLong
     case badBoolean(UInt8)
     case bytesLeftOver(Int)
@@ -21,6 +22,8 @@ package enum WireError: Error, Equatable, CustomStringConvertible {
             "request has null where its schema wants a value; check the client's protocol version"
         case .tooManyElements(let count):
             "request has an array of \(count) elements, more than its bytes or the limit allow; split it"
+        case .stringTooLong(let count):
+            "request has a string of \(count) bytes, more than 32767; shorten it"
         case .varintTooLong:
             "request has a variable-length number that does not end; check the client's protocol version"
         case .badBoolean(let byte):

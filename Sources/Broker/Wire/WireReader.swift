@@ -9,6 +9,8 @@ package struct WireReader {
     /// Elements of all arrays of one request together, so that empty elements cannot turn a
     /// request of 100 MiB into gigabytes of values.
     package static let elementsMax = 200_000
+    /// Kafka's own limit for every string of its protocol.
+    package static let stringBytesMax = 0x7fff
 
     private let source: UnsafeRawBufferPointer
     private var position: Int
@@ -108,9 +110,14 @@ package struct WireReader {
 
 extension WireReader {
     /// Bytes that are not UTF-8 are repaired, as Kafka does: a wrong name is then an unknown name.
+    /// Compact lengths and repairs can make a string longer than the classic encoding can say; such
+    /// a one is refused, because names come back in answers.
     package mutating func nullableString() throws(WireError) -> String? {
         guard let length = try stringLength() else { return nil }
-        return try unsafe take(length) { unsafe String(decoding: $0, as: UTF8.self) }
+        guard length <= Self.stringBytesMax else { throw .stringTooLong(length) }
+        let value = try unsafe take(length) { unsafe String(decoding: $0, as: UTF8.self) }
+        guard value.utf8.count <= Self.stringBytesMax else { throw .stringTooLong(value.utf8.count) }
+        return value
     }
 
     package mutating func string() throws(WireError) -> String {

@@ -62,4 +62,15 @@ struct WireTests {
             try WireReader.read([255, 255]) { (r) throws(WireError) in try r.string() }
         }
     }
+
+    @Test func `a string that no classic encoding could send back is refused`() {
+        let long: [UInt8] = [0x81, 0x80, 0x02] + Array(repeating: 0x61, count: 0x8000)
+        #expect(throws: WireError.stringTooLong(0x8000)) {
+            try WireReader.read(long, flexible: true) { (r) throws(WireError) in try r.string() }
+        }
+        let repaired: [UInt8] = [0x7f, 0xff] + Array(repeating: 0xff, count: 0x7fff)
+        #expect(throws: WireError.stringTooLong(3 * 0x7fff)) {
+            try WireReader.read(repaired) { (r) throws(WireError) in try r.string() }
+        }
+    }
 }

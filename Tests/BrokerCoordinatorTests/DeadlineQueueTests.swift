@@ -1,0 +1,28 @@
+import Lifecycle
+import Testing
+
+@testable import Broker
+
+struct DeadlineQueueTests {
+    @Test func `keys come in the order of their earliest deadline, once each`() {
+        var queue = DeadlineQueue<Int>()
+        for (key, at) in [(1, 30), (2, 10), (3, 20), (1, 5), (2, 40)] {
+            queue.schedule(key, at: Instant(nanoseconds: Int64(at)))
+        }
+        #expect(queue.earliest == Instant(nanoseconds: 5))
+        var popped: [Int] = []
+        while let key = queue.popDue(Instant(nanoseconds: 25)) { popped.append(key) }
+        #expect(popped == [1, 2, 3])
+        while let key = queue.popDue(Instant(nanoseconds: 100)) { popped.append(key) }
+        #expect(popped == [1, 2, 3])
+    }
+
+    @Test func `a forgotten key never comes`() {
+        var queue = DeadlineQueue<Int>()
+        queue.schedule(1, at: Instant(nanoseconds: 1))
+        queue.forget(1)
+        #expect(queue.popDue(Instant(nanoseconds: 9)) == nil)
+        queue.schedule(1, at: Instant(nanoseconds: 5))
+        #expect(queue.popDue(Instant(nanoseconds: 9)) == 1)
+    }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+@testable import Broker
+
+struct GroupAdministrationTests {
+    @Test func `a stable group shows its members, what they offered and what they got`() throws {
+        let driver = GroupDriver()
+        let members = driver.stableGroup(2, instances: [nil, "b"])
+        guard case .describe(let body)? = driver.ask(.describe(.init(groupIDs: ["g", "nobody's"]))) else {
+            return #expect(Bool(false))
+        }
+        let group = try #require(body.groups.first)
+        #expect(group.state == "Stable")
+        #expect(group.protocolType == "consumer")
+        #expect(group.protocolName == "range")
+        #expect(group.members.map(\.memberID) == members.map(\.member))
+        #expect(group.members.map(\.instanceID) == [nil, "b"])
+        #expect(group.members.map(\.assignment) == [[0], [1]])
+        #expect(group.members.map(\.metadata) == [[1], [1]])
+        #expect(group.members.map(\.clientHost) == ["/127.0.0.1", "/127.0.0.1"])
+        #expect(body.groups[1] == .init(groupID: "nobody's", state: "Dead"))
+    }
+
+    @Test func `groups are listed with their states, or only those in the states asked for`() {
+        let driver = GroupDriver()
+        _ = driver.stableGroup()
+        _ = driver.ask(Ask.commit("simple", offset: 1))
+        func listed(_ states: [String]) -> [String] {
+            guard case .list(let body)? = driver.ask(.list(.init(states: states))) else { return [] }
+            return body.groups.map { "\($0.groupID):\($0.protocolType):\($0.state)" }
+        }
+        #expect(listed([]) == ["g:consumer:Stable", "simple::Empty"])
+        #expect(listed(["stable"]) == ["g:consumer:Stable"])
+        #expect(listed(["Dead"]).isEmpty)
+    }
+
+    @Test func `only an empty group can be deleted, and then it is gone for good`() {
+        let driver = GroupDriver()
+        let member = driver.stableGroup()[0].member
+        _ = driver.ask(Ask.commit(member: member, generation: 1, offset: 1))
+        #expect(driver.ask(.delete(.init(groupIDs: ["g"])))?.error == .nonEmptyGroup)
+        #expect(driver.ask(.delete(.init(groupIDs: ["nobody's"])))?.error == .groupIDNotFound)
+        _ = driver.ask(Ask.leave(member: member))
+        driver.storesAtOnce = false
+        let token = driver.send(.delete(.init(groupIDs: ["g", "g"])))
+        #expect(driver.ask(Ask.commit(offset: 2))?.error == .coordinatorNotAvailable)
+        #expect(driver.ask(Ask.heartbeat(member: member, generation: 1))?.error == .coordinatorNotAvailable)
+        driver.storeAll()
+        guard case .delete(let body)? = driver.take(token) else { return #expect(Bool(false)) }
+        #expect(body.groups.map(\.error) == [.none, .groupIDNotFound])
+        driver.restart(keeping: 0)
+        #expect(driver.coordinator.groups.isEmpty)
+    }
+
+    @Test func `a deletion that the log refuses leaves the group as it was`() {
+        let driver = GroupDriver()
+        _ = driver.ask(Ask.commit(offset: 7))
+        driver.storesAtOnce = false
+        let token = driver.send(.delete(.init(groupIDs: ["g"])))
+        driver.failNext()
+        #expect(driver.take(token)?.error == .coordinatorNotAvailable)
+        #expect(driver.ask(Ask.fetch())?.fetched?.offset == 7)
+    }
+
+    @Test func `a commit under way when its group is deleted does not come back`() {
+        let driver = GroupDriver()
+        _ = driver.ask(Ask.commit(offset: 7))
+        driver.storesAtOnce = false
+        _ = driver.send(Ask.commit(partition: 1, offset: 8))
+        _ = driver.send(.delete(.init(groupIDs: ["g"])))
+        driver.storeAll()
+        driver.restart(keeping: 0)
+        #expect(driver.ask(Ask.fetch(partition: 1))?.fetched?.offset == -1)
+    }
+
+    @Test func `offsets of topics that are read cannot be deleted`() {
+        let driver = GroupDriver()
+        // A consumer's metadata: version, and the one topic "t".
+        let member = driver.stableGroup(1, metadata: [0, 0, 0, 0, 0, 1, 0, 1, 0x74])[0].member
+        for topic in ["t", "u"] {
+            _ = driver.ask(Ask.commit(member: member, generation: 1, topic: topic, offset: 3))
+        }
+        func deletion(_ topic: String, _ group: String = "g") -> GroupRequest {
+            .deleteOffsets(.init(groupID: group, topics: [.init(topic: topic, partitions: [0])]))
+        }
+        #expect(driver.ask(deletion("t", "nobody's"))?.error == .groupIDNotFound)
+        #expect(driver.ask(deletion("t"))?.error == .groupSubscribedToTopic)
+        #expect(driver.ask(deletion("u"))?.error == ErrorCode.none)
+        #expect(driver.ask(Ask.fetch(topic: "u"))?.fetched?.offset == -1)
+        _ = driver.ask(Ask.leave(member: member))
+        #expect(driver.ask(deletion("t"))?.error == ErrorCode.none)
+        #expect(driver.ask(Ask.fetch(topic: "t"))?.fetched?.offset == -1)
+    }
+}

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import Broker
+
+struct GroupTransactionTests {
+    @Test(arguments: [true, false])
+    func `offsets of a transaction count when it commits`(commits: Bool) {
+        let driver = GroupDriver()
+        _ = driver.ask(Ask.commit(offset: 1))
+        #expect(driver.ask(Ask.transactionalCommit(offset: 2))?.error == ErrorCode.none)
+        #expect(driver.ask(Ask.fetch())?.fetched?.offset == 1)
+        #expect(driver.ask(Ask.fetch(stable: true))?.error == .unstableOffsetCommit)
+        driver.restart(keeping: 0)
+        #expect(driver.ask(Ask.fetch(stable: true))?.error == .unstableOffsetCommit)
+        #expect(driver.ask(Ask.fetch(partition: 1, stable: true))?.error == ErrorCode.none)
+        let end = driver.endTransaction(7, commits: commits, groups: ["g"])
+        #expect(driver.ended[end] == true)
+        for _ in 0..<2 {
+            #expect(driver.ask(Ask.fetch(stable: true))?.fetched?.offset == (commits ? 2 : 1))
+            driver.restart(keeping: 0)
+        }
+    }
+
+    @Test func `the end is told only when it is durable, and done again it changes nothing`() {
+        let driver = GroupDriver()
+        _ = driver.ask(Ask.transactionalCommit(offset: 2))
+        driver.storesAtOnce = false
+        let failed = driver.endTransaction(7, commits: true, groups: ["g"])
+        #expect(driver.ended[failed] == nil)
+        driver.failNext()
+        #expect(driver.ended[failed] == false)
+        #expect(driver.ask(Ask.fetch(stable: true))?.error == .unstableOffsetCommit)
+        let end = driver.endTransaction(7, commits: true, groups: ["g"])
+        driver.storeNext()
+        #expect(driver.ended[end] == true)
+        _ = driver.send(Ask.commit(offset: 9))
+        driver.storeNext()
+        let again = driver.endTransaction(7, commits: true, groups: ["g", "nobody's"])
+        #expect(driver.ended[again] == true)
+        #expect(driver.ask(Ask.fetch(stable: true))?.fetched?.offset == 9)
+    }
+
+    @Test func `transactions of two producers do not touch each other`() {
+        let driver = GroupDriver()
+        _ = driver.ask(Ask.transactionalCommit(producer: 1, partition: 0, offset: 10))
+        _ = driver.ask(Ask.transactionalCommit(producer: 2, partition: 1, offset: 20))
+        _ = driver.endTransaction(1, commits: true, groups: ["g"])
+        #expect(driver.ask(Ask.fetch(partition: 0, stable: true))?.fetched?.offset == 10)
+        #expect(driver.ask(Ask.fetch(partition: 1, stable: true))?.error == .unstableOffsetCommit)
+    }
+
+    @Test func `a zombie's offsets are refused by generation and by member`() {
+        let driver = GroupDriver()
+        let member = driver.stableGroup()[0].member
+        let cases: [(GroupRequest, ErrorCode)] = [
+            (Ask.transactionalCommit(member: member, generation: 1, offset: 1), .none),
+            (Ask.transactionalCommit(member: member, generation: 0, offset: 1), .illegalGeneration),
+            (Ask.transactionalCommit(member: "m", generation: 1, offset: 1), .unknownMemberID),
+            (
+                Ask.transactionalCommit(member: member, generation: 1, instance: "i", offset: 1),
+                .unknownMemberID
+            ),
+            // Clients from before generations were sent are believed.
+            (Ask.transactionalCommit(offset: 1), .none),
+            (Ask.transactionalCommit("", offset: 1), .invalidGroupID),
+            (Ask.transactionalCommit("new", member: "m", generation: 3, offset: 1), .unknownMemberID),
+        ]
+        for (request, expected) in cases { #expect(driver.ask(request)?.error == expected, "\(request)") }
+        #expect(driver.coordinator.groups["new"] == nil)
+    }
+
+    @Test func `offsets whose append failed are pending no more`() {
+        let driver = GroupDriver()
+        driver.storesAtOnce = false
+        let token = driver.send(Ask.transactionalCommit(offset: 1))
+        #expect(driver.ask(Ask.fetch(stable: true))?.error == .unstableOffsetCommit)
+        driver.failNext()
+        #expect(driver.take(token)?.error == .coordinatorNotAvailable)
+        #expect(driver.ask(Ask.fetch(stable: true))?.error == ErrorCode.none)
+    }
+}

@@ -1,0 +1,108 @@
+import Testing
+
+@testable import Broker
+
+struct StaticMemberTests {
+    @Test func `a restarted member takes its old place and nobody is disturbed`() throws {
+        let driver = GroupDriver()
+        let members = driver.stableGroup(2, instances: ["a", "b"])
+        let join = try #require(driver.ask(Ask.join(instance: "b", version: 5))?.join)
+        #expect(join.error == .none)
+        #expect(join.generation == 1)
+        #expect(join.memberID != members[1].member)
+        let sync = driver.ask(Ask.sync(member: join.memberID, generation: 1, instance: "b"))?.sync
+        #expect(sync?.assignment == [1])
+        #expect(
+            driver.ask(Ask.heartbeat(member: members[0].member, generation: 1, instance: "a"))?.error
+                == ErrorCode.none)
+    }
+
+    @Test func `a restarted leader is not told that it leads`() throws {
+        let driver = GroupDriver()
+        let members = driver.stableGroup(2, instances: ["a", "b"])
+        let join = try #require(driver.ask(Ask.join(instance: "a", version: 5))?.join)
+        #expect(join.generation == 1)
+        #expect(join.leaderID == members[0].member)
+        #expect(join.memberID != join.leaderID)
+        #expect(join.members.isEmpty)
+        #expect(driver.coordinator.groups["g"]?.leaderID == join.memberID)
+    }
+
+    @Test func `who still uses the old id is fenced`() throws {
+        let driver = GroupDriver()
+        let old = driver.stableGroup(1, instances: ["a"])[0].member
+        _ = driver.ask(Ask.join(instance: "a", version: 5))
+        let requests = [
+            Ask.heartbeat(member: old, generation: 1, instance: "a"),
+            Ask.sync(member: old, generation: 1, instance: "a"),
+            Ask.join(member: old, instance: "a"),
+            Ask.leave(member: old, instance: "a"),
+            Ask.commit(member: old, generation: 1, instance: "a", offset: 1),
+            Ask.transactionalCommit(member: old, generation: 1, instance: "a", offset: 1),
+        ]
+        for request in requests { #expect(driver.ask(request)?.error == .fencedInstanceID, "\(request)") }
+        // Without the instance id it is somebody that nobody knows.
+        #expect(driver.ask(Ask.heartbeat(member: old, generation: 1))?.error == .unknownMemberID)
+        #expect(
+            driver.ask(Ask.heartbeat(member: old, generation: 1, instance: "z"))?.error == .unknownMemberID)
+    }
+
+    @Test func `another offer from a restarted member begins a generation`() {
+        let driver = GroupDriver()
+        let members = driver.stableGroup(2, instances: ["a", "b"])
+        let token = driver.send(Ask.join(instance: "b", version: 5, protocols: ["sticky", "range"]))
+        // Range is still what both know: no reason to rebalance.
+        #expect(driver.take(token)?.join?.generation == 1)
+        let both = ["sticky", "range"]
+        let first = driver.send(
+            Ask.join(member: members[0].member, instance: "a", version: 5, protocols: both))
+        #expect(driver.take(first) == nil)
+        let member = driver.coordinator.groups["g"]?.staticMembers["b"] ?? ""
+        _ = driver.send(Ask.join(member: member, instance: "b", version: 5, protocols: both))
+        #expect(driver.take(first)?.join?.protocolName == "sticky")
+        let again = driver.send(Ask.join(instance: "b", version: 5, protocols: ["range"]))
+        #expect(driver.take(again) == nil)
+        #expect(driver.coordinator.groups["g"]?.state == .preparingRebalance)
+    }
+
+    @Test func `a static member keeps its place through a rebalance that it misses`() throws {
+        let driver = GroupDriver()
+        let members = driver.stableGroup(2, instances: ["a", "b"])
+        let newcomer = driver.send(Ask.join(version: 3, rebalance: 5_000))
+        driver.pass(milliseconds: 4_000)
+        _ = driver.ask(Ask.heartbeat(member: members[0].member, generation: 1, instance: "a"))
+        _ = driver.ask(Ask.heartbeat(member: members[1].member, generation: 1, instance: "b"))
+        for round in 0..<4 {
+            driver.pass(milliseconds: 7_000)
+            _ = driver.ask(Ask.heartbeat(member: members[1].member, generation: 1, instance: "b"))
+            guard round == 0 else { continue }
+            _ = driver.send(Ask.join(member: members[0].member, instance: "a", version: 5))
+        }
+        let join = try #require(driver.take(newcomer)?.join)
+        #expect(join.generation == 2)
+        let group = try #require(driver.coordinator.groups["g"])
+        #expect(group.members.count == 3)
+        #expect(group.staticMembers["b"] == members[1].member)
+    }
+
+    @Test func `an operator removes a static member by its name alone`() {
+        let driver = GroupDriver()
+        _ = driver.stableGroup(1, instances: ["a"])
+        #expect(driver.ask(Ask.leave(member: "", instance: "z"))?.error == .unknownMemberID)
+        #expect(driver.ask(Ask.leave(member: "", instance: "a"))?.error == ErrorCode.none)
+        #expect(driver.coordinator.groups["g"]?.state == .empty)
+    }
+
+    @Test func `a restart while the others wait for their assignment begins a generation`() {
+        let driver = GroupDriver()
+        let tokens = [nil, "b"].map { driver.send(Ask.join(instance: $0, version: 3)) }
+        driver.pass(milliseconds: 200)
+        let joins = tokens.compactMap { driver.take($0)?.join }
+        let waiting = driver.send(Ask.sync(member: joins[1].memberID, generation: 1, instance: "b"))
+        let back = driver.send(Ask.join(instance: "b", version: 5))
+        #expect(driver.take(waiting)?.error == .fencedInstanceID)
+        #expect(driver.take(back) == nil)
+        #expect(driver.ask(Ask.join(member: joins[0].memberID, version: 3))?.join?.generation == 2)
+        #expect(driver.take(back)?.join?.generation == 2)
+    }
+}

@@ -1,0 +1,150 @@
+import Testing
+
+@testable import Broker
+
+/// What each request of a transaction is told when something is wrong, as Kafka tells it.
+struct TransactionErrorTests {
+    @Test func `requests for a producer id that make no sense`() {
+        var settings = TransactionSettings()
+        settings.transactionalIDsMax = 1
+        let driver = TransactionDriver(settings)
+        _ = driver.producer()
+        let cases: [(TransactionRequest, ErrorCode)] = [
+            (Producer.initialise(""), .invalidRequest),
+            (Producer.initialise(timeout: 0), .invalidTransactionTimeout),
+            (Producer.initialise(timeout: -1), .invalidTransactionTimeout),
+            (Producer.initialise(timeout: 900_001), .invalidTransactionTimeout),
+            (Producer.initialise(id: 3), .invalidRequest),
+            (Producer.initialise(epoch: 3), .invalidRequest),
+            (Producer.initialise("y"), .policyViolation),
+        ]
+        for (request, expected) in cases { #expect(driver.ask(request)?.error == expected, "\(request)") }
+    }
+
+    @Test func `requests of those who do not own the transactional id`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        var stranger = producer
+        stranger.id += 1
+        var fenced = producer
+        fenced.epoch -= 1
+        var unknown = producer
+        unknown.name = "nobody's"
+        var nameless = producer
+        nameless.name = ""
+        let whos: [(Producer, ErrorCode)] = [
+            (stranger, .invalidProducerIDMapping), (fenced, .producerFenced),
+            (unknown, .invalidProducerIDMapping), (nameless, .invalidRequest),
+        ]
+        for (who, expected) in whos {
+            #expect(driver.ask(who.add())?.error == expected)
+            #expect(driver.ask(who.addOffsets())?.error == expected)
+            #expect(driver.ask(who.end(commits: true))?.error == expected)
+        }
+        #expect(driver.ask(fenced.add(version: 1))?.error == .invalidProducerEpoch)
+        #expect(driver.ask(fenced.addOffsets(version: 1))?.error == .invalidProducerEpoch)
+        #expect(driver.ask(fenced.end(commits: true, version: 1))?.error == .invalidProducerEpoch)
+        #expect(driver.ask(producer.addOffsets(""))?.error == .invalidGroupID)
+    }
+
+    @Test func `one unknown partition keeps the others out`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        let request = AddPartitionsToTxnRequest(
+            version: 2, transactionalID: "x", producerID: producer.id, producerEpoch: producer.epoch,
+            topics: [.init(topic: "t", partitions: [0]), .init(topic: "missing", partitions: [0])])
+        guard case .addPartitions(let body)? = driver.ask(.addPartitions(request)) else {
+            return #expect(Bool(false))
+        }
+        #expect(
+            body.topics.map { $0.partitions.map(\.error) } == [
+                [.operationNotAttempted], [.unknownTopicOrPartition],
+            ])
+        #expect(driver.ask(producer.end(commits: true))?.error == .invalidTxnState)
+    }
+
+    enum At: CaseIterable {
+        case empty, ongoing, deciding, prepared, complete
+    }
+
+    /// EndTxn by the state it finds, for a transaction that is being committed.
+    @Test(arguments: [
+        (At.empty, ErrorCode.invalidTxnState, ErrorCode.invalidTxnState),
+        (.deciding, .concurrentTransactions, .concurrentTransactions),
+        (.prepared, .concurrentTransactions, .invalidTxnState),
+        (.complete, .none, .invalidTxnState),
+    ])
+    func `a decision asked for again`(at: At, commit: ErrorCode, abort: ErrorCode) throws {
+        let (driver, producer) = try reach(at)
+        #expect(driver.ask(producer.end(commits: true))?.error == commit)
+        #expect(driver.ask(producer.end(commits: false))?.error == abort)
+    }
+
+    /// Everything else by the state it finds.
+    @Test(arguments: [
+        (At.deciding, ErrorCode.concurrentTransactions), (.prepared, .concurrentTransactions),
+    ])
+    func `while a transaction ends everybody is told to come again`(at: At, expected: ErrorCode) throws {
+        let (driver, producer) = try reach(at)
+        #expect(driver.ask(producer.add())?.error == expected)
+        #expect(driver.ask(producer.addOffsets())?.error == expected)
+        #expect(driver.ask(Producer.initialise())?.error == expected)
+        #expect(driver.ask(producer.bump())?.error == expected)
+    }
+
+    private func reach(_ at: At) throws -> (TransactionDriver, Producer) {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        guard at != .empty else { return (driver, producer) }
+        _ = driver.ask(producer.add())
+        guard at != .ongoing else { return (driver, producer) }
+        driver.marksAtOnce = at == .complete
+        driver.storesAtOnce = at != .deciding
+        _ = driver.send(producer.end(commits: true))
+        return (driver, producer)
+    }
+
+    @Test func `what the log refuses did not happen`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        driver.storesAtOnce = false
+        let add = driver.send(producer.add())
+        driver.failNext()
+        #expect(driver.take(add)?.error == .coordinatorNotAvailable)
+        let end = driver.send(producer.end(commits: true))
+        #expect(driver.take(end)?.error == .invalidTxnState)
+        let new = driver.send(Producer.initialise("y"))
+        driver.failNext()
+        #expect(driver.take(new)?.error == .coordinatorNotAvailable)
+        #expect(driver.coordinator.transactions["y"] == nil)
+    }
+
+    @Test func `an append that fails does not keep a transaction open beyond its time`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        _ = driver.ask(producer.add())
+        driver.storesAtOnce = false
+        driver.pass(milliseconds: 10_050)
+        driver.failNext()
+        #expect(driver.marked.isEmpty)
+        driver.pass(milliseconds: 300)
+        driver.storeNext()
+        #expect(driver.marked.map(\.commits) == [false])
+    }
+
+    @Test func `markers that could not be written are asked for until they are`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        _ = driver.ask(producer.add())
+        driver.marksAtOnce = false
+        let end = driver.send(producer.end(commits: true))
+        driver.failMarkers()
+        // The decision is durable: that is what was asked.
+        #expect(driver.take(end)?.error == ErrorCode.none)
+        #expect(driver.ask(producer.add())?.error == .concurrentTransactions)
+        driver.pass(milliseconds: 300)
+        driver.markNext()
+        #expect(driver.marked.map(\.commits) == [true])
+        #expect(driver.ask(producer.add())?.error == ErrorCode.none)
+    }
+}

@@ -18,6 +18,11 @@ package enum Signals {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// What the main thread does while others work. Its signals are blocked, so it never wakes.
+    package static func sleepForever() -> Never {
+        while true { pause() }
+    }
+
     /// - Parameters:
     ///   - reload: called on HUP.
     ///   - exitNow: called on the second request to stop; does not return.

@@ -7,12 +7,16 @@ internal import Settings
 @main
 struct Flotilla {
     /// An actor call from `main` itself costs a thousand times one from a task, so everything but
-    /// the parsing runs in one concurrent function.
-    static func main() async {
+    /// the parsing runs in one concurrent function. The main thread does not await it: a suspended
+    /// main thread is given to libdispatch, which lets it take every signal, and SIGTERM would kill.
+    static func main() {
         Signals.block()
         let arguments = Array(CommandLine.arguments.dropFirst())
-        let status = await run(arguments)
-        exit(status.rawValue)
+        Task.detached {
+            let status = await run(arguments)
+            exit(status.rawValue)
+        }
+        Signals.sleepForever()
     }
 
     @concurrent

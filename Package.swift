@@ -62,6 +62,9 @@ let package = Package(
         module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
         module("JSON", "CSimdJSON"),
 
+        // The domain.
+        module("LiveActivity", "JSON"),
+
         // The outside world on one machine.
         module(
             "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
@@ -84,6 +87,9 @@ let package = Package(
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),
         tests("JSONTests", "JSON"),
+
+        // Tests of the domain.
+        tests("LiveActivityTests", "LiveActivity", "JSON"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

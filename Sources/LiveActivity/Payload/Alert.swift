@@ -1,0 +1,28 @@
+/// What lights the screen and makes a sound with a push.
+package struct Alert: Sendable, Hashable {
+    package enum Text: Sendable, Hashable {
+        case plain(String)
+        /// A key of the app's string catalogue, so that one payload serves every language.
+        case localized(key: String, arguments: [String])
+
+        var isEmpty: Bool {
+            switch self {
+            case .plain(let text): text.isEmpty
+            case .localized(let key, _): key.isEmpty
+            }
+        }
+    }
+
+    package var title: Text?
+    package var body: Text?
+    package var sound: String?
+
+    package init(title: Text? = nil, body: Text? = nil, sound: String? = nil) {
+        self.title = title
+        self.body = body
+        self.sound = sound
+    }
+
+    /// Nothing to read in it.
+    var isEmpty: Bool { (title?.isEmpty ?? true) && (body?.isEmpty ?? true) }
+}

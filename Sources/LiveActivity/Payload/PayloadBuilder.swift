@@ -1,0 +1,127 @@
+internal import JSON
+
+/// Makes the bytes that APNs gets: once per send, not once per token. It checks nothing; `PayloadRules`
+/// has done so, and the same content always gives the same bytes.
+package enum PayloadBuilder {
+    /// - Parameters:
+    ///   - timestamp: seconds since 1970; a phone ignores what is older than what it shows.
+    ///   - group: put into a start's attributes under its name.
+    package static func body(_ content: PushContent, timestamp: Int64, group: GroupAttribute? = nil)
+        -> [UInt8]
+    {
+        var writer = JSONWriter(capacity: 4096)
+        writer.beginObject()
+        writer.name("aps")
+        writer.beginObject()
+        writer.name("timestamp")
+        writer.value(timestamp)
+        writer.name("event")
+        writer.value(content.event.rawValue)
+        if let state = content.contentState {
+            writer.name("content-state")
+            writer.raw(state)
+        }
+        if content.event == .start { writeStart(content, group, to: &writer) }
+        if let alert = content.alert { write(alert, to: &writer) }
+        writeDates(content, to: &writer)
+        writer.endObject()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private static func writeStart(
+        _ content: PushContent, _ group: GroupAttribute?, to writer: inout JSONWriter
+    ) {
+        if let type = content.attributesType {
+            writer.name("attributes-type")
+            writer.value(type)
+        }
+        if let attributes = attributes(of: content, group) {
+            writer.name("attributes")
+            writer.raw(attributes)
+        }
+        if content.asksForToken {
+            writer.name("input-push-token")
+            writer.value(1)
+        }
+        if let channel = content.channel {
+            writer.name("input-push-channel")
+            writer.value(channel)
+        }
+    }
+
+    private static func writeDates(_ content: PushContent, to writer: inout JSONWriter) {
+        if let date = content.staleDate {
+            writer.name("stale-date")
+            writer.value(date)
+        }
+        if let date = content.dismissalDate {
+            writer.name("dismissal-date")
+            writer.value(date)
+        }
+        if let score = content.relevanceScore {
+            writer.name("relevance-score")
+            writer.value(score)
+        }
+    }
+
+    private static func write(_ alert: Alert, to writer: inout JSONWriter) {
+        writer.name("alert")
+        writer.beginObject()
+        if let title = alert.title {
+            writer.name("title")
+            write(title, to: &writer)
+        }
+        if let body = alert.body {
+            writer.name("body")
+            write(body, to: &writer)
+        }
+        if let sound = alert.sound {
+            writer.name("sound")
+            writer.value(sound)
+        }
+        writer.endObject()
+    }
+
+    private static func write(_ text: Alert.Text, to writer: inout JSONWriter) {
+        switch text {
+        case .plain(let text): writer.value(text)
+        case .localized(let key, let arguments):
+            writer.beginObject()
+            writer.name("loc-key")
+            writer.value(key)
+            if !arguments.isEmpty {
+                writer.name("loc-args")
+                writer.beginArray()
+                for argument in arguments { writer.value(argument) }
+                writer.endArray()
+            }
+            writer.endObject()
+        }
+    }
+
+    /// The attributes with the group put in, in front of what their author wrote, which stays byte for
+    /// byte. Nil when there are none, or when they already name another group.
+    static func attributes(of content: PushContent, _ group: GroupAttribute?) -> RawJSON? {
+        guard content.event == .start, let attributes = content.attributes, let group else {
+            return content.attributes
+        }
+        let members = attributes.members
+        if let present = members[group.name] { return present == group.group ? attributes : nil }
+        var writer = JSONWriter(capacity: 64 + group.group.utf8.count)
+        writer.beginObject()
+        writer.name(group.name)
+        writer.value(group.group)
+        writer.endObject()
+        var bytes = writer.bytes
+        bytes.removeLast()
+        if !members.isEmpty { bytes.append(UInt8(ascii: ",")) }
+        return RawJSON(joined: bytes + attributes.bytes.dropFirst())
+    }
+}
+
+extension JSONWriter {
+    mutating func raw(_ value: RawJSON) {
+        unsafe value.bytes.withUnsafeBytes { unsafe raw($0) }
+    }
+}

@@ -1,0 +1,35 @@
+/// One rule of ActivityKit or APNs that a content breaks: which part, which rule, and what to do.
+package struct PayloadViolation: Sendable, Hashable, CustomStringConvertible {
+    /// A part of the content. The interfaces call them by names of their own.
+    package enum Field: String, Sendable, CaseIterable {
+        case contentState = "content-state"
+        case attributesType = "attributes-type"
+        case attributes
+        case alert
+        case staleDate = "stale-date"
+        case dismissalDate = "dismissal-date"
+        case relevanceScore = "relevance-score"
+        case asksForToken = "input-push-token"
+        case channel = "input-push-channel"
+        case payload
+    }
+
+    package enum Rule: String, Sendable, CaseIterable {
+        case required
+        case notAllowed = "not_allowed"
+        case notAnObject = "not_an_object"
+        case empty
+        case notSeconds = "not_seconds"
+        case inThePast = "in_the_past"
+        case notANumber = "not_a_number"
+        case conflict
+        case tooLarge = "too_large"
+    }
+
+    package let field: Field
+    package let rule: Rule
+    /// Goes on after the field's name: "is required on a start; give …".
+    package let message: String
+
+    package var description: String { "\(field.rawValue) \(message)" }
+}

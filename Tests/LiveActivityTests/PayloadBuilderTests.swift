@@ -1,0 +1,136 @@
+import Foundation
+import JSON
+import Testing
+
+@testable import LiveActivity
+
+func raw(_ text: String) -> RawJSON {
+    do { return try RawJSON(checking: Array(text.utf8), with: JSONReader()) } catch {
+        preconditionFailure("the test's own JSON: \(error)")
+    }
+}
+
+/// Equal as JSON values: order and spacing do not count.
+func sameJSON(_ bytes: [UInt8], _ text: String) throws -> Bool {
+    let built = try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary
+    let wanted = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSDictionary
+    return built != nil && built == wanted
+}
+
+@Test func `a start is built with all that it may carry`() throws {
+    var content = PushContent(.start)
+    content.contentState = raw(#"{"driverName":"田中太郎","estimatedDeliveryTime":1696896000}"#)
+    content.attributes = raw(#"{"orderId":"ORDER-12345"}"#)
+    content.attributesType = "DeliveryActivityAttributes"
+    content.staleDate = 1_696_899_600
+    content.relevanceScore = 0.9
+    content.alert = Alert(title: .plain("配達開始"), body: .plain("配達が開始されました"))
+    let body = PayloadBuilder.body(content, timestamp: 1_696_896_000)
+    #expect(
+        try sameJSON(
+            body,
+            #"""
+            {"aps": {"timestamp": 1696896000, "event": "start",
+              "content-state": {"driverName": "田中太郎", "estimatedDeliveryTime": 1696896000},
+              "attributes": {"orderId": "ORDER-12345"}, "attributes-type": "DeliveryActivityAttributes",
+              "stale-date": 1696899600, "relevance-score": 0.9,
+              "alert": {"title": "配達開始", "body": "配達が開始されました"}}}
+            """#))
+}
+
+@Test func `an update and an end are built`() throws {
+    var update = PushContent(.update)
+    update.contentState = raw(#"{"driverName":"田中太郎","estimatedDeliveryTime":1696896300}"#)
+    update.staleDate = 1_696_899_600
+    update.relevanceScore = 0.95
+    update.alert = Alert(title: .plain("配達状況更新"), body: .plain("あと5分で到着予定です"))
+    #expect(
+        try sameJSON(
+            PayloadBuilder.body(update, timestamp: 1_696_896_200),
+            #"""
+            {"aps": {"timestamp": 1696896200, "event": "update",
+              "content-state": {"driverName": "田中太郎", "estimatedDeliveryTime": 1696896300},
+              "stale-date": 1696899600, "relevance-score": 0.95,
+              "alert": {"title": "配達状況更新", "body": "あと5分で到着予定です"}}}
+            """#))
+    var end = PushContent(.end)
+    end.contentState = raw(#"{"driverName":"田中太郎","estimatedDeliveryTime":1696896500}"#)
+    end.dismissalDate = 1_696_900_100
+    end.alert = Alert(title: .plain("配達完了"), body: .plain("ご注文の商品が配達されました"), sound: "default")
+    #expect(
+        try sameJSON(
+            PayloadBuilder.body(end, timestamp: 1_696_896_500),
+            #"""
+            {"aps": {"timestamp": 1696896500, "event": "end",
+              "content-state": {"driverName": "田中太郎", "estimatedDeliveryTime": 1696896500},
+              "dismissal-date": 1696900100,
+              "alert": {"title": "配達完了", "body": "ご注文の商品が配達されました", "sound": "default"}}}
+            """#))
+}
+
+@Test func `the content-state is handed on byte for byte, whatever its author wrote`() {
+    let state = #"{ "a" : 1.0, "b":1e3,"c":"\u00e4\/", "n":null , "big":12345678901234567890 }"#
+    var content = PushContent(.update)
+    content.contentState = raw(state)
+    let body = String(decoding: PayloadBuilder.body(content, timestamp: 1_700_000_000), as: UTF8.self)
+    #expect(body.contains(state))
+}
+
+@Test func `a start carries its group in the attribute that the activity type names`() throws {
+    var content = PushContent(.start)
+    content.contentState = raw("{}")
+    content.attributesType = "Match"
+    content.attributes = raw(#"{ "home":"A" }"#)
+    content.alert = Alert(title: .plain("t"))
+    let group = GroupAttribute(group: "ars-\"liv\"-2025")
+    let body = PayloadBuilder.body(content, timestamp: 1_700_000_000, group: group)
+    #expect(
+        try sameJSON(
+            body,
+            #"""
+            {"aps":{"timestamp":1700000000,"event":"start","content-state":{},"attributes-type":"Match",
+              "attributes":{"netmeraGroupId":"ars-\"liv\"-2025","home":"A"},"alert":{"title":"t"}}}
+            """#))
+    content.attributes = raw("{ }")
+    let empty = PayloadBuilder.attributes(of: content, GroupAttribute(name: "g", group: "x"))
+    #expect(empty.map { String(decoding: $0.bytes, as: UTF8.self) } == #"{"g":"x" }"#)
+}
+
+@Test func `a group that the attributes already name is left as it was written, another is a conflict`() {
+    var content = PushContent(.start)
+    content.attributes = raw(#"{"netmeraGroupId":"m1"}"#)
+    #expect(PayloadBuilder.attributes(of: content, GroupAttribute(group: "m1")) == content.attributes)
+    #expect(PayloadBuilder.attributes(of: content, GroupAttribute(group: "m2")) == nil)
+    content.attributes = raw(#"{"netmeraGroupId":null}"#)
+    #expect(PayloadBuilder.attributes(of: content, GroupAttribute(group: "m1")) == nil)
+}
+
+@Test func `an alert can speak every language through the app's own catalogue`() throws {
+    var content = PushContent(.update)
+    content.contentState = raw("{}")
+    content.alert = Alert(
+        title: .localized(key: "GOAL", arguments: ["1", "0"]), body: .localized(key: "LATE", arguments: []))
+    content.relevanceScore = 100
+    #expect(
+        try sameJSON(
+            PayloadBuilder.body(content, timestamp: 1_700_000_000),
+            #"""
+            {"aps":{"timestamp":1700000000,"event":"update","content-state":{},"relevance-score":100,
+              "alert":{"title":{"loc-key":"GOAL","loc-args":["1","0"]},"body":{"loc-key":"LATE"}}}}
+            """#))
+}
+
+@Test func `a start for iOS 18 asks for a token or names a channel`() throws {
+    var content = PushContent(.start)
+    content.asksForToken = true
+    #expect(
+        try sameJSON(
+            PayloadBuilder.body(content, timestamp: 1),
+            #"{"aps":{"timestamp":1,"event":"start","input-push-token":1}}"#))
+    content.asksForToken = false
+    content.channel = "dHN0LXNyY2gtY2hubA=="
+    #expect(
+        try sameJSON(
+            PayloadBuilder.body(content, timestamp: 1),
+            #"{"aps":{"timestamp":1,"event":"start","input-push-channel":"dHN0LXNyY2gtY2hubA=="}}"#))
+}

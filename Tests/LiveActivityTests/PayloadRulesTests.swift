@@ -1,0 +1,138 @@
+import JSON
+import Testing
+
+@testable import LiveActivity
+
+private let now: Int64 = 1_763_600_000
+
+private func start() -> PushContent {
+    var content = PushContent(.start)
+    content.contentState = raw(#"{"homeTeamScore":0,"awayTeamScore":0,"matchStatus":"1st Half"}"#)
+    content.attributesType = "MatchLiveScoreWidgetAttributes"
+    content.attributes = raw(
+        #"{"leagueName":"Premier League","homeTeamName":"Aston Villa FC","awayTeamName":"Manchester City FC","matchStartTime":"18.30"}"#
+    )
+    content.alert = Alert(title: .plain("Live Activity Start"), body: .plain("Here your live activity"))
+    return content
+}
+
+private func update() -> PushContent {
+    var content = PushContent(.update)
+    content.contentState = raw("{}")
+    return content
+}
+
+private func broken(
+    _ content: PushContent, route: PayloadRules.Route = .token, required: [String] = [],
+    group: GroupAttribute? = nil,
+    attributesBytes: Int = 0
+) -> [String] {
+    PayloadRules(route: route, now: now, requiredAttributes: required)
+        .violations(in: content, group: group, attributesBytes: attributesBytes)
+        .map { "\($0.field.rawValue) \($0.rule.rawValue)" }
+}
+
+@Test func `what the field's documents send is accepted`() {
+    #expect(
+        broken(start(), required: ["leagueName", "matchStartTime"], group: GroupAttribute(group: "ars-liv"))
+            .isEmpty)
+    #expect(broken(update()).isEmpty)
+    // Netmera's END has no content-state: the newest one stays.
+    var end = PushContent(.end)
+    end.dismissalDate = now - 100
+    #expect(broken(end).isEmpty)
+}
+
+@Test func `a start without its parts names every one of them at once`() {
+    #expect(
+        broken(PushContent(.start)) == [
+            "content-state required", "attributes-type required", "attributes required", "alert required",
+        ])
+}
+
+@Test func `an attribute that the type requires is missed by name`() {
+    let rules = PayloadRules(now: now, requiredAttributes: ["leagueName", "stadium"])
+    let violations = rules.violations(in: start())
+    #expect(violations.count == 1)
+    #expect(
+        violations.first?.description
+            == "attributes lacks stadium, which the activity type requires; without it no phone starts")
+}
+
+@Test func `what belongs to a start is refused elsewhere`() {
+    var content = start()
+    content.event = .update
+    content.asksForToken = true
+    content.channel = "x"
+    #expect(
+        broken(content) == [
+            "attributes-type not_allowed", "attributes not_allowed", "input-push-token not_allowed",
+            "input-push-channel not_allowed",
+        ])
+}
+
+@Test func `dates stand where they belong, in seconds, and ahead`() {
+    var content = update()
+    content.dismissalDate = now + 60
+    content.staleDate = now - 1
+    #expect(broken(content) == ["stale-date in_the_past", "dismissal-date not_allowed"])
+    content = update()
+    content.staleDate = (now + 60) * 1000
+    #expect(broken(content) == ["stale-date not_seconds"])
+    content.staleDate = now - 978_307_200
+    #expect(broken(content) == ["stale-date not_seconds"], "seconds since 2001")
+    var end = PushContent(.end)
+    end.staleDate = now + 60
+    end.dismissalDate = now * 1000
+    #expect(broken(end) == ["stale-date not_allowed", "dismissal-date not_seconds"])
+}
+
+@Test func `content-state and attributes are objects`() {
+    var content = start()
+    content.contentState = raw("[1]")
+    content.attributes = raw(#""text""#)
+    #expect(broken(content) == ["content-state not_an_object", "attributes not_an_object"])
+}
+
+@Test func `an alert says something, a score is a number, and a start listens to one thing`() {
+    var content = start()
+    content.alert = Alert(title: .plain(""), sound: "default")
+    content.relevanceScore = .nan
+    content.asksForToken = true
+    content.channel = "abc"
+    #expect(broken(content) == ["alert empty", "relevance-score not_a_number", "input-push-token conflict"])
+}
+
+@Test func `the size of the final body counts, to the byte`() {
+    func content(padding: Int, event: PushEvent = .update) -> PushContent {
+        var content = PushContent(event)
+        content.contentState = raw("{\"p\":\"\(String(repeating: "x", count: padding))\"}")
+        return content
+    }
+    let overhead = PayloadBuilder.body(content(padding: 0), timestamp: now).count
+    #expect(broken(content(padding: 4096 - overhead)).isEmpty)
+    #expect(broken(content(padding: 4096 - overhead + 1)) == ["payload too_large"])
+    #expect(broken(content(padding: 5120 - overhead), route: .channel) == ["content-state too_large"])
+    var alerting = content(padding: 4000)
+    alerting.alert = Alert(body: .plain(String(repeating: "y", count: 1000)))
+    #expect(broken(alerting, route: .channel).isEmpty)
+    #expect(broken(alerting, route: .token) == ["payload too_large"])
+}
+
+@Test func `attributes and content-state share four kilobytes, which an update alone does not show`() {
+    var content = update()
+    content.contentState = raw("{\"p\":\"\(String(repeating: "x", count: 2000))\"}")
+    #expect(broken(content, attributesBytes: 2000).isEmpty)
+    #expect(broken(content, attributesBytes: 2100) == ["content-state too_large"])
+}
+
+@Test func `a group that contradicts the attributes is refused`() {
+    var content = start()
+    content.attributes = raw(#"{"netmeraGroupId":"other"}"#)
+    #expect(broken(content, group: GroupAttribute(group: "mine")) == ["attributes conflict"])
+    #expect(broken(content, group: GroupAttribute(group: "other")).isEmpty)
+}
+
+@Test func `nothing starts through a channel`() {
+    #expect(broken(start(), route: .channel) == ["payload not_allowed"])
+}

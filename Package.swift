@@ -50,6 +50,7 @@ let package = Package(
         library("CZlib", apt: "zlib1g-dev"),
         .target(name: "CCRC32C"),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
+        library("CRdKafka", apt: "librdkafka-dev"),
 
         // Foundations.
         module("Telemetry", "CLinux"),
@@ -59,6 +60,7 @@ let package = Package(
         // One wrapper per C library, its only caller.
         module("TLS", "COpenSSL", "CLinux", "Telemetry", "Lifecycle"),
         module("HTTP2", "CNghttp2", "Lifecycle"),
+        module("Kafka", "CRdKafka", "CLinux", "Telemetry", "Lifecycle", features: "Lifetimes"),
         module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
         module("JSON", "CSimdJSON"),
 
@@ -71,6 +73,7 @@ let package = Package(
 
         // What only tests import.
         module("ProcessTesting"),
+        module("KafkaTesting", "CRdKafka"),
 
         // The commands.
         command("flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store"),
@@ -93,6 +96,8 @@ let package = Package(
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),
+        tests("KafkaPureTests", "Kafka", "Lifecycle"),
+        tests("KafkaTests", "Kafka", "KafkaTesting", "Telemetry", "Lifecycle"),
 
         // Tests of the outside world.
         tests("BrokerTests", "Broker", "Lifecycle", "Telemetry"),

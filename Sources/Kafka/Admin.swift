@@ -1,0 +1,44 @@
+internal import CRdKafka
+package import Telemetry
+
+/// Creates, deletes and describes topics, and says how far groups have come. Its calls wait, each
+/// within its limit; it belongs on a thread or task that may.
+package final class Admin: Sendable {
+    let client: Client
+
+    package init(
+        _ settings: KafkaSettings, name: String = "admin", log: Log, metrics: Metrics
+    ) throws(ConfigurationError) {
+        let configuration = try Configuration(settings)
+        client = try Client(
+            .producer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
+    }
+
+    /// Makes one request and hands its answer to `read`.
+    func ask<Answer>(
+        _ action: String, _ operation: rd_kafka_admin_op_t, withinMilliseconds limit: Int,
+        request: (_ options: OpaquePointer, _ queue: OpaquePointer) -> Void,
+        read: (OpaquePointer) -> Answer
+    ) throws(KafkaError) -> Answer {
+        guard let queue = unsafe rd_kafka_queue_new(client.pointer),
+            let options = unsafe rd_kafka_AdminOptions_new(client.pointer, operation)
+        else { throw KafkaError(action, .state) }
+        defer {
+            unsafe rd_kafka_AdminOptions_destroy(options)
+            unsafe rd_kafka_queue_destroy(queue)
+        }
+        let limit = Int32(clamping: max(1, limit))
+        unsafe rd_kafka_AdminOptions_set_request_timeout(options, limit, nil, 0)
+        unsafe request(options, queue)
+        // The library answers when the time is over; a little more for its own slowness.
+        guard let event = unsafe rd_kafka_queue_poll(queue, limit &+ 1000) else {
+            throw KafkaError(action, .timedOut)
+        }
+        defer { unsafe rd_kafka_event_destroy(event) }
+        let code = unsafe ErrorCode(rd_kafka_event_error(event))
+        guard code == .none else {
+            throw KafkaError(action, code, unsafe String(cString: rd_kafka_event_error_string(event)))
+        }
+        return unsafe read(event)
+    }
+}

@@ -1,0 +1,95 @@
+internal import CRdKafka
+
+/// How far a group has come in one partition.
+package struct GroupLag: Sendable, Equatable {
+    package let committed: CommittedOffset
+    package let ends: Watermarks
+
+    /// Records that wait: to the end from the committed offset or, without one, from the beginning.
+    package var records: Int64 { max(0, ends.high - max(committed.offset ?? ends.low, ends.low)) }
+}
+
+extension Admin {
+    /// The names of all consumer groups.
+    package func groups(withinMilliseconds limit: Int = 5000) throws(KafkaError) -> [String] {
+        try unsafe ask("list groups", RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS, withinMilliseconds: limit) {
+            options, queue in
+            unsafe rd_kafka_ListConsumerGroups(client.pointer, options, queue)
+        } read: { event in
+            var count = 0
+            let listings = unsafe rd_kafka_ListConsumerGroups_result_valid(
+                rd_kafka_event_ListConsumerGroups_result(event), &count)
+            return (0..<count).compactMap { index in
+                unsafe rd_kafka_ConsumerGroupListing_group_id(listings?[index]).map {
+                    unsafe String(cString: $0)
+                }
+            }
+        }
+    }
+
+    /// What a group has committed for these partitions.
+    package func committed(
+        by group: String, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [CommittedOffset] {
+        let list = PartitionList(partitions)
+        var request = unsafe rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer)
+        defer { unsafe rd_kafka_ListConsumerGroupOffsets_destroy(request) }
+        let action = "ask what group \(group) has committed"
+        let (found, code) = try unsafe ask(
+            action, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, withinMilliseconds: limit
+        ) { options, queue in
+            unsafe rd_kafka_ListConsumerGroupOffsets(client.pointer, &request, 1, options, queue)
+        } read: { event in
+            unsafe readCommitted(event)
+        }
+        guard code == .none else { throw KafkaError(action, code) }
+        return found
+    }
+
+    /// How much of these partitions a group has still to read.
+    package func lag(
+        of group: String, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 10_000
+    ) throws(KafkaError) -> [GroupLag] {
+        let deadline = Deadline(milliseconds: limit)
+        var lags: [GroupLag] = []
+        for committed in try committed(by: group, partitions, withinMilliseconds: limit) {
+            lags.append(
+                GroupLag(committed: committed, ends: try client.watermarks(committed.partition, deadline)))
+        }
+        return lags
+    }
+
+    /// The first offset and the one the next record gets.
+    package func watermarks(
+        of partition: TopicPartition, withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> Watermarks {
+        try client.watermarks(partition, Deadline(milliseconds: limit))
+    }
+
+    /// The offset of the first record at or after a time, per partition; nil where there is none.
+    package func offsets(
+        atMilliseconds time: Int64, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [TopicPartition: Int64?] {
+        try client.offsets(for: partitions.map { ($0, time) }, Deadline(milliseconds: limit))
+    }
+}
+
+private func readCommitted(_ event: OpaquePointer) -> ([CommittedOffset], ErrorCode) {
+    var count = 0
+    let groups = unsafe rd_kafka_ListConsumerGroupOffsets_result_groups(
+        rd_kafka_event_ListConsumerGroupOffsets_result(event), &count)
+    guard count == 1, let group = unsafe groups?[0] else { return ([], .state) }
+    if let error = unsafe rd_kafka_group_result_error(group) {
+        return ([], unsafe ErrorCode(rd_kafka_error_code(error)))
+    }
+    guard let partitions = unsafe rd_kafka_group_result_partitions(group) else { return ([], .none) }
+    let list = unsafe PartitionList(adopting: rd_kafka_topic_partition_list_copy(partitions))
+    if let first = list.firstError { return ([], first.code) }
+    let found = (0..<list.count).map { index in
+        let offset = list.offset(index)
+        return CommittedOffset(
+            partition: list.partition(index), offset: offset >= 0 ? offset : nil,
+            metadata: list.metadata(index))
+    }
+    return (found, .none)
+}

@@ -1,0 +1,136 @@
+internal import CRdKafka
+
+/// A topic to be made.
+package struct NewTopic: Sendable, Equatable {
+    package let name: String
+    package let partitions: Int
+    package let replication: Int
+    package let configuration: [String: String]
+
+    package init(_ name: String, partitions: Int, replication: Int, configuration: [String: String] = [:]) {
+        self.name = name
+        self.partitions = partitions
+        self.replication = replication
+        self.configuration = configuration
+    }
+}
+
+/// What became of one topic of a request; `topicExists` and `unknownTopicOrPartition` are for the
+/// caller to judge.
+package struct TopicOutcome: Sendable, Equatable {
+    package let name: String
+    package let code: ErrorCode
+    package let text: String
+}
+
+extension Admin {
+    package func create(
+        _ topics: [NewTopic], withinMilliseconds limit: Int = 15_000
+    ) throws(KafkaError) -> [TopicOutcome] {
+        var requests: [OpaquePointer?] = unsafe []
+        defer { unsafe rd_kafka_NewTopic_destroy_array(&requests, requests.count) }
+        for topic in topics {
+            guard
+                let request = unsafe rd_kafka_NewTopic_new(
+                    topic.name, Int32(clamping: topic.partitions), Int32(clamping: topic.replication), nil, 0)
+            else { throw KafkaError("create topic \(topic.name)", .invalidArgument) }
+            unsafe requests.append(request)
+            for (name, value) in topic.configuration {
+                _ = unsafe rd_kafka_NewTopic_set_config(request, name, value)
+            }
+        }
+        return try unsafe ask(
+            "create topics", RD_KAFKA_ADMIN_OP_CREATETOPICS, withinMilliseconds: limit
+        ) { options, queue in
+            unsafe rd_kafka_CreateTopics(client.pointer, &requests, requests.count, options, queue)
+        } read: { event in
+            var count = 0
+            let results = unsafe rd_kafka_CreateTopics_result_topics(
+                rd_kafka_event_CreateTopics_result(event), &count)
+            return unsafe outcomes(results, count)
+        }
+    }
+
+    package func delete(
+        _ topics: [String], withinMilliseconds limit: Int = 15_000
+    ) throws(KafkaError) -> [TopicOutcome] {
+        var requests: [OpaquePointer?] = unsafe topics.map { unsafe rd_kafka_DeleteTopic_new($0) }
+        defer { unsafe rd_kafka_DeleteTopic_destroy_array(&requests, requests.count) }
+        return try unsafe ask(
+            "delete topics", RD_KAFKA_ADMIN_OP_DELETETOPICS, withinMilliseconds: limit
+        ) { options, queue in
+            unsafe rd_kafka_DeleteTopics(client.pointer, &requests, requests.count, options, queue)
+        } read: { event in
+            var count = 0
+            let results = unsafe rd_kafka_DeleteTopics_result_topics(
+                rd_kafka_event_DeleteTopics_result(event), &count)
+            return unsafe outcomes(results, count)
+        }
+    }
+
+    /// Every topic with its partitions.
+    package func topics(withinMilliseconds limit: Int = 5000) throws(KafkaError) -> [TopicDescription] {
+        try unsafe client.metadata(nil, Deadline(milliseconds: limit))
+    }
+
+    /// One topic with its partitions; a topic that is not there is an error.
+    package func describe(
+        _ topic: String, withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> TopicDescription {
+        try client.describe(Topic(topic, of: client), Deadline(milliseconds: limit))
+    }
+
+    /// The topics' settings, `cleanup.policy` and so on, defaults included.
+    package func configurations(
+        of topics: [String], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [String: [String: String]] {
+        var requests: [OpaquePointer?] = unsafe topics.map {
+            unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0)
+        }
+        defer { unsafe rd_kafka_ConfigResource_destroy_array(&requests, requests.count) }
+        let (found, failed) = try unsafe ask(
+            "describe topics", RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, withinMilliseconds: limit
+        ) { options, queue in
+            unsafe rd_kafka_DescribeConfigs(client.pointer, &requests, requests.count, options, queue)
+        } read: { event in
+            unsafe readConfigurations(event)
+        }
+        if let failed { throw failed }
+        return found
+    }
+}
+
+private func outcomes(_ results: UnsafeMutablePointer<OpaquePointer?>?, _ count: Int) -> [TopicOutcome] {
+    guard let results = unsafe results else { return [] }
+    return (0..<count).map { index in
+        let result = unsafe results[index]
+        let code = unsafe ErrorCode(rd_kafka_topic_result_error(result))
+        return unsafe TopicOutcome(
+            name: String(cString: rd_kafka_topic_result_name(result)), code: code,
+            text: rd_kafka_topic_result_error_string(result).map { unsafe String(cString: $0) } ?? code.text)
+    }
+}
+
+private func readConfigurations(_ event: OpaquePointer) -> ([String: [String: String]], KafkaError?) {
+    var found: [String: [String: String]] = [:]
+    var count = 0
+    let resources = unsafe rd_kafka_DescribeConfigs_result_resources(
+        rd_kafka_event_DescribeConfigs_result(event), &count)
+    for index in 0..<count {
+        guard let resource = unsafe resources?[index] else { continue }
+        let name = unsafe String(cString: rd_kafka_ConfigResource_name(resource))
+        let code = unsafe ErrorCode(rd_kafka_ConfigResource_error(resource))
+        guard code == .none else { return ([:], KafkaError("describe topic \(name)", code)) }
+        var entries = 0
+        let list = unsafe rd_kafka_ConfigResource_configs(resource, &entries)
+        var values: [String: String] = [:]
+        for entry in 0..<entries {
+            guard let entry = unsafe list?[entry], let value = unsafe rd_kafka_ConfigEntry_value(entry) else {
+                continue
+            }
+            unsafe values[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
+        }
+        found[name] = values
+    }
+    return (found, nil)
+}

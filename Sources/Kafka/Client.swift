@@ -1,0 +1,79 @@
+internal import CRdKafka
+internal import Glibc
+internal import Telemetry
+
+/// Owns a client of the library, from `rd_kafka_new` to `rd_kafka_destroy`.
+///
+/// "The rd_kafka_t handle is thread-safe", says the library's introduction: any thread may call it,
+/// and whoever still holds something of it (a batch of records) holds this.
+@safe
+final class Client: @unchecked Sendable {
+    /// How long its end may take; what hangs longer is left to the end of the process.
+    static let destroyMillisecondsMax = 5000
+
+    enum Kind { case producer, consumer }
+
+    let pointer: OpaquePointer
+    let events: ClientEvents
+    let wakeup: Wakeup
+    /// The queue that an event loop waits on and polls.
+    let queue: OpaquePointer
+    /// Of the thread that runs transactions: what the library reads without having copied it.
+    private var kept: [SharedBody] = []
+
+    init(
+        _ kind: Kind, _ configuration: consuming Configuration, _ events: ClientEvents
+    ) throws(ConfigurationError) {
+        wakeup = try Wakeup()
+        self.events = events
+        events.attach(to: configuration)
+        let properties = try unsafe configuration.take()
+        let type = kind == .producer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER
+        var made: OpaquePointer?
+        let reason = unsafe writtenText { unsafe made = rd_kafka_new(type, properties, $0, $1) }
+        guard let pointer = unsafe made else {
+            unsafe rd_kafka_conf_destroy(properties)
+            throw ConfigurationError(["cannot make a kafka client: \(reason); check the kafka settings"])
+        }
+        unsafe self.pointer = pointer
+        if kind == .consumer { unsafe rd_kafka_poll_set_consumer(pointer) }
+        unsafe queue =
+            kind == .consumer ? rd_kafka_queue_get_consumer(pointer) : rd_kafka_queue_get_main(pointer)
+        unsafe wakeup.attach(to: queue)
+    }
+
+    deinit {
+        unsafe rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
+        unsafe rd_kafka_queue_destroy(queue)
+        let ending = unsafe ClientEnding(pointer, events, kept)
+        if !ending.run(withinMilliseconds: Self.destroyMillisecondsMax) {
+            events.log.warning("kafka client did not end in time and is left behind")
+        }
+    }
+
+    func keep(_ body: SharedBody) {
+        if kept.last !== body { kept.append(body) }
+    }
+
+    /// Only when the library's queue is empty.
+    func letGo() { kept.removeAll(keepingCapacity: true) }
+
+    var metrics: ClientMetrics { events.metrics }
+
+    /// The error after which this client does nothing any more, if there was one.
+    var fatalError: KafkaError? {
+        var code = RD_KAFKA_RESP_ERR_NO_ERROR
+        let text = unsafe writtenText { code = unsafe rd_kafka_fatal_error(pointer, $0, $1) }
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR
+            ? nil : KafkaError("use this kafka client", ErrorCode(code), text)
+    }
+}
+
+/// The text that a call of the library leaves in the buffer it is lent.
+private func writtenText(_ call: (UnsafeMutablePointer<CChar>, Int) -> Void) -> String {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
+        unsafe buffer.initialize(repeating: 0)
+        unsafe call(buffer.baseAddress!, buffer.count)
+        return unsafe String(cString: buffer.baseAddress!)
+    }
+}

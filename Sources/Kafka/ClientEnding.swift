@@ -1,0 +1,48 @@
+internal import CRdKafka
+internal import Glibc
+internal import Synchronization
+
+/// Ends a client on a thread of its own, because the library's call has no limit in time. What the
+/// library may still call back into stays alive for as long as that thread runs.
+@safe
+final class ClientEnding {
+    private let pointer: OpaquePointer
+    private let events: ClientEvents
+    private let kept: [SharedBody]
+    private let hasEnded = Atomic<Bool>(false)
+
+    init(_ pointer: OpaquePointer, _ events: ClientEvents, _ kept: [SharedBody]) {
+        unsafe self.pointer = pointer
+        self.events = events
+        self.kept = kept
+    }
+
+    /// False when the client had not ended within the time; its thread goes on.
+    func run(withinMilliseconds limit: Int) -> Bool {
+        var thread = pthread_t()
+        let argument = unsafe Unmanaged.passRetained(self).toOpaque()
+        guard unsafe pthread_create(&thread, nil, endClient, argument) == 0 else {
+            // No thread to be had: end it here, without a limit.
+            _ = unsafe endClient(argument)
+            return true
+        }
+        pthread_detach(thread)
+        let deadline = Deadline(milliseconds: limit)
+        while !hasEnded.load(ordering: .acquiring) {
+            if deadline.millisecondsLeft == 0 { return false }
+            usleep(500)
+        }
+        return true
+    }
+
+    fileprivate func end() {
+        // Groups are left in `Consumer.close`, with a limit; here nothing may wait for a broker.
+        unsafe rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        hasEnded.store(true, ordering: .releasing)
+    }
+}
+
+private func endClient(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    unsafe Unmanaged<ClientEnding>.fromOpaque(argument!).takeRetainedValue().end()
+    return nil
+}

@@ -1,0 +1,108 @@
+internal import CRdKafka
+internal import Telemetry
+
+/// What the library tells about a client as a whole: log lines, errors, statistics, throttling.
+/// `logged` comes on the library's threads, everything else on the thread that polls.
+final class ClientEvents: @unchecked Sendable {
+    /// How often the library makes its statistics.
+    static let statisticsMilliseconds = 5000
+
+    /// Immutable and safe from every thread.
+    let log: Log
+    // Of the polling thread alone.
+    let group = GroupEvents()
+    let metrics: ClientMetrics
+
+    init(log: Log, metrics: ClientMetrics) {
+        self.log = log
+        self.metrics = metrics
+    }
+
+    func attach(to configuration: borrowing Configuration) {
+        let pointer = unsafe configuration.unfinished
+        unsafe rd_kafka_conf_set_opaque(pointer, Unmanaged.passUnretained(self).toOpaque())
+        unsafe rd_kafka_conf_set_log_cb(pointer, onLog)
+        unsafe rd_kafka_conf_set_error_cb(pointer, onError)
+        unsafe rd_kafka_conf_set_stats_cb(pointer, onStatistics)
+        unsafe rd_kafka_conf_set_throttle_cb(pointer, onThrottle)
+    }
+
+    /// Lost connections and the like heal by themselves, whatever syslog level they come with.
+    fileprivate func logged(level: Int32, facility: String, text: String) {
+        switch level {
+        case ...2: log.error("kafka client", .field("facility", facility), .field("text", text))
+        case 3...4: log.warning("kafka client", .field("facility", facility), .field("text", text))
+        default: log.debug("kafka client", .field("facility", facility), .field("text", text))
+        }
+    }
+
+    func failed(_ code: ErrorCode, _ text: String, fatal: Bool) {
+        metrics.error(code, fatal: fatal)
+        if code.isAccessRefused {
+            log.error(
+                "kafka refuses this client", .field("code", code.name), .field("text", text),
+                .field("remedy", code.remedy))
+        } else if fatal {
+            log.warning(
+                "kafka client must be rebuilt", .field("code", code.name), .field("text", text))
+        } else {
+            log.warning("kafka trouble", .field("code", code.name), .field("text", text))
+        }
+    }
+
+    fileprivate func statistics(_ json: UnsafeRawBufferPointer) {
+        unsafe metrics.update(Statistics(json: Span(_unsafeBytes: json)))
+    }
+
+    fileprivate func throttled(milliseconds: Int32) {
+        metrics.throttled(milliseconds: Int(milliseconds))
+        if milliseconds > 0 {
+            log.warning("kafka throttles this client", .field("milliseconds", milliseconds))
+        }
+    }
+}
+
+extension ErrorCode {
+    /// As Kafka's documentation names it.
+    package var name: String {
+        unsafe String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: rawValue)))
+    }
+}
+
+// The library's callbacks: recover the object, call one method. The object outlives the client.
+
+private func events(_ opaque: UnsafeMutableRawPointer?) -> ClientEvents? {
+    unsafe opaque.map { unsafe Unmanaged<ClientEvents>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func onLog(
+    _ client: OpaquePointer?, _ level: Int32, _ facility: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?
+) {
+    guard let client = unsafe client, let text = unsafe text else { return }
+    unsafe events(rd_kafka_opaque(client))?.logged(
+        level: level, facility: unsafe facility.map { unsafe String(cString: $0) } ?? "",
+        text: unsafe String(cString: text))
+}
+
+private func onError(
+    _ client: OpaquePointer?, _ code: Int32, _ text: UnsafePointer<CChar>?, _ opaque: UnsafeMutableRawPointer?
+) {
+    let code = ErrorCode(rawValue: code)
+    let reason = unsafe text.map { unsafe String(cString: $0) } ?? code.text
+    unsafe events(opaque)?.failed(code, reason, fatal: code == .fatal)
+}
+
+private func onStatistics(
+    _ client: OpaquePointer?, _ json: UnsafeMutablePointer<CChar>?, _ length: Int,
+    _ opaque: UnsafeMutableRawPointer?
+) -> Int32 {
+    unsafe events(opaque)?.statistics(UnsafeRawBufferPointer(start: json, count: length))
+    return 0
+}
+
+private func onThrottle(
+    _ client: OpaquePointer?, _ broker: UnsafePointer<CChar>?, _ id: Int32, _ milliseconds: Int32,
+    _ opaque: UnsafeMutableRawPointer?
+) {
+    unsafe events(opaque)?.throttled(milliseconds: milliseconds)
+}

@@ -1,0 +1,101 @@
+internal import Lifecycle
+internal import Telemetry
+
+/// The numbers of one client. Called on the thread that polls it.
+final class ClientMetrics {
+    private let metrics: Metrics
+    private let client: String
+    private let queuedRecords: Gauge
+    private let queuedBytes: Gauge
+    private let brokersUp: Gauge
+    private let roundTrip: Gauge
+    private let assigned: Gauge
+    private let throttledSeconds: Gauge
+    private var lags: [TopicPartition: Gauge] = [:]
+    private var stableAges: [TopicPartition: Gauge] = [:]
+    private var ages = StableOffsetAges()
+
+    /// - Parameter client: which loop's client this is, `planner-0`: a bounded label.
+    init(_ metrics: Metrics, client: String) {
+        self.metrics = metrics
+        self.client = client
+        func gauge(_ name: String, _ help: String) -> Gauge {
+            metrics.gauge(name, help: help, labels: ["client": client])
+        }
+        queuedRecords = gauge("flotilla_kafka_queue_records", "Records produced and not yet acknowledged")
+        queuedBytes = gauge("flotilla_kafka_queue_bytes", "Bytes produced and not yet acknowledged")
+        brokersUp = gauge("flotilla_kafka_brokers_up", "Brokers to which there is a connection")
+        roundTrip = gauge(
+            "flotilla_kafka_round_trip_seconds", "99th percentile of the slowest broker's answers")
+        assigned = gauge(
+            "flotilla_kafka_assigned_partitions", "Partitions the group has given to this client")
+        throttledSeconds = gauge("flotilla_kafka_throttle_seconds", "How long a broker made this client wait")
+    }
+
+    func error(_ code: ErrorCode, fatal: Bool) {
+        metrics.counter(
+            "flotilla_kafka_client_errors_total", help: "Errors the client library reported",
+            labels: ["client": client, "code": code.name, "fatal": fatal ? "yes" : "no"]
+        ).add()
+    }
+
+    func rebalanced(_ kind: String) {
+        metrics.counter(
+            "flotilla_kafka_rebalances_total", help: "Partitions came, were asked back, or were lost",
+            labels: ["client": client, "kind": kind]
+        ).add()
+    }
+
+    func committed(_ outcome: CommitOutcome) {
+        metrics.counter(
+            "flotilla_kafka_commit_total", help: "Offset commits by what became of them",
+            labels: ["client": client, "result": outcome.label]
+        ).add()
+    }
+
+    func transaction(_ result: String) {
+        metrics.counter(
+            "flotilla_kafka_txn_total", help: "Transactions by how they ended",
+            labels: ["client": client, "result": result]
+        ).add()
+    }
+
+    func throttled(milliseconds: Int) { throttledSeconds.set(Double(milliseconds) / 1000) }
+
+    func update(_ statistics: Statistics) {
+        queuedRecords.set(Double(statistics.queuedRecords))
+        queuedBytes.set(Double(statistics.queuedBytes))
+        brokersUp.set(Double(statistics.brokersUp))
+        roundTrip.set(statistics.roundTripSeconds)
+        assigned.set(Double(statistics.assignedPartitions))
+        let age = ages.update(statistics.partitions, at: .now())
+        for (partition, now) in statistics.partitions {
+            guard let lag = now.lag else { continue }
+            gauge(
+                partition, in: &lags, "flotilla_kafka_consumer_lag",
+                "Records between the last one read and the newest that may be read"
+            ).set(Double(lag))
+            gauge(
+                partition, in: &stableAges, "flotilla_kafka_lso_age_seconds",
+                "How long an open transaction has hidden the records behind it"
+            ).set(age[partition] ?? 0)
+        }
+        // A partition that went is somebody else's to report.
+        for gauges in [lags, stableAges] {
+            for (partition, gauge) in gauges where statistics.partitions[partition]?.lag == nil {
+                gauge.set(.nan)
+            }
+        }
+    }
+
+    private func gauge(
+        _ partition: TopicPartition, in known: inout [TopicPartition: Gauge], _ name: String, _ help: String
+    ) -> Gauge {
+        if let gauge = known[partition] { return gauge }
+        let gauge = metrics.gauge(
+            name, help: help,
+            labels: ["client": client, "topic": partition.topic, "partition": "\(partition.partition)"])
+        known[partition] = gauge
+        return gauge
+    }
+}

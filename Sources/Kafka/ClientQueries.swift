@@ -1,0 +1,58 @@
+internal import CRdKafka
+
+/// What producers, consumers and the admin ask alike. Every call waits for the cluster, within its limit.
+extension Client {
+    func watermarks(_ partition: TopicPartition, _ deadline: Deadline) throws(KafkaError) -> Watermarks {
+        var low: Int64 = 0
+        var high: Int64 = 0
+        let code = unsafe ErrorCode(
+            rd_kafka_query_watermark_offsets(
+                pointer, partition.topic, partition.partition, &low, &high, max(1, deadline.forCall)))
+        guard code == .none else { throw KafkaError("ask for the ends of \(partition)", code) }
+        return Watermarks(low: low, high: high)
+    }
+
+    /// What the cluster knows about one topic.
+    func describe(_ topic: Topic, _ deadline: Deadline) throws(KafkaError) -> TopicDescription {
+        let topics = try unsafe metadata(topic.pointer, deadline)
+        guard let found = topics.first else {
+            throw KafkaError("describe topic \(topic.name)", .unknownTopic)
+        }
+        guard found.code == .none else { throw KafkaError("describe topic \(topic.name)", found.code) }
+        return found
+    }
+
+    /// All topics, or one when a pointer is given.
+    func metadata(_ topic: OpaquePointer?, _ deadline: Deadline) throws(KafkaError) -> [TopicDescription] {
+        var found: UnsafePointer<rd_kafka_metadata>?
+        let code = unsafe ErrorCode(
+            rd_kafka_metadata(pointer, topic == nil ? 1 : 0, topic, &found, max(1, deadline.forCall)))
+        guard code == .none, let metadata = unsafe found else { throw KafkaError("describe topics", code) }
+        defer { unsafe rd_kafka_metadata_destroy(metadata) }
+        return unsafe (0..<Int(metadata.pointee.topic_cnt)).map { index in
+            let topic = unsafe metadata.pointee.topics[index]
+            return unsafe TopicDescription(
+                name: String(cString: topic.topic),
+                partitions: (0..<Int(topic.partition_cnt)).map { unsafe topic.partitions[$0].id }.sorted(),
+                code: ErrorCode(topic.err))
+        }
+    }
+
+    /// The offset of the first record at or after each time; nil where there is none.
+    func offsets(
+        for times: [(TopicPartition, milliseconds: Int64)], _ deadline: Deadline
+    ) throws(KafkaError) -> [TopicPartition: Int64?] {
+        let list = PartitionList(times.map { PartitionStart($0.0, .offset($0.milliseconds)) })
+        let code = unsafe ErrorCode(
+            rd_kafka_offsets_for_times(pointer, list.pointer, max(1, deadline.forCall)))
+        guard code == .none else { throw KafkaError("look up offsets by time", code) }
+        if let first = list.firstError {
+            throw KafkaError("look up offsets by time in \(first.partition)", first.code)
+        }
+        var offsets: [TopicPartition: Int64?] = [:]
+        for index in 0..<list.count {
+            offsets[list.partition(index)] = .some(list.offset(index) >= 0 ? list.offset(index) : nil)
+        }
+        return offsets
+    }
+}

@@ -1,0 +1,8 @@
+/// Settings with which no client can be made: every problem, one sentence each.
+package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    package let problems: [String]
+
+    init(_ problems: [String]) { self.problems = problems }
+
+    package var description: String { problems.joined(separator: "\n") }
+}

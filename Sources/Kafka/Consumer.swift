@@ -1,0 +1,121 @@
+internal import CRdKafka
+package import Lifecycle
+package import Telemetry
+
+/// Reads topics, as a member of a group or on its own. Pinned to one thread.
+///
+/// One loop serves it: wait for `descriptor` (or in `poll`), poll, look at the events, work on the
+/// batch. It never commits by itself, never skips, and never decides where a partition begins.
+package final class Consumer {
+    let client: Client
+    let options: ConsumerOptions
+    var state = AssignmentState()
+    private var table: TopicTable
+    /// What the process itself knows: a process that was stopped sees it in the age of this.
+    package private(set) var lastPoll = Instant.now()
+
+    /// - Parameter name: which loop's consumer this is, `planner-0`, in metrics.
+    package init(
+        _ settings: KafkaSettings, _ options: ConsumerOptions, name: String, log: Log, metrics: Metrics
+    ) throws(ConfigurationError) {
+        var configuration = try Configuration(settings)
+        options.apply(to: &configuration)
+        let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
+        events.group.attach(to: configuration)
+        client = try Client(.consumer, configuration, events)
+        self.options = options
+        guard case .group(let group, _, let topics) = options.membership else {
+            table = TopicTable([])
+            return
+        }
+        table = TopicTable(topics)
+        let list = PartitionList(topics.map { TopicPartition($0, RD_KAFKA_PARTITION_UA) })
+        let code = unsafe ErrorCode(rd_kafka_subscribe(client.pointer, list.pointer))
+        guard code == .none else {
+            throw ConfigurationError(["group \(group) cannot subscribe to \(topics): \(code.text)"])
+        }
+    }
+
+    /// Readable while there is something to poll. Poll now and then all the same: a consumer that is
+    /// not polled loses its partitions.
+    package var descriptor: Int32 { client.wakeup.descriptor }
+
+    /// Topic names; a record's `topic` is a place in it. The subscription's come first, in its order.
+    package var topics: [String] { table.names }
+
+    package var fatalError: KafkaError? { client.fatalError }
+
+    /// Empties the batch, fills it with what is there, and tells what else happened.
+    ///
+    /// - Parameter waitMilliseconds: how long to wait for a first record or event.
+    package func poll(into batch: inout RecordBatch, waitMilliseconds: Int32 = 0) -> [ConsumerEvent] {
+        batch.clear()
+        client.wakeup.clear()
+        lastPoll = .now()
+        var events: [ConsumerEvent] = []
+        var wait = waitMilliseconds
+        while !batch.isFull, let message = unsafe rd_kafka_consumer_poll(client.pointer, wait) {
+            wait = 0
+            if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, state.pending == nil {
+                unsafe batch.append(message, topic: table.index(of: message.pointee.rkt), of: client)
+            } else {
+                unsafe take(message, &events)
+                unsafe rd_kafka_message_destroy(message)
+            }
+        }
+        // A full batch or a callback may have left something in the queue.
+        if batch.isFull || !client.events.group.changes.isEmpty { client.wakeup.signal() }
+        takeChanges(&events)
+        takeCommits(&events)
+        return events
+    }
+
+    /// A message that is no record, or one that nobody may have while its partition is being
+    /// revoked: its next owner reads it again.
+    private func take(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ events: inout [ConsumerEvent]) {
+        let code = unsafe ErrorCode(message.pointee.err)
+        let partition = unsafe message.pointee.rkt.map { topic in
+            unsafe TopicPartition(String(cString: rd_kafka_topic_name(topic)), message.pointee.partition)
+        }
+        let text = unsafe rd_kafka_message_errstr(message).map { unsafe String(cString: $0) } ?? code.text
+        switch (code, partition) {
+        case (.none, _): break
+        case (.partitionEnd, let partition?):
+            if state.pending == nil { unsafe events.append(.end(partition, offset: message.pointee.offset)) }
+        case (.autoOffsetReset, let partition?): events.append(.failed(.outOfRange(partition, text: text)))
+        // The loss itself follows.
+        case (.maxPollExceeded, _): client.events.failed(code, text, fatal: false)
+        case (.fatal, _):
+            let error = fatalError ?? KafkaError("use this kafka client", code, text)
+            events.append(.failed(error.code.isFencing ? .fenced(error) : .rebuild(error)))
+        case (_, let partition?):
+            events.append(.failed(.partition(partition, KafkaError("read \(partition)", code, text))))
+        case (_, nil): events.append(.failed(.client(KafkaError("read from kafka", code, text))))
+        }
+    }
+
+    func forgetAddresses() { table.forgetAddresses() }
+
+    /// Leaves the group (a static member stays in it) and waits for the library, within a limit: with
+    /// the cluster away it would wait much longer. Drain, commit and clear batches first. False when
+    /// the time was over; then the group finds out by itself.
+    package func close(withinMilliseconds limit: Int = 5000) -> Bool {
+        let deadline = Deadline(milliseconds: limit)
+        if state.pending != nil { try? release() }
+        if let error = unsafe rd_kafka_consumer_close_queue(client.pointer, client.queue) {
+            unsafe rd_kafka_error_destroy(error)
+            return false
+        }
+        while unsafe rd_kafka_consumer_closed(client.pointer) == 0 {
+            if deadline.millisecondsLeft == 0 { return false }
+            if let message = unsafe rd_kafka_consumer_poll(client.pointer, min(deadline.forCall, 20)) {
+                unsafe rd_kafka_message_destroy(message)
+            }
+            if !client.events.group.changes.isEmpty {
+                client.events.group.changes = []
+                try? release()
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,108 @@
+internal import CRdKafka
+package import Lifecycle
+
+extension Consumer {
+    /// Kept back from the longest time between polls, so that a drain that takes all it was given
+    /// is still in time.
+    package static let drainMarginMilliseconds = 5000
+
+    /// Which assignment the records of the next poll belong to.
+    package var epoch: Int { state.epoch }
+    package var partitions: Set<TopicPartition> { state.partitions }
+    package var paused: Set<TopicPartition> { state.paused }
+
+    /// The library knows that the group has taken our partitions.
+    package var isLost: Bool { unsafe rd_kafka_assignment_lost(client.pointer) != 0 }
+
+    /// Whether effects on the outside are still safe: a process that was stopped for a while may not
+    /// know yet that its partitions are another's.
+    package func isSurelyOurs(at now: Instant, marginMilliseconds: Int = 2000) -> Bool {
+        now.milliseconds(since: lastPoll) < options.sessionMilliseconds - marginMilliseconds && !isLost
+    }
+
+    /// Who we are in the group, for a transaction about to begin over work that was read in `epoch`.
+    /// Nil when that work is no longer ours: drop it. Capturing first and checking then is the rule;
+    /// the other order lets a woken process commit old work under its new generation.
+    package func captureGroup(forEpoch epoch: Int) -> GroupMetadata? {
+        guard let pointer = unsafe rd_kafka_consumer_group_metadata(client.pointer) else { return nil }
+        let group = unsafe GroupMetadata(pointer, epoch: epoch)
+        return epoch == state.epoch && !isLost ? group : nil
+    }
+
+    /// Begins reading: the answer to an offer, or at any time without a group.
+    package func assign(_ starts: [PartitionStart]) throws(KafkaError) {
+        let list = PartitionList(starts)
+        try unsafe replaceAssignment(list.pointer)
+        state.assigned(starts.lazy.map(\.partition))
+    }
+
+    /// As `assign`, from the group's committed offsets; where there is none, from the beginning.
+    package func assignFromCommitted(
+        _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) {
+        try assign(committed(partitions, withinMilliseconds: limit).map(\.start))
+    }
+
+    /// Lets the partitions go: the answer to a revocation or a loss.
+    package func release() throws(KafkaError) {
+        try unsafe replaceAssignment(nil)
+        state.released()
+    }
+
+    private func replaceAssignment(
+        _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+    ) throws(KafkaError) {
+        // A pause outlives its assignment inside the library.
+        resume(Array(state.paused))
+        let code = unsafe ErrorCode(rd_kafka_assign(client.pointer, list))
+        guard code == .none else { throw KafkaError("change the assignment", code) }
+        forgetAddresses()
+    }
+
+    /// Stops delivering these partitions' records; the membership goes on. What is not ours, or is
+    /// paused already, is left alone.
+    package func pause(_ partitions: [TopicPartition]) {
+        let fresh = state.pause(partitions)
+        if fresh.isEmpty { return }
+        let list = PartitionList(fresh)
+        _ = unsafe rd_kafka_pause_partitions(client.pointer, list.pointer)
+    }
+
+    /// Goes on with partitions that are paused, and only with those.
+    package func resume(_ partitions: [TopicPartition]) {
+        let held = state.resume(partitions)
+        if held.isEmpty { return }
+        let list = PartitionList(held)
+        _ = unsafe rd_kafka_resume_partitions(client.pointer, list.pointer)
+    }
+
+    func takeChanges(_ events: inout [ConsumerEvent]) {
+        for change in client.events.group.changes {
+            switch change {
+            case .offered(let partitions):
+                state.offered(partitions)
+                client.metrics.rebalanced("offered")
+                events.append(.offered(partitions))
+            case .takenBack(let partitions):
+                if isLost { lose(partitions, &events) } else { revoke(partitions, &events) }
+            }
+        }
+        client.events.group.changes = []
+        // A drain that took too long.
+        if case .revocation(let partitions) = state.pending, isLost { lose(partitions, &events) }
+    }
+
+    private func revoke(_ partitions: [TopicPartition], _ events: inout [ConsumerEvent]) {
+        let limit = max(
+            options.pollMillisecondsMax / 2, options.pollMillisecondsMax - Self.drainMarginMilliseconds)
+        state.revoked(partitions)
+        client.metrics.rebalanced("revoked")
+        events.append(.revoked(partitions, by: lastPoll.advanced(byMilliseconds: limit)))
+    }
+
+    private func lose(_ partitions: [TopicPartition], _ events: inout [ConsumerEvent]) {
+        state.lost(partitions)
+        client.metrics.rebalanced("lost")
+        events.append(.lost(partitions))
+    }
+}

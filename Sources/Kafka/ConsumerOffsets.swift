@@ -1,0 +1,107 @@
+internal import CRdKafka
+
+extension Consumer {
+    /// Commits and waits for the answer, within a limit.
+    package func commit(_ offsets: [OffsetToCommit], withinMilliseconds limit: Int = 5000) -> CommitOutcome {
+        let outcome = commitCode(offsets, limit)
+        client.metrics.committed(outcome)
+        return outcome
+    }
+
+    private func commitCode(_ offsets: [OffsetToCommit], _ limit: Int) -> CommitOutcome {
+        if isLost { return .willBeReadAgain(.assignmentLost) }
+        let list = PartitionList(offsets)
+        guard let queue = unsafe rd_kafka_queue_new(client.pointer) else { return .willBeReadAgain(.state) }
+        defer { unsafe rd_kafka_queue_destroy(queue) }
+        // The library calls `onCommit` for every commit that brings no callback of its own. This one
+        // is never called: the answer is taken from the queue.
+        let asked = unsafe ErrorCode(
+            rd_kafka_commit_queue(client.pointer, list.pointer, queue, { _, _, _, _ in }, nil))
+        guard asked == .none else { return CommitOutcome(asked) }
+        guard let event = unsafe rd_kafka_queue_poll(queue, Int32(clamping: limit)) else {
+            return .willBeReadAgain(.timedOut)
+        }
+        defer { unsafe rd_kafka_event_destroy(event) }
+        var code = unsafe ErrorCode(rd_kafka_event_error(event))
+        if code == .none, let answered = unsafe rd_kafka_event_topic_partition_list(event) {
+            code = unsafe PartitionList.firstError(answered)?.code ?? .none
+        }
+        return CommitOutcome(code)
+    }
+
+    /// Commits without waiting; a later poll brings `.committed`. Nil, or why it was not even tried.
+    package func commitLater(_ offsets: [OffsetToCommit]) -> CommitOutcome? {
+        if isLost { return .willBeReadAgain(.assignmentLost) }
+        let list = PartitionList(offsets)
+        let code = unsafe ErrorCode(rd_kafka_commit(client.pointer, list.pointer, 1))
+        return code == .none ? nil : CommitOutcome(code)
+    }
+
+    func takeCommits(_ events: inout [ConsumerEvent]) {
+        for commit in client.events.group.commits {
+            let outcome = CommitOutcome(commit.code)
+            client.metrics.committed(outcome)
+            events.append(.committed(commit.partitions, outcome))
+        }
+        client.events.group.commits = []
+    }
+
+    /// What the group has committed. Stable: it waits for transactions that hold offsets of these
+    /// partitions to end, unless this consumer reads open transactions.
+    package func committed(
+        _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [CommittedOffset] {
+        let list = PartitionList(partitions)
+        let code = unsafe ErrorCode(rd_kafka_committed(client.pointer, list.pointer, Int32(clamping: limit)))
+        guard code == .none else { throw KafkaError("ask for committed offsets", code) }
+        if let first = list.firstError {
+            throw KafkaError("ask for the committed offset of \(first.partition)", first.code)
+        }
+        return (0..<list.count).map { index in
+            let offset = list.offset(index)
+            return CommittedOffset(
+                partition: list.partition(index), offset: offset >= 0 ? offset : nil,
+                metadata: list.metadata(index))
+        }
+    }
+
+    /// The offset after the last record handed over by `poll`, or nil before the first one.
+    package func position(_ partition: TopicPartition) -> Int64? {
+        let list = PartitionList([partition])
+        let code = unsafe ErrorCode(rd_kafka_position(client.pointer, list.pointer))
+        return code == .none && list.offset(0) >= 0 ? list.offset(0) : nil
+    }
+
+    /// Continues elsewhere. Clear batches that hold older records of these partitions.
+    package func seek(_ starts: [PartitionStart], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
+        let list = PartitionList(starts)
+        if let error = unsafe rd_kafka_seek_partitions(client.pointer, list.pointer, Int32(clamping: limit)) {
+            defer { unsafe rd_kafka_error_destroy(error) }
+            throw KafkaError("seek", unsafe ErrorCode(rd_kafka_error_code(error)))
+        }
+        if let first = list.firstError { throw KafkaError("seek in \(first.partition)", first.code) }
+    }
+
+    /// Asks the broker.
+    package func watermarks(
+        of partition: TopicPartition, withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> Watermarks {
+        try client.watermarks(partition, Deadline(milliseconds: limit))
+    }
+
+    /// What the last fetch said, or nil before there was one. Asks nobody.
+    package func knownWatermarks(of partition: TopicPartition) -> Watermarks? {
+        var low: Int64 = 0
+        var high: Int64 = 0
+        let code = unsafe ErrorCode(
+            rd_kafka_get_watermark_offsets(client.pointer, partition.topic, partition.partition, &low, &high))
+        return code == .none && high >= 0 ? Watermarks(low: max(0, low), high: high) : nil
+    }
+
+    /// The offset of the first record at or after a time, per partition; nil where there is none.
+    package func offsets(
+        atMilliseconds time: Int64, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [TopicPartition: Int64?] {
+        try client.offsets(for: partitions.map { ($0, time) }, Deadline(milliseconds: limit))
+    }
+}

@@ -1,0 +1,13 @@
+internal import Lifecycle
+
+/// A limit on the steady clock for calls that wait.
+struct Deadline {
+    private let end: Instant
+
+    init(milliseconds: Int) { end = Instant.now().advanced(byMilliseconds: milliseconds) }
+
+    var millisecondsLeft: Int { max(0, end.milliseconds(since: .now())) }
+
+    /// For the library's calls, whose limits are `int`; never their "for ever".
+    var forCall: Int32 { Int32(clamping: millisecondsLeft) }
+}

@@ -1,0 +1,27 @@
+/// What became of one record that was sent.
+package struct Delivery: Sendable, Equatable {
+    package enum Outcome: Sendable, Equatable {
+        /// Acknowledged by all in-sync replicas. The offset is unknown, -1, where the
+        /// acknowledgement of an earlier attempt was lost.
+        case stored(offset: Int64)
+        /// Not stored, and never will be.
+        case notStored(ErrorCode)
+        /// Perhaps stored: the answer did not come.
+        case unknown(ErrorCode)
+    }
+
+    /// The sender's own number for the record.
+    package let tag: UInt64
+    package let partition: Int32
+    package let outcome: Outcome
+
+    package init(tag: UInt64, partition: Int32, outcome: Outcome) {
+        self.tag = tag
+        self.partition = partition
+        self.outcome = outcome
+    }
+
+    package var isStored: Bool {
+        if case .stored = outcome { true } else { false }
+    }
+}

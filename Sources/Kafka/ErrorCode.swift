@@ -1,0 +1,108 @@
+/// Kafka's error codes (positive) and the client library's own (negative), those that somebody here
+/// decides by. Others exist and are carried as numbers.
+package struct ErrorCode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) { self.rawValue = rawValue }
+    private init(_ rawValue: Int32) { self.rawValue = rawValue }
+
+    package static let none = ErrorCode(0)
+
+    // The library's own.
+    package static let allBrokersDown = ErrorCode(-187)
+    package static let assignmentLost = ErrorCode(-142)
+    package static let authentication = ErrorCode(-169)
+    package static let autoOffsetReset = ErrorCode(-140)
+    package static let fatal = ErrorCode(-150)
+    package static let fenced = ErrorCode(-144)
+    package static let invalidArgument = ErrorCode(-186)
+    package static let maxPollExceeded = ErrorCode(-147)
+    package static let messageTimedOut = ErrorCode(-192)
+    package static let noOffset = ErrorCode(-168)
+    package static let outdated = ErrorCode(-167)
+    package static let partitionEnd = ErrorCode(-191)
+    package static let purgedInFlight = ErrorCode(-151)
+    package static let purgedInQueue = ErrorCode(-152)
+    package static let queueFull = ErrorCode(-184)
+    package static let resolve = ErrorCode(-193)
+    package static let ssl = ErrorCode(-181)
+    package static let state = ErrorCode(-172)
+    package static let timedOut = ErrorCode(-185)
+    package static let timedOutInQueue = ErrorCode(-166)
+    package static let transport = ErrorCode(-195)
+    package static let unknownPartition = ErrorCode(-190)
+    package static let unknownTopic = ErrorCode(-188)
+    package static let waitCoordinator = ErrorCode(-180)
+
+    // The brokers'.
+    package static let offsetOutOfRange = ErrorCode(1)
+    package static let unknownTopicOrPartition = ErrorCode(3)
+    package static let notLeader = ErrorCode(6)
+    package static let requestTimedOut = ErrorCode(7)
+    package static let recordTooLarge = ErrorCode(10)
+    package static let metadataTooLarge = ErrorCode(12)
+    package static let coordinatorLoading = ErrorCode(14)
+    package static let coordinatorNotAvailable = ErrorCode(15)
+    package static let notCoordinator = ErrorCode(16)
+    package static let batchTooLarge = ErrorCode(18)
+    package static let illegalGeneration = ErrorCode(22)
+    package static let unknownMember = ErrorCode(25)
+    package static let rebalanceInProgress = ErrorCode(27)
+    package static let topicAuthorizationFailed = ErrorCode(29)
+    package static let groupAuthorizationFailed = ErrorCode(30)
+    package static let clusterAuthorizationFailed = ErrorCode(31)
+    package static let topicExists = ErrorCode(36)
+    package static let outOfOrderSequence = ErrorCode(45)
+    package static let invalidProducerEpoch = ErrorCode(47)
+    package static let invalidTransactionState = ErrorCode(48)
+    package static let concurrentTransactions = ErrorCode(51)
+    package static let transactionalIDAuthorizationFailed = ErrorCode(53)
+    package static let saslAuthenticationFailed = ErrorCode(58)
+    package static let unknownProducer = ErrorCode(59)
+    package static let fencedInstance = ErrorCode(82)
+    package static let unstableOffset = ErrorCode(88)
+    package static let producerFenced = ErrorCode(90)
+}
+
+extension ErrorCode {
+    /// Another client has taken this one's place, by member or by transactional id.
+    package var isFencing: Bool {
+        switch self {
+        case .fenced, .fencedInstance, .producerFenced, .invalidProducerEpoch: true
+        default: false
+        }
+    }
+
+    /// The cluster or its certificate refuses us, and waiting changes nothing: a person must act.
+    package var isAccessRefused: Bool {
+        switch self {
+        case .authentication, .ssl, .saslAuthenticationFailed, .topicAuthorizationFailed,
+            .groupAuthorizationFailed, .clusterAuthorizationFailed, .transactionalIDAuthorizationFailed:
+            true
+        default: false
+        }
+    }
+
+    /// What helps; the end of an error's sentence.
+    package var remedy: String {
+        switch self {
+        case .transport, .allBrokersDown, .timedOut, .requestTimedOut, .messageTimedOut, .resolve,
+            .timedOutInQueue:
+            "check that the brokers in kafka.brokers run and can be reached"
+        case .ssl: "check kafka.tls.ca, the broker's certificate and its host name"
+        case .authentication, .saslAuthenticationFailed: "check kafka.scram.user and its password"
+        case .topicAuthorizationFailed, .groupAuthorizationFailed, .clusterAuthorizationFailed,
+            .transactionalIDAuthorizationFailed:
+            "grant this user the access that the operator's book lists"
+        case .unknownTopic, .unknownTopicOrPartition, .unknownPartition:
+            "create the topics with flotilla topics"
+        case .recordTooLarge, .batchTooLarge: "raise max.message.bytes of the topic, or send less at once"
+        case _ where isFencing: "make sure that only one process uses this data directory"
+        case .offsetOutOfRange, .autoOffsetReset:
+            "records were deleted before they were read; decide where to continue and set the group's offset"
+        case .queueFull: "wait for acknowledgements"
+        case .fatal, .outOfOrderSequence: "rebuild the client"
+        default: "try again, and look at the broker's log if it stays"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+internal import CRdKafka
+internal import Glibc
+
+/// The headers of a record, in their order; names may repeat.
+@safe
+package struct HeaderList: ~Escapable {
+    /// Nil when the record has none.
+    private let pointer: OpaquePointer?
+    package let count: Int
+
+    @_lifetime(immortal)
+    init(_ pointer: OpaquePointer?) {
+        unsafe self.pointer = pointer
+        unsafe count = pointer.map { unsafe rd_kafka_header_cnt($0) } ?? 0
+    }
+
+    package subscript(index: Int) -> Header {
+        @_lifetime(copy self)
+        get {
+            precondition(index >= 0 && index < count, "no header \(index) of \(count)")
+            var name: UnsafePointer<CChar>?
+            var value: UnsafeRawPointer?
+            var length = 0
+            _ = unsafe rd_kafka_header_get_all(pointer!, index, &name, &value, &length)
+            return unsafe _overrideLifetime(Header(name, value, length), copying: self)
+        }
+    }
+
+    /// The last header of that name, which is the one that counts.
+    @_lifetime(copy self)
+    package func last(_ name: StaticString) -> Header? {
+        for index in stride(from: count - 1, through: 0, by: -1) where self[index].isNamed(name) {
+            return self[index]
+        }
+        return nil
+    }
+}
+
+@safe
+package struct Header: ~Escapable {
+    private let nameStart: UnsafePointer<CChar>?
+    private let nameCount: Int
+    private let valueStart: UnsafeRawPointer?
+    private let valueCount: Int
+
+    @_lifetime(immortal)
+    init(_ name: UnsafePointer<CChar>?, _ value: UnsafeRawPointer?, _ count: Int) {
+        unsafe nameStart = name
+        unsafe nameCount = name.map { unsafe strlen($0) } ?? 0
+        unsafe valueStart = value
+        valueCount = count
+    }
+
+    package var name: Span<UInt8> {
+        @_lifetime(copy self)
+        get {
+            guard let name = unsafe span(nameStart, nameCount) else { return Span() }
+            return unsafe _overrideLifetime(name, copying: self)
+        }
+    }
+
+    /// Nil for a header without a value, which is not an empty value.
+    package var value: Span<UInt8>? {
+        @_lifetime(copy self)
+        get { unsafe _overrideLifetime(span(valueStart, valueCount), copying: self) }
+    }
+
+    package func isNamed(_ wanted: StaticString) -> Bool {
+        guard nameCount == wanted.utf8CodeUnitCount, let start = unsafe nameStart else { return false }
+        return unsafe memcmp(start, wanted.utf8Start, nameCount) == 0
+    }
+}

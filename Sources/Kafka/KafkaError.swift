@@ -1,0 +1,28 @@
+internal import CRdKafka
+
+/// A call to the cluster that did not do its work.
+package struct KafkaError: Error, Hashable, CustomStringConvertible {
+    /// What was tried: "create topic jobs".
+    package let action: String
+    package let code: ErrorCode
+    package let text: String
+
+    package init(_ action: String, _ code: ErrorCode, _ text: String) {
+        self.action = action
+        self.code = code
+        self.text = text
+    }
+
+    init(_ action: String, _ code: ErrorCode) { self.init(action, code, code.text) }
+
+    package var description: String { "cannot \(action): \(text); \(code.remedy)" }
+}
+
+extension ErrorCode {
+    init(_ code: rd_kafka_resp_err_t) { self.init(rawValue: code.rawValue) }
+
+    /// The library's own words for it.
+    package var text: String {
+        unsafe String(cString: rd_kafka_err2str(rd_kafka_resp_err_t(rawValue: rawValue)))
+    }
+}

@@ -1,0 +1,108 @@
+internal import CLinux
+internal import Glibc
+
+extension KafkaSettings {
+    /// Everything that is wrong with these settings, one sentence each; all of it at once, so that
+    /// the operator corrects it at once. Reads files, reaches no network.
+    package func problems() -> [String] {
+        brokerProblems() + tlsProblems() + scramProblems() + propertyProblems()
+    }
+
+    private func brokerProblems() -> [String] {
+        if brokers.isEmpty { return ["kafka.brokers is empty; name at least one broker as host:port"] }
+        return brokers.filter { !Self.isHostAndPort($0) }.map {
+            "kafka.brokers names \"\($0)\", which is not host:port with a port of 1 to 65535"
+        }
+    }
+
+    private static func isHostAndPort(_ text: String) -> Bool {
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return false }
+        let host = text[..<colon]
+        guard let port = Int(text[text.index(after: colon)...]), (1...65535).contains(port) else {
+            return false
+        }
+        return !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }
+    }
+
+    private func tlsProblems() -> [String] {
+        var problems: [String] = []
+        let files = [
+            ("kafka.tls.ca", certificateAuthorityFile), ("kafka.tls.certificate", certificateFile),
+            ("kafka.tls.key", keyFile), ("kafka.tls.key-password-file", keyPasswordFile),
+        ]
+        for case (let key, let path?) in files {
+            if !security.usesTLS {
+                problems.append(
+                    "\(key) is set but kafka.security.protocol is \(security.rawValue); set it to tls or scram-tls"
+                )
+            } else if let reason = SecretFile.unreadable(path) {
+                problems.append("\(key) names \(path), which cannot be read: \(reason)")
+            }
+        }
+        if (certificateFile == nil) != (keyFile == nil) {
+            problems.append("kafka.tls.certificate and kafka.tls.key belong together; set both or neither")
+        }
+        return problems
+    }
+
+    private func scramProblems() -> [String] {
+        guard security.usesSCRAM else {
+            guard user != nil || passwordFile != nil else { return [] }
+            return [
+                "kafka.scram.user or kafka.scram.password-file is set but kafka.security.protocol is "
+                    + "\(security.rawValue); set it to scram-tls"
+            ]
+        }
+        var problems: [String] = []
+        if user?.isEmpty ?? true {
+            problems.append(
+                "kafka.scram.user is missing; kafka.security.protocol \(security.rawValue) needs it")
+        }
+        if let passwordFile {
+            if let reason = SecretFile.unreadable(passwordFile) {
+                problems.append(
+                    "kafka.scram.password-file names \(passwordFile), which cannot be read: \(reason)")
+            } else if SecretFile.read(passwordFile)?.isEmpty ?? true {
+                problems.append("kafka.scram.password-file names \(passwordFile), which is empty")
+            }
+        } else {
+            problems.append(
+                "kafka.scram.password-file is missing; kafka.security.protocol \(security.rawValue) needs it")
+        }
+        return problems
+    }
+
+    private func propertyProblems() -> [String] {
+        properties.keys.sorted().filter { OwnedProperties.contains($0) }.map {
+            "kafka.properties sets \($0), on which Flotilla's guarantees rest; take it out"
+        }
+    }
+}
+
+/// Reads what is kept out of settings files: passwords, one to a file.
+enum SecretFile {
+    static let bytesMax = 64 * 1024
+
+    /// Why the file cannot be read, or nil.
+    static func unreadable(_ path: String) -> String? {
+        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        guard descriptor >= 0 else { return unsafe String(cString: strerror(errno)) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return unsafe String(cString: strerror(errno)) }
+        return status.st_mode & S_IFMT == S_IFDIR ? "it is a directory" : nil
+    }
+
+    /// The file's text without the newline at its end.
+    static func read(_ path: String) -> String? {
+        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: bytesMax)
+        let count = unsafe Glibc.read(descriptor, &bytes, bytesMax)
+        guard count >= 0 else { return nil }
+        var text = bytes[..<count]
+        while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

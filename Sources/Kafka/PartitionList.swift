@@ -1,0 +1,81 @@
+internal import CRdKafka
+internal import Glibc
+
+/// The library's list of partitions with offsets. Owned by one scope.
+@safe
+struct PartitionList: ~Copyable {
+    let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+    init(adopting pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) {
+        unsafe self.pointer = pointer
+    }
+
+    init(_ partitions: some Collection<TopicPartition>) {
+        unsafe pointer = rd_kafka_topic_partition_list_new(Int32(partitions.count))
+        for partition in partitions {
+            _ = unsafe rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
+        }
+    }
+
+    init(_ starts: [PartitionStart]) {
+        self.init(starts.map(\.partition))
+        for (index, start) in starts.enumerated() {
+            let offset: Int64 =
+                switch start.position {
+                case .offset(let offset): offset
+                case .beginning: Int64(RD_KAFKA_OFFSET_BEGINNING)
+                case .end: Int64(RD_KAFKA_OFFSET_END)
+                }
+            unsafe pointer.pointee.elems[index].offset = offset
+        }
+    }
+
+    init(_ offsets: [OffsetToCommit]) {
+        self.init(offsets.map(\.partition))
+        for (index, offset) in offsets.enumerated() {
+            unsafe pointer.pointee.elems[index].offset = offset.offset
+            guard !offset.metadata.isEmpty else { continue }
+            // The list frees it.
+            unsafe pointer.pointee.elems[index].metadata = UnsafeMutableRawPointer(strdup(offset.metadata))
+            unsafe pointer.pointee.elems[index].metadata_size = offset.metadata.utf8.count
+        }
+    }
+
+    deinit { unsafe rd_kafka_topic_partition_list_destroy(pointer) }
+
+    var count: Int { unsafe Int(pointer.pointee.cnt) }
+
+    func partition(_ index: Int) -> TopicPartition {
+        unsafe TopicPartition(
+            String(cString: pointer.pointee.elems[index].topic), pointer.pointee.elems[index].partition)
+    }
+
+    func offset(_ index: Int) -> Int64 { unsafe pointer.pointee.elems[index].offset }
+
+    func code(_ index: Int) -> ErrorCode { unsafe ErrorCode(pointer.pointee.elems[index].err) }
+
+    func metadata(_ index: Int) -> String {
+        let element = unsafe pointer.pointee.elems[index]
+        guard let bytes = unsafe element.metadata else { return "" }
+        return unsafe String(
+            decoding: UnsafeRawBufferPointer(start: bytes, count: element.metadata_size), as: UTF8.self)
+    }
+
+    var partitions: [TopicPartition] { (0..<count).map { partition($0) } }
+
+    /// The first partition's error, if one has any.
+    var firstError: (partition: TopicPartition, code: ErrorCode)? { unsafe Self.firstError(pointer) }
+
+    static func firstError(
+        _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+    ) -> (partition: TopicPartition, code: ErrorCode)? {
+        for index in 0..<Int(unsafe list.pointee.cnt) {
+            let element = unsafe list.pointee.elems[index]
+            let code = unsafe ErrorCode(element.err)
+            if code != .none {
+                return unsafe (TopicPartition(String(cString: element.topic), element.partition), code)
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,27 @@
+/// The bounds of a producer.
+package struct ProducerOptions: Sendable {
+    package enum Compression: String, Sendable, CaseIterable { case none, lz4, zstd }
+
+    /// How long a record may wait for others that share its batch.
+    package var lingerMilliseconds = 5
+    package var compression = Compression.zstd
+    /// After this time a record that no broker acknowledged is given up.
+    package var deliveryMillisecondsMax = 30_000
+    /// What may wait for acknowledgement; then `send` says `full`.
+    package var queueRecordsMax = 100_000
+    package var queueKibibytesMax = 65_536
+    package var recordBytesMax = 4 * 1024 * 1024 + 64 * 1024
+
+    package init() {}
+
+    func apply(to configuration: inout Configuration) {
+        configuration.set("enable.idempotence", "true")
+        configuration.set("acks", "all")
+        configuration.set("partitioner", "murmur2_random")
+        configuration.set("compression.type", compression.rawValue)
+        configuration.set("linger.ms", "\(lingerMilliseconds)")
+        configuration.set("queue.buffering.max.messages", "\(queueRecordsMax)")
+        configuration.set("queue.buffering.max.kbytes", "\(queueKibibytesMax)")
+        configuration.set("message.max.bytes", "\(recordBytesMax)")
+    }
+}

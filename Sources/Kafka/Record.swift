@@ -1,0 +1,57 @@
+internal import CRdKafka
+
+/// One record of a batch, seen in place. It cannot outlive the batch's next change.
+@safe
+package struct Record: ~Escapable {
+    /// The topic's place in the consumer's `topics`.
+    package let topic: Int
+    package let partition: Int32
+    package let offset: Int64
+    private let message: UnsafeMutablePointer<rd_kafka_message_t>
+
+    @_lifetime(immortal)
+    init(_ message: UnsafeMutablePointer<rd_kafka_message_t>, topic: Int32) {
+        unsafe self.message = message
+        self.topic = Int(topic)
+        unsafe partition = message.pointee.partition
+        unsafe offset = message.pointee.offset
+    }
+
+    /// Nil for a tombstone, which is not an empty value.
+    package var value: Span<UInt8>? {
+        @_lifetime(copy self)
+        get { unsafe _overrideLifetime(span(message.pointee.payload, message.pointee.len), copying: self) }
+    }
+
+    /// Nil when the record has none, which is not an empty key.
+    package var key: Span<UInt8>? {
+        @_lifetime(copy self)
+        get { unsafe _overrideLifetime(span(message.pointee.key, message.pointee.key_len), copying: self) }
+    }
+
+    /// Milliseconds since 1970, or nil in a record that has no time.
+    package var timestamp: Int64? {
+        var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+        let time = unsafe rd_kafka_message_timestamp(message, &type)
+        return type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : time
+    }
+
+    /// Parsed by the library when first asked for, and kept with the record.
+    package var headers: HeaderList {
+        @_lifetime(copy self)
+        get {
+            var found: OpaquePointer?
+            let code = unsafe rd_kafka_message_headers(message, &found)
+            let list = unsafe HeaderList(code == RD_KAFKA_RESP_ERR_NO_ERROR ? found : nil)
+            return unsafe _overrideLifetime(list, copying: self)
+        }
+    }
+}
+
+/// Null and empty are told apart by the pointer alone.
+@_lifetime(immortal)
+func span(_ bytes: UnsafeRawPointer?, _ count: Int) -> Span<UInt8>? {
+    guard let bytes = unsafe bytes else { return nil }
+    let buffer = unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: count)
+    return unsafe _overrideLifetime(Span(_unsafeElements: buffer), copying: ())
+}

@@ -1,0 +1,19 @@
+/// Bytes that many records of a transaction share: sent without a copy, and kept alive by the
+/// transaction until it has committed or aborted.
+@safe
+package final class SharedBody: @unchecked Sendable {
+    // Written once, before anybody else sees it.
+    let bytes: UnsafeMutableBufferPointer<UInt8>
+
+    package init(copying source: Span<UInt8>) {
+        unsafe bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: source.count)
+        for index in source.indices { unsafe bytes[index] = source[index] }
+    }
+
+    deinit { unsafe bytes.deallocate() }
+
+    package var span: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { unsafe _overrideLifetime(Span(_unsafeElements: UnsafeBufferPointer(bytes)), borrowing: self) }
+    }
+}

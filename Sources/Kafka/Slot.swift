@@ -1,0 +1,87 @@
+internal import CLinux
+internal import Glibc
+
+/// A process's place under its data directory: a locked directory with an id of its own in it.
+///
+/// The id, with stage and loop, is the process's static membership and transactional id, so that a
+/// restart takes over its own at once and two living processes never share any. The lock lasts as
+/// long as this value; the kernel gives it back when the process dies, however it dies.
+package final class Slot: Sendable {
+    /// Processes that can share a data directory.
+    package static let slotsMax = 64
+
+    package let path: String
+    package let number: Int
+    /// 32 hexadecimal digits, the same at every start.
+    package let id: String
+    /// The directory, open and locked.
+    private let descriptor: Int32
+
+    private init(path: String, number: Int, id: String, descriptor: Int32) {
+        self.path = path
+        self.number = number
+        self.id = id
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Takes the first slot that no living process holds, and makes one where none is left.
+    ///
+    /// - Parameters:
+    ///   - directory: made when it is missing.
+    ///   - randomByte: where a new slot's id comes from.
+    package static func take(
+        under directory: String, slotsMax: Int = Slot.slotsMax,
+        randomByte: () -> UInt8 = { .random(in: .min ... .max) }
+    ) throws(SlotError) -> Slot {
+        try makeDirectory(directory)
+        for number in 0..<slotsMax {
+            if let slot = try take("\(directory)/slot-\(number)", number, randomByte) { return slot }
+        }
+        throw .allTaken(directory, slotsMax)
+    }
+
+    /// Who this process is to Kafka in one loop of a stage; both `group.instance.id` and
+    /// `transactional.id`.
+    package func identity(stage: String, loop: Int) -> String { "flotilla.\(stage).\(id).\(loop)" }
+
+    /// Nil when another process holds the slot.
+    private static func take(
+        _ path: String, _ number: Int, _ randomByte: () -> UInt8
+    ) throws(SlotError) -> Slot? {
+        while true {
+            try makeDirectory(path)
+            let descriptor = unsafe linux_open(path, O_RDONLY | O_DIRECTORY, 0)
+            guard descriptor >= 0 else {
+                // Removed between the two calls.
+                if errno == ENOENT { continue }
+                throw SlotError.cannot("open", path, errno)
+            }
+            var keep = false
+            defer { if !keep { close(descriptor) } }
+            if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+                if errno == EWOULDBLOCK { return nil }
+                if errno == EINTR { continue }
+                throw SlotError.cannot("lock", path, errno)
+            }
+            // The lock holds the directory that was opened; the name may lead to a newer one by now.
+            guard isStill(path, descriptor) else { continue }
+            let id = try SlotIdentityFile(directory: path).readOrMake(randomByte)
+            keep = true
+            return Slot(path: path, number: number, id: id, descriptor: descriptor)
+        }
+    }
+
+    private static func isStill(_ path: String, _ descriptor: Int32) -> Bool {
+        var opened = stat()
+        var named = stat()
+        return unsafe fstat(descriptor, &opened) == 0 && stat(path, &named) == 0
+            && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+    }
+
+    private static func makeDirectory(_ path: String) throws(SlotError) {
+        guard unsafe mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        throw .cannot("make", path, errno)
+    }
+}

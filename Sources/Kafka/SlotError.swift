@@ -1,0 +1,27 @@
+internal import Glibc
+
+/// Why a process has no slot, and so no name and no place for its state.
+package enum SlotError: Error, Equatable, CustomStringConvertible {
+    case cannot(_ verb: String, _ path: String, _ code: Int32)
+    case allTaken(_ directory: String, _ count: Int)
+
+    package var description: String {
+        switch self {
+        case .cannot(let verb, let path, let code):
+            "cannot \(verb) \(path): \(unsafe String(cString: strerror(code))); \(Self.remedy(code))"
+        case .allTaken(let directory, let count):
+            "all \(count) slots under \(directory) are held by living processes; give this one another data directory"
+        }
+    }
+
+    private static func remedy(_ code: Int32) -> String {
+        switch code {
+        case EACCES, EPERM: "run as the user that owns it"
+        case ENOSPC, EDQUOT: "make room on the disk"
+        case EROFS: "choose a data directory that can be written"
+        case ENOENT: "make the directory above it, or correct the path"
+        case ENOTDIR: "move the file that stands in its place"
+        default: "check the disk and the path"
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import CLinux
+internal import Glibc
+
+/// The file in a slot that holds its id. Whoever calls it holds the slot's lock.
+struct SlotIdentityFile {
+    static let digits = 32
+
+    private let directory: String
+    private var path: String { directory + "/id" }
+
+    init(directory: String) { self.directory = directory }
+
+    /// A file that is missing, or that a lost disk write left without a whole id, gets a new one: the
+    /// group then takes us for a newcomer, which costs one session timeout and nothing else.
+    func readOrMake(_ randomByte: () -> UInt8) throws(SlotError) -> String {
+        if let id = try read() { return id }
+        let id = Self.hexadecimal((0..<Self.digits / 2).map { _ in randomByte() })
+        try write(id)
+        return id
+    }
+
+    private func read() throws(SlotError) -> String? {
+        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .cannot("open", path, errno)
+        }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: Self.digits + 1)
+        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+        if count < 0 { throw .cannot("read", path, errno) }
+        let isWhole =
+            count == Self.digits + 1 && bytes.last == 0x0A
+            && bytes.dropLast().allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        return isWhole ? String(decoding: bytes.dropLast(), as: UTF8.self) : nil
+    }
+
+    /// The id is on the disk before anybody is called by it, or a power cut could give the process
+    /// another name while the old one's transaction is still open.
+    private func write(_ id: String) throws(SlotError) {
+        let draft = path + ".new"
+        let descriptor = unsafe linux_open(draft, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        guard descriptor >= 0 else { throw .cannot("make", draft, errno) }
+        defer { close(descriptor) }
+        let bytes = Array((id + "\n").utf8)
+        let written = unsafe Glibc.write(descriptor, bytes, bytes.count)
+        if written != bytes.count { throw .cannot("write", draft, written < 0 ? errno : ENOSPC) }
+        if fsync(descriptor) != 0 { throw .cannot("sync", draft, errno) }
+        if unsafe rename(draft, path) != 0 { throw .cannot("rename", draft, errno) }
+        let parent = unsafe linux_open(directory, O_RDONLY | O_DIRECTORY, 0)
+        guard parent >= 0 else { throw .cannot("open", directory, errno) }
+        defer { close(parent) }
+        if fsync(parent) != 0 { throw .cannot("sync", directory, errno) }
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,70 @@
+package struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
+    package let topic: String
+    package let partition: Int32
+
+    package init(_ topic: String, _ partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    package var description: String { "\(topic)/\(partition)" }
+}
+
+/// An offset to commit: the next one to be read, and what its reader wants to know then.
+package struct OffsetToCommit: Hashable, Sendable {
+    /// Kafka's own limit is 4,096 bytes.
+    package static let metadataBytesMax = 4096
+
+    package let partition: TopicPartition
+    package let offset: Int64
+    package let metadata: String
+
+    /// - Parameter metadata: ASCII without zero bytes, because the client cuts other texts short.
+    package init(_ partition: TopicPartition, offset: Int64, metadata: String = "") {
+        precondition(offset >= 0, "an offset to commit is not negative: \(offset)")
+        precondition(
+            metadata.utf8.allSatisfy { $0 > 0 && $0 < 0x80 } && metadata.utf8.count <= Self.metadataBytesMax,
+            "commit metadata is ASCII of at most \(Self.metadataBytesMax) bytes")
+        self.partition = partition
+        self.offset = offset
+        self.metadata = metadata
+    }
+}
+
+/// What a group has committed for a partition; no offset when it never did.
+package struct CommittedOffset: Hashable, Sendable {
+    package let partition: TopicPartition
+    package let offset: Int64?
+    package let metadata: String
+
+    /// Where its next reader begins: no committed offset means the beginning.
+    package var start: PartitionStart { PartitionStart(partition, offset.map { .offset($0) } ?? .beginning) }
+}
+
+package struct PartitionStart: Hashable, Sendable {
+    package enum Position: Hashable, Sendable {
+        case offset(Int64)
+        case beginning
+        case end
+    }
+
+    package let partition: TopicPartition
+    package let position: Position
+
+    package init(_ partition: TopicPartition, _ position: Position) {
+        self.partition = partition
+        self.position = position
+    }
+}
+
+/// The first offset that can still be read and the one the next record gets. For a reader of
+/// committed records, `high` is the last stable offset.
+package struct Watermarks: Hashable, Sendable {
+    package let low: Int64
+    package let high: Int64
+
+    package init(low: Int64, high: Int64) {
+        self.low = low
+        self.high = high
+    }
+}

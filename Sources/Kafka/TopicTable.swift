@@ -1,0 +1,30 @@
+internal import CRdKafka
+
+/// Gives each record's topic a small number without making a string per record.
+@safe
+struct TopicTable {
+    private(set) var names: [String]
+    private var known: [(pointer: OpaquePointer, index: Int32)]
+
+    init(_ names: [String]) {
+        self.names = names
+        unsafe known = []
+    }
+
+    /// After a change of assignment the library may use an address again for another topic.
+    mutating func forgetAddresses() { unsafe known.removeAll(keepingCapacity: true) }
+
+    mutating func index(of topic: OpaquePointer) -> Int32 {
+        if let entry = unsafe known.first(where: { unsafe $0.pointer == topic }) { return unsafe entry.index }
+        let name = unsafe String(cString: rd_kafka_topic_name(topic))
+        let index: Int
+        if let place = names.firstIndex(of: name) {
+            index = place
+        } else {
+            index = names.count
+            names.append(name)
+        }
+        unsafe known.append((topic, Int32(index)))
+        return Int32(index)
+    }
+}

@@ -1,0 +1,194 @@
+internal import CRdKafka
+internal import Glibc
+package import Telemetry
+
+/// Sends records and commits consumed offsets in transactions. Pinned to one thread.
+///
+/// The order of calls: `initialise`, `warmUp`, then again and again `begin`, `send`, `sendOffsets`,
+/// and `commit` or `abort`. What failed says by its `advice` what comes next. A failed delivery
+/// shows in `sendOffsets` or `commit`; there are no deliveries to collect.
+package final class TransactionalProducer {
+    /// A transaction that nobody ends hides everything behind it; then the broker ends it.
+    package static let transactionMilliseconds = 10_000
+    /// A cluster that has just started makes the first transaction wait.
+    package static let initialiseMilliseconds = 15_000
+
+    private let client: Client
+
+    /// - Parameter transactionalID: from the slot, so that no living process has the same.
+    package init(
+        _ settings: KafkaSettings, _ options: ProducerOptions = ProducerOptions(), transactionalID: String,
+        name: String, log: Log, metrics: Metrics
+    ) throws(ConfigurationError) {
+        var options = options
+        // A transaction is sent as soon as it is there, and the library meets the end of the one
+        // before it in every first call: it must not wait its usual 100 ms then.
+        options.lingerMilliseconds = 0
+        var configuration = try Configuration(settings)
+        options.apply(to: &configuration)
+        configuration.set("transactional.id", transactionalID)
+        configuration.set("transaction.timeout.ms", "\(Self.transactionMilliseconds)")
+        configuration.set("retry.backoff.ms", "5")
+        client = try Client(
+            .producer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
+    }
+
+    package func topic(_ name: String) throws(KafkaError) -> Topic { try Topic(name, of: client) }
+
+    package var fatalError: KafkaError? { client.fatalError }
+
+    /// Fences whoever had this id before and ends what it left open.
+    package func initialise(
+        withinMilliseconds limit: Int = TransactionalProducer.initialiseMilliseconds
+    ) throws(TransactionFailure) {
+        let deadline = Deadline(milliseconds: limit)
+        try unsafe retrying(.initialise, until: deadline) {
+            unsafe rd_kafka_init_transactions(client.pointer, max(1, deadline.forCall))
+        }
+    }
+
+    /// Learns where the topics are and connects to their leaders, so that the first transaction is
+    /// as quick as the others. Call it before saying "ready".
+    package func warmUp(_ topics: [Topic], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
+        let deadline = Deadline(milliseconds: limit)
+        for topic in topics {
+            let known = try client.describe(topic, deadline)
+            for partition in known.partitions {
+                _ = try client.watermarks(TopicPartition(topic.name, partition), deadline)
+            }
+        }
+    }
+
+    package func begin() throws(TransactionFailure) {
+        try unsafe call(.begin) { unsafe rd_kafka_begin_transaction(client.pointer) }
+    }
+
+    /// Queues one record of the transaction. Key and value are copied.
+    package func send(
+        to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?, timestamp: Int64 = 0
+    ) -> SendResult {
+        unsafe client.produce(
+            topic, partition, key, value, flags: RD_KAFKA_MSG_F_COPY, headers: nil, tag: 0,
+            timestamp: timestamp)
+    }
+
+    /// As above, with headers, which are used up unless the record was not queued.
+    package func send(
+        to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?,
+        headers: inout RecordHeaders, timestamp: Int64 = 0
+    ) -> SendResult {
+        client.produce(
+            topic, partition, key, value, flags: RD_KAFKA_MSG_F_COPY, headers: &headers, tag: 0,
+            timestamp: timestamp)
+    }
+
+    /// As above; the body is not copied but kept until the transaction has ended.
+    package func send(
+        to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, body: SharedBody,
+        headers: inout RecordHeaders, timestamp: Int64 = 0
+    ) -> SendResult {
+        client.keep(body)
+        return client.produce(
+            topic, partition, key, body.span, flags: 0, headers: &headers, tag: 0, timestamp: timestamp)
+    }
+
+    /// Room in the queue after `full`; false when none came in the time.
+    package func waitForRoom(withinMilliseconds limit: Int) -> Bool {
+        let before = outstanding
+        let deadline = Deadline(milliseconds: limit)
+        while outstanding >= before {
+            if deadline.millisecondsLeft == 0 { return false }
+            _ = unsafe rd_kafka_poll(client.pointer, 1)
+        }
+        return true
+    }
+
+    /// Makes the consumed offsets part of the transaction. Everything sent is delivered first.
+    package func sendOffsets(
+        _ offsets: [OffsetToCommit], _ group: GroupMetadata, withinMilliseconds limit: Int = 5000
+    ) throws(TransactionFailure) {
+        let deadline = Deadline(milliseconds: limit)
+        let list = PartitionList(offsets)
+        try unsafe retrying(.offsets, until: deadline) {
+            unsafe rd_kafka_send_offsets_to_transaction(
+                client.pointer, list.pointer, group.pointer, max(1, deadline.forCall))
+        }
+    }
+
+    /// Delivers what is queued, then commits. Unless it returns, the outcome is `advice`'s to tell.
+    package func commit() throws(TransactionFailure) {
+        try deliver()
+        // The library asks for its own limit here, what is left of the transaction's time.
+        try unsafe retrying(.commit, until: Deadline(milliseconds: Self.transactionMilliseconds)) {
+            unsafe rd_kafka_commit_transaction(client.pointer, -1)
+        }
+        client.letGo()
+        client.metrics.transaction("committed")
+    }
+
+    package func abort() throws(TransactionFailure) {
+        client.metrics.transaction("aborted")
+        try unsafe retrying(.abort, until: Deadline(milliseconds: Self.transactionMilliseconds)) {
+            unsafe rd_kafka_abort_transaction(client.pointer, -1)
+        }
+        // The library drops what it had not sent, but only its queue's end says it has let go.
+        try deliver()
+        client.letGo()
+    }
+
+    /// Records that no broker has acknowledged yet.
+    package var outstanding: Int { Int(unsafe rd_kafka_outq_len(client.pointer)) }
+
+    /// Serves errors, statistics and throttling; call it when idle, too.
+    package func serve() { _ = unsafe rd_kafka_poll(client.pointer, 0) }
+
+    /// Waits until every record has its acknowledgement or its error, in shorter steps than the
+    /// library's own flush takes.
+    private func deliver() throws(TransactionFailure) {
+        let deadline = Deadline(milliseconds: Self.transactionMilliseconds)
+        var pause: UInt32 = 50
+        while outstanding > 0 {
+            if deadline.millisecondsLeft == 0 {
+                throw TransactionFailure(
+                    .flush, .timedOut, "\(outstanding) records were not acknowledged in time", .abortable)
+            }
+            serve()
+            usleep(pause)
+            pause = min(pause * 2, 1000)
+        }
+    }
+
+    private func retrying(
+        _ operation: TransactionFailure.Operation, until deadline: Deadline, _ body: () -> OpaquePointer?
+    ) throws(TransactionFailure) {
+        while true {
+            do {
+                return try unsafe call(operation, body)
+            } catch {
+                guard error.advice == .callAgain, deadline.millisecondsLeft > 0 else { throw error }
+                serve()
+                usleep(5000)
+            }
+        }
+    }
+
+    private func call(
+        _ operation: TransactionFailure.Operation, _ body: () -> OpaquePointer?
+    ) throws(TransactionFailure) {
+        guard let error = unsafe body() else { return }
+        defer { unsafe rd_kafka_error_destroy(error) }
+        let kind: TransactionFailure.Class =
+            if unsafe rd_kafka_error_is_fatal(error) != 0 {
+                .fatal
+            } else if unsafe rd_kafka_error_txn_requires_abort(error) != 0 {
+                .abortable
+            } else if unsafe rd_kafka_error_is_retriable(error) != 0 {
+                .retriable
+            } else {
+                .unclassed
+            }
+        throw TransactionFailure(
+            operation, unsafe ErrorCode(rd_kafka_error_code(error)),
+            unsafe String(cString: rd_kafka_error_string(error)), kind)
+    }
+}

@@ -1,0 +1,64 @@
+internal import CRdKafka
+
+extension MockCluster {
+    /// The requests that can be made to fail, by Kafka's numbers.
+    package enum Request: Int16, Sendable {
+        case produce = 0
+        case fetch = 1
+        case listOffsets = 2
+        case metadata = 3
+        case offsetCommit = 8
+        case offsetFetch = 9
+        case findCoordinator = 10
+        case joinGroup = 11
+        case heartbeat = 12
+        case syncGroup = 14
+        case initProducerID = 22
+        case addPartitions = 24
+        case addOffsets = 25
+        case endTransaction = 26
+        case transactionOffsetCommit = 28
+    }
+
+    /// The next requests of this kind get these errors, one each, in order; 0 is none.
+    package func fail(_ request: Request, with errors: Int32...) {
+        let codes = errors.map { rd_kafka_resp_err_t(rawValue: $0) }
+        unsafe rd_kafka_mock_push_request_errors_array(cluster, request.rawValue, codes.count, codes)
+    }
+
+    package func stopFailing(_ request: Request) {
+        unsafe rd_kafka_mock_clear_request_errors(cluster, request.rawValue)
+    }
+
+    /// Brokers are numbered from 1.
+    package func takeDown(broker: Int32) { unsafe rd_kafka_mock_broker_set_down(cluster, broker) }
+
+    package func bringUp(broker: Int32) { unsafe rd_kafka_mock_broker_set_up(cluster, broker) }
+
+    /// How long each answer of the broker takes.
+    package func setRoundTrip(broker: Int32, milliseconds: Int32) {
+        unsafe rd_kafka_mock_broker_set_rtt(cluster, broker, milliseconds)
+    }
+
+    package func setLeader(_ topic: String, _ partition: Int32, broker: Int32) {
+        unsafe rd_kafka_mock_partition_set_leader(cluster, topic, partition, broker)
+    }
+
+    /// The partition as its followers see it: the offsets that can be fetched.
+    package func setFollowerLimits(_ topic: String, _ partition: Int32, low: Int64, high: Int64) {
+        unsafe rd_kafka_mock_partition_set_follower_wmarks(cluster, topic, partition, low, high)
+    }
+
+    package func setGroupCoordinator(_ group: String, broker: Int32) {
+        unsafe rd_kafka_mock_coordinator_set(cluster, "group", group, broker)
+    }
+
+    package func setTransactionCoordinator(_ id: String, broker: Int32) {
+        unsafe rd_kafka_mock_coordinator_set(cluster, "transaction", id, broker)
+    }
+
+    /// Everything about the topic fails with this error; 0 ends it.
+    package func setTopicError(_ topic: String, _ error: Int32) {
+        unsafe rd_kafka_mock_topic_set_error(cluster, topic, rd_kafka_resp_err_t(rawValue: error))
+    }
+}

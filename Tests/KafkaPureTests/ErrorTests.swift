@@ -1,0 +1,78 @@
+import Lifecycle
+import Testing
+
+@testable import Kafka
+
+@Test(arguments: [
+    ErrorCode.illegalGeneration, .rebalanceInProgress, .unknownMember, .fencedInstance, .assignmentLost,
+    .timedOut, .transport, .waitCoordinator, .notCoordinator, .requestTimedOut,
+])
+func `a commit that a rebalance or an absence spoils is read again, never fatal`(code: ErrorCode) {
+    #expect(CommitOutcome(code) == .willBeReadAgain(code))
+}
+
+@Test(arguments: [ErrorCode.groupAuthorizationFailed, .metadataTooLarge])
+func `a commit that can never succeed is refused`(code: ErrorCode) {
+    #expect(CommitOutcome(code) == .refused(code))
+}
+
+@Test func `a commit of nothing is a commit`() {
+    #expect(CommitOutcome(.none) == .committed)
+    #expect(CommitOutcome(.noOffset) == .committed)
+}
+
+private struct Case: CustomTestStringConvertible {
+    let operation: TransactionFailure.Operation
+    let code: ErrorCode
+    let kind: TransactionFailure.Class
+    let advice: TransactionFailure.Advice
+
+    var testDescription: String { "\(operation.rawValue): \(code.rawValue), \(kind) -> \(advice)" }
+}
+
+@Test(arguments: [
+    Case(operation: .offsets, code: .transport, kind: .retriable, advice: .callAgain),
+    Case(operation: .offsets, code: .timedOut, kind: .abortable, advice: .abortAndRepeat),
+    Case(operation: .commit, code: .timedOut, kind: .abortable, advice: .abortAndRepeat),
+    Case(operation: .commit, code: .timedOut, kind: .retriable, advice: .callAgain),
+    Case(operation: .flush, code: .timedOut, kind: .abortable, advice: .abortAndRepeat),
+    Case(operation: .offsets, code: .fencedInstance, kind: .abortable, advice: .abortAndDrop),
+    Case(operation: .offsets, code: .illegalGeneration, kind: .abortable, advice: .abortAndDrop),
+    Case(operation: .offsets, code: .unknownMember, kind: .abortable, advice: .abortAndDrop),
+    Case(operation: .abort, code: .timedOut, kind: .retriable, advice: .callAgain),
+    Case(operation: .abort, code: .timedOut, kind: .unclassed, advice: .callAgain),
+    Case(operation: .abort, code: .invalidTransactionState, kind: .abortable, advice: .rebuild),
+    Case(operation: .abort, code: .invalidTransactionState, kind: .fatal, advice: .rebuild),
+    Case(operation: .commit, code: .fenced, kind: .fatal, advice: .rebuildFenced),
+    Case(operation: .offsets, code: .producerFenced, kind: .fatal, advice: .rebuildFenced),
+    Case(operation: .initialise, code: .timedOut, kind: .retriable, advice: .callAgain),
+    Case(operation: .initialise, code: .transactionalIDAuthorizationFailed, kind: .fatal, advice: .rebuild),
+    Case(operation: .begin, code: .state, kind: .unclassed, advice: .rebuild),
+    Case(operation: .commit, code: .outOfOrderSequence, kind: .fatal, advice: .rebuild),
+])
+private func `each transactional failure says what to do next`(one: Case) {
+    #expect(TransactionFailure(one.operation, one.code, "text", one.kind).advice == one.advice)
+}
+
+@Test func `fenced twice within half a minute stops the process, once does not`() {
+    var history = FencingHistory()
+    let start = Instant(nanoseconds: 0)
+    #expect(history.fenced(at: start) == .rebuild)
+    #expect(history.fenced(at: start.advanced(byMilliseconds: 30_000)) == .rebuild)
+    #expect(history.fenced(at: start.advanced(byMilliseconds: 59_999)) == .stop)
+}
+
+@Test func `a record that is too large is refused, a full queue is not a refusal`() {
+    #expect(SendResult(.none) == .queued)
+    #expect(SendResult(.queueFull) == .full)
+    #expect(SendResult(.recordTooLarge) == .refused(.recordTooLarge))
+    #expect(SendResult(.fatal) == .rebuild(.fatal))
+}
+
+@Test func `an error is one sentence with its remedy`() {
+    let error = KafkaError("create topic jobs", .transport, "broker transport failure")
+    #expect(
+        error.description
+            == "cannot create topic jobs: broker transport failure; check that the brokers in kafka.brokers run and can be reached"
+    )
+}

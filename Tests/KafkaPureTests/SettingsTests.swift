@@ -1,0 +1,53 @@
+import Kafka
+import Testing
+
+@Test func `no broker is one sentence`() {
+    #expect(
+        KafkaSettings(brokers: []).problems()
+            == ["kafka.brokers is empty; name at least one broker as host:port"])
+}
+
+@Test(arguments: ["kafka", "kafka:", ":9092", "kafka:0", "kafka:65536", "kafka:nine", "a b:1", "a,b:1"])
+func `a broker is host and port`(broker: String) {
+    #expect(
+        KafkaSettings(brokers: ["ok:9092", broker]).problems()
+            == ["kafka.brokers names \"\(broker)\", which is not host:port with a port of 1 to 65535"])
+}
+
+@Test(arguments: ["kafka:9092", "127.0.0.1:1", "[::1]:65535"])
+func `names and addresses are brokers`(broker: String) {
+    #expect(KafkaSettings(brokers: [broker]).problems().isEmpty)
+}
+
+@Test func `every problem is told at once`() {
+    let directory = TemporaryDirectory()
+    var settings = KafkaSettings(brokers: ["kafka"])
+    settings.security = .scramOverTLS
+    settings.certificateAuthorityFile = directory.path + "/missing.pem"
+    settings.certificateFile = directory.path
+    settings.passwordFile = directory.write("empty", "\n")
+    settings.properties = ["enable.auto.commit": "true", "enable.ssl.certificate.verification": "false"]
+    #expect(
+        settings.problems() == [
+            "kafka.brokers names \"kafka\", which is not host:port with a port of 1 to 65535",
+            "kafka.tls.ca names \(directory.path)/missing.pem, which cannot be read: No such file or directory",
+            "kafka.tls.certificate names \(directory.path), which cannot be read: it is a directory",
+            "kafka.tls.certificate and kafka.tls.key belong together; set both or neither",
+            "kafka.scram.user is missing; kafka.security.protocol scram-tls needs it",
+            "kafka.scram.password-file names \(directory.path)/empty, which is empty",
+            "kafka.properties sets enable.auto.commit, on which Flotilla's guarantees rest; take it out",
+            "kafka.properties sets enable.ssl.certificate.verification, on which Flotilla's guarantees rest; take it out",
+        ])
+}
+
+@Test func `secrets for a protocol that does not use them are a mistake`() {
+    let directory = TemporaryDirectory()
+    var settings = KafkaSettings(brokers: ["kafka:9092"])
+    settings.certificateAuthorityFile = directory.write("ca.pem", "x")
+    settings.user = "flotilla"
+    #expect(
+        settings.problems() == [
+            "kafka.tls.ca is set but kafka.security.protocol is plaintext; set it to tls or scram-tls",
+            "kafka.scram.user or kafka.scram.password-file is set but kafka.security.protocol is plaintext; set it to scram-tls",
+        ])
+}

@@ -1,0 +1,205 @@
+import Glibc
+import KafkaTesting
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, from first: Int = 0) throws {
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    var deliveries: [Delivery] = []
+    for index in first..<first + count {
+        #expect(
+            producer.put(topic, partition: partition, "k", "\(index)", collecting: &deliveries) == .queued)
+    }
+    #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+}
+
+@Test func `the end of a partition is told with its offset`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(partitions: 1)
+        try fill(cluster, 5)
+        let consumer = try makeReader(cluster, partitions: 1)
+        var batch = RecordBatch()
+        var records: [Copied] = []
+        var end: ConsumerEvent?
+        #expect(
+            try eventually {
+                end = end ?? consumer.read(&batch, into: &records).first
+                return end != nil
+            })
+        #expect(end == .end(TopicPartition("jobs", 0), offset: 5))
+        #expect(records.map(\.value) == (0..<5).map { "\($0)" })
+        #expect(consumer.position(TopicPartition("jobs", 0)) == 5)
+        #expect(try consumer.watermarks(of: TopicPartition("jobs", 0)) == Watermarks(low: 0, high: 5))
+        #expect(consumer.knownWatermarks(of: TopicPartition("jobs", 0))?.high == 5)
+    }
+}
+
+@Test func `a batch ends at its limits and the descriptor stays readable`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(partitions: 1)
+        try fill(cluster, 25)
+        let consumer = try makeReader(cluster, partitions: 1)
+        var batch = RecordBatch(recordsMax: 10)
+        var sizes: [Int] = []
+        var seen: [String] = []
+        #expect(
+            try eventually {
+                var poll = pollfd(fd: consumer.descriptor, events: Int16(POLLIN), revents: 0)
+                guard Glibc.poll(&poll, 1, 20_000) == 1 else { return false }
+                _ = consumer.poll(into: &batch)
+                if !batch.isEmpty { sizes.append(batch.count) }
+                for index in 0..<batch.count { seen.append(batch[index].value?.text ?? "") }
+                return seen.count == 25
+            })
+        #expect(sizes.max()! <= 10)
+        #expect(seen == (0..<25).map { "\($0)" })
+
+        try consumer.seek([PartitionStart(TopicPartition("jobs", 0), .offset(3))])
+        var small = RecordBatch(recordsMax: 10, bytesMax: 4)
+        #expect(
+            try eventually {
+                _ = consumer.poll(into: &small, waitMilliseconds: 20)
+                return !small.isEmpty
+            })
+        // Key and value of one digit are two bytes.
+        #expect(small.count <= 2 && small[0].offset == 3)
+    }
+}
+
+@Test func `a partition that is paused and resumed loses and repeats nothing`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(partitions: 2)
+        try fill(cluster, 50)
+        let consumer = try makeReader(cluster, partitions: 2)
+        let first = TopicPartition("jobs", 0)
+        var batch = RecordBatch(recordsMax: 7)
+        var records: [Copied] = []
+        // Resuming what was never paused must not take it back to the start.
+        consumer.resume([first])
+        while records.count < 20 {
+            _ = consumer.read(&batch, into: &records)
+            consumer.resume([first])
+        }
+        consumer.pause([first, first, TopicPartition("jobs", 9)])
+        #expect(consumer.paused == [first])
+        try fill(cluster, 30, partition: 1, from: 1000)
+        let before = records.filter { $0.partition == 0 }.count
+        #expect(
+            try eventually {
+                _ = consumer.read(&batch, into: &records)
+                return records.filter { $0.partition == 1 }.count == 30
+            })
+        #expect(records.filter { $0.partition == 0 }.count == before)
+        consumer.resume([first])
+        consumer.resume([first])
+        #expect(
+            try eventually {
+                _ = consumer.read(&batch, into: &records)
+                return records.filter { $0.partition == 0 }.count >= 50
+            })
+        _ = consumer.read(&batch, into: &records)
+        #expect(records.filter { $0.partition == 0 }.map(\.offset) == Array(0..<50))
+    }
+}
+
+@Test func `an offset that is gone stops the partition and is an error for a person`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        try fill(cluster, 3)
+        let consumer = try makeReader(cluster, partitions: 1)
+        let jobs = TopicPartition("jobs", 0)
+        try consumer.assign([PartitionStart(jobs, .offset(1000))])
+        var batch = RecordBatch()
+        var records: [Copied] = []
+        var failure: ConsumerFailure?
+        #expect(
+            try eventually {
+                for case .failed(let found) in consumer.read(&batch, into: &records) { failure = found }
+                return failure != nil
+            })
+        guard case .outOfRange(jobs, _) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(failure!.description.contains("decide where to continue"))
+        #expect(records.isEmpty)
+    }
+}
+
+@Test func `an offset that is gone starts a state topic from its beginning`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        try fill(cluster, 3)
+        let consumer = try makeReader(cluster, partitions: 1) { $0.outOfRange = .earliest }
+        try consumer.assign([PartitionStart(TopicPartition("jobs", 0), .offset(1000))])
+        #expect(try consumer.read(3).map(\.offset) == [0, 1, 2])
+    }
+}
+
+@Test func `records and their batch outlive the consumer`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        try fill(cluster, 3)
+        var batch = RecordBatch()
+        do {
+            let consumer = try makeReader(cluster, partitions: 1)
+            #expect(
+                try eventually {
+                    _ = consumer.poll(into: &batch, waitMilliseconds: 20)
+                    return batch.count > 0
+                })
+            #expect(consumer.close(withinMilliseconds: 5000))
+        }
+        #expect(batch[0].value?.text == "0")
+    }
+}
+
+@Test func `a fatal error of a consumer says rebuild`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        let consumer = try makeReader(cluster, partitions: 1)
+        var batch = RecordBatch()
+        var records: [Copied] = []
+        ClientFaults.raiseFatalError(ErrorCode.unknownMember.rawValue, in: consumer.client.pointer)
+        var failure: ConsumerFailure?
+        #expect(
+            try eventually {
+                for case .failed(let found) in consumer.read(&batch, into: &records) { failure = found }
+                return failure != nil
+            })
+        guard case .rebuild(let error) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(error.code == .unknownMember)
+    }
+}
+
+@Test func `a consumer whose cluster is gone closes within its limit`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        var options = ConsumerOptions(.group("closing", instanceID: nil, topics: ["jobs"]))
+        options.sessionMilliseconds = 6000
+        var consumer: Consumer? = try Consumer(
+            KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
+        var batch = RecordBatch()
+        var records: [Copied] = []
+        #expect(
+            try eventually {
+                for case .offered(let partitions) in consumer!.read(&batch, into: &records) {
+                    try consumer!.assign(partitions.map { PartitionStart($0, .beginning) })
+                    return true
+                }
+                return false
+            })
+        cluster.takeDown(broker: 1)
+        let start = Instant.now()
+        _ = consumer!.close(withinMilliseconds: 1000)
+        consumer = nil
+        #expect(Instant.now().milliseconds(since: start) < 1000 + Client.destroyMillisecondsMax)
+    }
+}

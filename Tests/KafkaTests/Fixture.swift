@@ -1,0 +1,120 @@
+import Glibc
+import KafkaTesting
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+extension KafkaSettings {
+    /// Short waits between tries, so that a test sees a broker come back at once.
+    init(_ cluster: MockCluster) {
+        self.init(brokers: cluster.brokers)
+        properties = ["topic.metadata.refresh.fast.interval.ms": "20", "retry.backoff.ms": "20"]
+    }
+}
+
+func makeCluster(brokers: Int = 3, topic: String = "jobs", partitions: Int = 4) throws -> MockCluster {
+    let cluster = try #require(MockCluster(brokers: brokers))
+    cluster.createTopic(topic, partitions: partitions, replication: brokers)
+    return cluster
+}
+
+func makeProducer(
+    _ cluster: MockCluster, _ change: (inout ProducerOptions) -> Void = { _ in }
+) throws -> Producer {
+    var options = ProducerOptions()
+    options.lingerMilliseconds = 0
+    change(&options)
+    return try Producer(KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
+}
+
+/// A reader of whole topics without a group, from their beginnings.
+func makeReader(
+    _ cluster: MockCluster, _ topic: String = "jobs", partitions: Int = 4,
+    _ change: (inout ConsumerOptions) -> Void = { _ in }
+) throws -> Consumer {
+    var options = ConsumerOptions(.manual)
+    options.readsOpenTransactions = true
+    change(&options)
+    let consumer = try Consumer(
+        KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
+    try consumer.assign((0..<Int32(partitions)).map { PartitionStart(TopicPartition(topic, $0), .beginning) })
+    return consumer
+}
+
+/// Calls again and again until the fact is there, at most for the time given.
+func eventually(within milliseconds: Int = 20_000, _ fact: () throws -> Bool) throws -> Bool {
+    let end = Instant.now().advanced(byMilliseconds: milliseconds)
+    while Instant.now() < end {
+        if try fact() { return true }
+    }
+    return false
+}
+
+extension Producer {
+    /// Sends, waits for room when there is none, and returns the result of the last try.
+    func put(
+        _ topic: Topic, partition: Int32? = nil, _ key: String?, _ value: String?, tag: UInt64 = 0,
+        collecting deliveries: inout [Delivery]
+    ) -> SendResult {
+        let key = key.map { Array($0.utf8) }
+        let value = value.map { Array($0.utf8) }
+        while true {
+            let result = send(to: topic, partition: partition, key: key?.span, value: value?.span, tag: tag)
+            if result != .full { return result }
+            _ = collect(into: &deliveries, waitMilliseconds: 10)
+        }
+    }
+}
+
+extension Span<UInt8> {
+    var text: String {
+        var bytes: [UInt8] = []
+        for index in indices { bytes.append(self[index]) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// A copy of a record, to compare.
+struct Copied: Equatable {
+    var partition: Int32 = 0
+    var offset: Int64 = 0
+    var key: String?
+    var value: String?
+    var headers: [String] = []
+
+    init(_ record: borrowing Record) {
+        partition = record.partition
+        offset = record.offset
+        key = record.key?.text
+        value = record.value?.text
+        let list = record.headers
+        for index in 0..<list.count {
+            let header = list[index]
+            headers.append("\(header.name.text)=\(header.value?.text ?? "<null>")")
+        }
+    }
+}
+
+extension Consumer {
+    /// Polls once and adds what came.
+    func read(
+        _ batch: inout RecordBatch, into records: inout [Copied], wait: Int32 = 20
+    ) -> [ConsumerEvent] {
+        let events = poll(into: &batch, waitMilliseconds: wait)
+        for index in 0..<batch.count { records.append(Copied(batch[index])) }
+        return events
+    }
+
+    /// Reads until there are `count` records.
+    func read(_ count: Int, within milliseconds: Int = 20_000) throws -> [Copied] {
+        var batch = RecordBatch()
+        var records: [Copied] = []
+        _ = try eventually(within: milliseconds) {
+            _ = read(&batch, into: &records)
+            return records.count >= count
+        }
+        return records
+    }
+}

@@ -1,0 +1,247 @@
+import Glibc
+import KafkaTesting
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+/// - Parameter session: above the 3 s that the mock makes the first member wait.
+private func member(
+    _ cluster: MockCluster, _ group: String, instance: String? = nil, session: Int = 4000,
+    _ change: (inout ConsumerOptions) -> Void = { _ in }
+) throws -> Consumer {
+    var options = ConsumerOptions(.group(group, instanceID: instance, topics: ["jobs"]))
+    options.sessionMilliseconds = session
+    options.pollMillisecondsMax = 20_000
+    options.readsOpenTransactions = true
+    change(&options)
+    return try Consumer(KafkaSettings(cluster), options, name: group, log: .silent, metrics: Metrics())
+}
+
+/// Polls until there is an event that `wanted` accepts; answers nothing.
+private func wait(
+    _ consumer: Consumer, _ records: inout [Copied], for wanted: (ConsumerEvent) -> Bool
+) throws -> ConsumerEvent? {
+    var batch = RecordBatch()
+    var found: ConsumerEvent?
+    _ = try eventually(within: 30_000) {
+        found = consumer.read(&batch, into: &records).first(where: wanted)
+        return found != nil
+    }
+    return found
+}
+
+private func join(_ consumer: Consumer) throws -> [TopicPartition] {
+    var records: [Copied] = []
+    let event = try wait(consumer, &records) { if case .offered = $0 { true } else { false } }
+    guard case .offered(let partitions) = event else { return [] }
+    try consumer.assignFromCommitted(partitions)
+    return partitions
+}
+
+private func fill(_ cluster: MockCluster, _ count: Int) throws {
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    var deliveries: [Delivery] = []
+    for index in 0..<count {
+        #expect(
+            producer.put(topic, partition: Int32(index % 4), nil, "\(index)", collecting: &deliveries)
+                == .queued)
+    }
+    #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+}
+
+@Test func `commits carry metadata, synchronously and not, and say where a partition begins`() async throws {
+    try await onThread {
+        let cluster = try makeCluster()
+        try fill(cluster, 40)
+        let consumer = try member(cluster, "metadata")
+        let partitions = try join(consumer)
+        #expect(partitions.count == 4)
+        let zero = TopicPartition("jobs", 0)
+        let one = TopicPartition("jobs", 1)
+        #expect(try consumer.committed([zero]).map(\.offset) == [nil])
+        #expect(consumer.commit([OffsetToCommit(zero, offset: 3, metadata: "receipts=17")]) == .committed)
+        #expect(consumer.commitLater([OffsetToCommit(one, offset: 5, metadata: "receipts=18")]) == nil)
+        var records: [Copied] = []
+        let event = try wait(consumer, &records) { if case .committed = $0 { true } else { false } }
+        #expect(event == .committed([one], .committed))
+        let committed = try consumer.committed([zero, one])
+        #expect(committed.map(\.offset) == [3, 5])
+        #expect(committed.map(\.metadata) == ["receipts=17", "receipts=18"])
+        #expect(consumer.close())
+
+        let next = try member(cluster, "metadata")
+        _ = try join(next)
+        let read = try next.read(32)
+        #expect(read.filter { $0.partition == 0 }.map(\.offset) == Array(3..<10))
+        #expect(read.filter { $0.partition == 2 }.map(\.offset) == Array(0..<10))
+        #expect(next.close())
+    }
+}
+
+@Test(arguments: [ErrorCode.illegalGeneration, .rebalanceInProgress, .unknownMember])
+func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorCode) async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let consumer = try member(cluster, "spoiled")
+        _ = try join(consumer)
+        cluster.fail(.offsetCommit, with: code.rawValue)
+        let outcome = consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)])
+        #expect(outcome == .willBeReadAgain(code))
+        #expect(consumer.fatalError == nil)
+        #expect(consumer.close())
+    }
+}
+
+@Test func `a coordinator that moves loses neither membership nor commits`() async throws {
+    try await onThread {
+        let cluster = try makeCluster()
+        cluster.setGroupCoordinator("moving", broker: 1)
+        let consumer = try member(cluster, "moving")
+        _ = try join(consumer)
+        #expect(consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)]) == .committed)
+        cluster.setGroupCoordinator("moving", broker: 2)
+        var records: [Copied] = []
+        var batch = RecordBatch()
+        #expect(
+            try eventually {
+                for event in consumer.read(&batch, into: &records) {
+                    if case .offered(let partitions) = event { try consumer.assignFromCommitted(partitions) }
+                    if case .revoked = event { try consumer.release() }
+                    if case .lost = event { try consumer.release() }
+                }
+                return consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)]) == .committed
+            })
+        #expect(consumer.fatalError == nil)
+        #expect(consumer.close())
+    }
+}
+
+@Test func `before partitions go, a member drains and commits, and the other begins there`() async throws {
+    try await onThread {
+        let cluster = try makeCluster()
+        try fill(cluster, 40)
+        let first = try member(cluster, "draining")
+        #expect(try join(first).count == 4)
+        #expect(try first.read(40).count == 40)
+        let epoch = first.epoch
+
+        let second = try member(cluster, "draining")
+        var secondOffers = 0
+        var deadline: Instant?
+        var records: [Copied] = []
+        var batch = RecordBatch()
+        let asked = try eventually(within: 30_000) {
+            for case .revoked(_, let by) in first.read(&batch, into: &records, wait: 5) { deadline = by }
+            for case .offered in second.read(&batch, into: &records, wait: 5) { secondOffers += 1 }
+            return deadline != nil
+        }
+        #expect(asked && secondOffers == 0, "nobody gets a partition before it was let go")
+        #expect(deadline! > Instant.now())
+        // Still ours: the drain may commit what is in hand, also in a transaction.
+        #expect(first.epoch == epoch && !first.isLost)
+        #expect(first.captureGroup(forEpoch: epoch) != nil)
+        // Apache Kafka takes a commit at this point, the mock does not.
+        let outcome = first.commit((0..<4).map { OffsetToCommit(TopicPartition("jobs", $0), offset: 10) })
+        let start: Int64? = outcome == .committed ? 10 : nil
+        #expect(outcome == .committed || outcome == .willBeReadAgain(.rebalanceInProgress))
+        try first.release()
+        #expect(first.captureGroup(forEpoch: epoch) == nil)
+
+        var held: [ObjectIdentifier: [TopicPartition]] = [:]
+        let shared = try eventually(within: 30_000) {
+            for consumer in [first, second] {
+                for case .offered(let partitions) in consumer.read(&batch, into: &records, wait: 5) {
+                    held[ObjectIdentifier(consumer)] = partitions
+                    try consumer.assignFromCommitted(partitions)
+                }
+            }
+            return held.count == 2
+        }
+        let firstHas = held[ObjectIdentifier(first)] ?? []
+        let secondHas = held[ObjectIdentifier(second)] ?? []
+        #expect(shared && firstHas.count == 2 && secondHas.count == 2)
+        #expect(Set(firstHas).isDisjoint(with: secondHas))
+        #expect(try second.committed(secondHas).map(\.offset) == [start, start])
+        #expect(records.isEmpty)
+        #expect(first.close())
+        #expect(second.close())
+    }
+}
+
+@Test func `a member that did not poll for too long loses its partitions and cannot commit`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        try fill(cluster, 8)
+        let consumer = try member(cluster, "zombie") { $0.pollMillisecondsMax = 4000 }
+        _ = try join(consumer)
+        _ = try consumer.read(8)
+        let epoch = consumer.epoch
+        #expect(consumer.isSurelyOurs(at: .now(), marginMilliseconds: 500))
+        // It stops polling; the library itself says when it has left the group.
+        #expect(try eventually { consumer.isLost })
+        #expect(!consumer.isSurelyOurs(at: .now()))
+        let outcome = consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 2)])
+        #expect(outcome == .willBeReadAgain(.assignmentLost))
+        #expect(consumer.captureGroup(forEpoch: epoch) == nil)
+        var records: [Copied] = []
+        let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
+        guard case .lost(let partitions) = event else {
+            Issue.record("no loss")
+            return
+        }
+        #expect(partitions.count == 4)
+        #expect(records.isEmpty)
+        try consumer.release()
+        // And comes back as a new member.
+        #expect(try join(consumer).count == 4)
+        #expect(consumer.epoch > epoch)
+        #expect(consumer.close())
+    }
+}
+
+@Test func `a member the coordinator has forgotten is told that its partitions are lost`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let consumer = try member(cluster, "forgotten")
+        _ = try join(consumer)
+        cluster.fail(.heartbeat, with: ErrorCode.unknownMember.rawValue)
+        var records: [Copied] = []
+        let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
+        #expect(event != nil)
+        try consumer.release()
+        #expect(try join(consumer).count == 4)
+        #expect(consumer.close())
+    }
+}
+
+@Test func `a static member that restarts has its partitions again`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let consumer = try member(cluster, "static", instance: "flotilla.sender.0001.0")
+        #expect(try join(consumer).count == 4)
+        #expect(consumer.close())
+        let again = try member(cluster, "static", instance: "flotilla.sender.0001.0")
+        #expect(try join(again).count == 4)
+        #expect(again.close())
+    }
+}
+
+@Test func `a member whose place another took is fenced, which is not a rebuild`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let consumer = try member(cluster, "fenced", instance: "flotilla.sender.0002.0")
+        _ = try join(consumer)
+        cluster.fail(.heartbeat, with: ErrorCode.fencedInstance.rawValue)
+        var records: [Copied] = []
+        let event = try wait(consumer, &records) { if case .failed = $0 { true } else { false } }
+        guard case .failed(.fenced(let error)) = event else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+        #expect(error.code == .fencedInstance)
+        #expect(error.description.contains("only one process uses this data directory"))
+    }
+}

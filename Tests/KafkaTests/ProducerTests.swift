@@ -1,0 +1,194 @@
+import Glibc
+import KafkaTesting
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+@Test func `every record has one delivery with its own tag`() throws {
+    let cluster = try makeCluster()
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    var deliveries: [Delivery] = []
+    for tag in 1...2000 as ClosedRange<UInt64> {
+        #expect(producer.put(topic, "k\(tag)", "v", tag: tag, collecting: &deliveries) == .queued)
+    }
+    #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+    #expect(deliveries.map(\.tag).sorted() == Array(1...2000))
+    #expect(deliveries.allSatisfy { $0.isStored })
+    #expect(producer.outstanding == 0)
+}
+
+@Test func `a full queue says so, and takes the record once there is room`() throws {
+    let cluster = try makeCluster(brokers: 1)
+    let producer = try makeProducer(cluster) { $0.queueRecordsMax = 100 }
+    let topic = try producer.topic("jobs")
+    cluster.takeDown(broker: 1)
+    var deliveries: [Delivery] = []
+    var queued = 0
+    while producer.send(to: topic, partition: 0, key: nil, value: nil, tag: 1) == .queued { queued += 1 }
+    #expect(queued == 100)
+    #expect(producer.send(to: topic, partition: 0, key: nil, value: nil, tag: 2) == .full)
+    cluster.bringUp(broker: 1)
+    #expect(producer.put(topic, partition: 0, nil, "late", tag: 2, collecting: &deliveries) == .queued)
+    #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+    #expect(deliveries.count == 101 && deliveries.allSatisfy { $0.isStored })
+}
+
+@Test func `a flush with the cluster away ends with its limit and tells what is left`() throws {
+    let cluster = try makeCluster(brokers: 1)
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    cluster.takeDown(broker: 1)
+    #expect(producer.send(to: topic, partition: 0, key: nil, value: nil, tag: 1) == .queued)
+    var deliveries: [Delivery] = []
+    let start = Instant.now()
+    #expect(producer.flush(withinMilliseconds: 200, into: &deliveries) == 1)
+    #expect(Instant.now().milliseconds(since: start) < 2000)
+}
+
+@Test func `what no broker acknowledges in time is given up, and said so`() throws {
+    let cluster = try makeCluster(brokers: 1)
+    let producer = try makeProducer(cluster) { $0.deliveryMillisecondsMax = 300 }
+    let topic = try producer.topic("jobs")
+    cluster.takeDown(broker: 1)
+    #expect(producer.send(to: topic, partition: 0, key: nil, value: nil, tag: 9) == .queued)
+    var deliveries: [Delivery] = []
+    #expect(
+        try eventually {
+            _ = producer.collect(into: &deliveries, waitMilliseconds: 50)
+            return !deliveries.isEmpty
+        })
+    #expect(deliveries[0].tag == 9)
+    #expect(deliveries[0].outcome == .notStored(.messageTimedOut))
+}
+
+@Test func `brokers that go down and come back lose and double nothing`() throws {
+    let cluster = try makeCluster()
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    var deliveries: [Delivery] = []
+    for round in 0..<6 as Range<Int32> {
+        let broker = round % 3 + 1
+        cluster.takeDown(broker: broker)
+        for index in 0..<50 {
+            let result = producer.put(
+                topic, partition: Int32(index % 4), "\(round)", "\(round)-\(index)", collecting: &deliveries)
+            #expect(result == .queued)
+        }
+        _ = producer.collect(into: &deliveries, waitMilliseconds: 20)
+        cluster.bringUp(broker: broker)
+    }
+    #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
+    #expect(deliveries.count == 300 && deliveries.allSatisfy { $0.isStored })
+    let values = try makeReader(cluster).read(300).compactMap(\.value)
+    #expect(Set(values).count == 300 && values.count == 300)
+}
+
+@Test func `a leader that moves in the middle loses and doubles nothing`() throws {
+    let cluster = try makeCluster(partitions: 1)
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    var deliveries: [Delivery] = []
+    for index in 0..<300 {
+        if index % 50 == 0 { cluster.setLeader("jobs", 0, broker: Int32(index / 50 % 3) + 1) }
+        #expect(producer.put(topic, partition: 0, nil, "\(index)", collecting: &deliveries) == .queued)
+        if index % 10 == 0 { _ = producer.collect(into: &deliveries, waitMilliseconds: 1) }
+    }
+    #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
+    #expect(deliveries.count == 300 && deliveries.allSatisfy { $0.isStored })
+    let values = try makeReader(cluster, partitions: 1).read(300).compactMap(\.value)
+    #expect(values == (0..<300).map(String.init))
+}
+
+@Test func `retriable errors of a broker stay inside the client`() throws {
+    let cluster = try makeCluster(brokers: 1)
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    // Not leader, request timed out, not enough replicas.
+    cluster.fail(.produce, with: 6, 7, 19)
+    var deliveries: [Delivery] = []
+    #expect(producer.put(topic, partition: 0, nil, "x", collecting: &deliveries) == .queued)
+    #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+    #expect(deliveries.count == 1 && deliveries[0].isStored)
+}
+
+@Test func `a record the broker finds too large is not stored, and the next one is`() throws {
+    let cluster = try makeCluster(brokers: 1)
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    cluster.fail(.produce, with: 10)
+    var deliveries: [Delivery] = []
+    #expect(producer.put(topic, partition: 0, nil, "large", tag: 1, collecting: &deliveries) == .queued)
+    #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+    #expect(deliveries.map(\.outcome) == [.notStored(.recordTooLarge)])
+    #expect(producer.put(topic, partition: 0, nil, "small", tag: 2, collecting: &deliveries) == .queued)
+    #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+    #expect(deliveries.last?.isStored == true)
+}
+
+@Test func `a fatal error says rebuild, and a new producer carries on`() throws {
+    let cluster = try makeCluster(brokers: 1)
+    var deliveries: [Delivery] = []
+    do {
+        let producer = try makeProducer(cluster)
+        let topic = try producer.topic("jobs")
+        #expect(producer.fatalError == nil)
+        ClientFaults.raiseFatalError(ErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
+        #expect(producer.send(to: topic, key: nil, value: nil, tag: 1) == .rebuild(.fatal))
+        #expect(producer.fatalError?.code == .outOfOrderSequence)
+        _ = producer.collect(into: &deliveries)
+    }
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    #expect(producer.put(topic, nil, "x", collecting: &deliveries) == .queued)
+    #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+    #expect(deliveries.last?.isStored == true)
+}
+
+@Test func `the descriptor wakes an epoll loop when deliveries come, and rests when they are collected`()
+    throws
+{
+    let cluster = try makeCluster(brokers: 1)
+    let producer = try makeProducer(cluster)
+    let topic = try producer.topic("jobs")
+    var deliveries: [Delivery] = []
+    _ = producer.collect(into: &deliveries)
+    for round in 1...3 {
+        #expect(producer.put(topic, partition: 0, nil, "x", collecting: &deliveries) == .queued)
+        #expect(
+            try eventually {
+                var poll = pollfd(fd: producer.descriptor, events: Int16(POLLIN), revents: 0)
+                guard Glibc.poll(&poll, 1, 20_000) == 1 else { return false }
+                while producer.collect(into: &deliveries) {}
+                return deliveries.count == round
+            })
+        var poll = pollfd(fd: producer.descriptor, events: Int16(POLLIN), revents: 0)
+        #expect(Glibc.poll(&poll, 1, 0) == 0)
+    }
+}
+
+@Test func `settings that pass and that the client refuses are one sentence each`() throws {
+    var settings = KafkaSettings(brokers: ["127.0.0.1:1"])
+    settings.properties = ["no.such.thing": "secret-1", "socket.timeout.ms": "secret-2"]
+    let error = #expect(throws: ConfigurationError.self) {
+        try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+    }
+    #expect(
+        error?.problems == [
+            "kafka.properties sets no.such.thing, which the kafka client does not know; take it out",
+            "kafka.properties sets socket.timeout.ms to a value that the kafka client does not allow",
+        ])
+}
+
+@Test func `a certificate authority that is no certificate is one sentence`() throws {
+    var settings = KafkaSettings(brokers: ["127.0.0.1:1"])
+    settings.security = .tls
+    settings.certificateAuthorityFile = "/etc/hostname"
+    let error = #expect(throws: ConfigurationError.self) {
+        try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+    }
+    #expect(error?.problems.count == 1)
+    #expect(error?.description.hasPrefix("cannot make a kafka client: ssl.ca.location failed") == true)
+}

@@ -90,14 +90,14 @@ let package = Package(
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),
         tests("JSONTests", "JSON"),
+        tests("KafkaPureTests", "Kafka", "Lifecycle"),
+        tests("KafkaTests", "Kafka", "KafkaTesting", "Telemetry", "Lifecycle"),
 
         // Tests of the domain.
         tests("LiveActivityTests", "LiveActivity", "JSON"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),
-        tests("KafkaPureTests", "Kafka", "Lifecycle"),
-        tests("KafkaTests", "Kafka", "KafkaTesting", "Telemetry", "Lifecycle"),
 
         // Tests of the outside world.
         tests("BrokerTests", "Broker", "Lifecycle", "Telemetry"),

@@ -1,4 +1,5 @@
 internal import CRdKafka
+internal import Glibc
 internal import Telemetry
 
 /// What the library tells about a client as a whole: log lines, errors, statistics, throttling.
@@ -52,6 +53,20 @@ final class ClientEvents: @unchecked Sendable {
 
     fileprivate func statistics(_ json: UnsafeRawBufferPointer) {
         unsafe metrics.update(Statistics(json: Span(_unsafeBytes: json)))
+    }
+
+    /// What a queue that is polled for events brings in place of the callbacks.
+    func take(_ event: OpaquePointer) {
+        switch unsafe rd_kafka_event_type(event) {
+        case RD_KAFKA_EVENT_ERROR:
+            unsafe failed(
+                ErrorCode(rd_kafka_event_error(event)), String(cString: rd_kafka_event_error_string(event)),
+                fatal: rd_kafka_event_error_is_fatal(event) != 0)
+        case RD_KAFKA_EVENT_STATS:
+            guard let json = unsafe rd_kafka_event_stats(event) else { return }
+            unsafe statistics(UnsafeRawBufferPointer(start: json, count: strlen(json)))
+        default: break
+        }
     }
 
     fileprivate func throttled(milliseconds: Int32) {

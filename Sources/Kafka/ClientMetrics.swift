@@ -73,7 +73,7 @@ final class ClientMetrics {
             guard let lag = now.lag else { continue }
             gauge(
                 partition, in: &lags, "flotilla_kafka_consumer_lag",
-                "Records between the last one read and the newest that may be read"
+                "Records that may be read and were not handed over yet"
             ).set(Double(lag))
             gauge(
                 partition, in: &stableAges, "flotilla_kafka_lso_age_seconds",

@@ -72,6 +72,8 @@ package final class Producer: Sendable {
                 while let message = unsafe rd_kafka_event_message_next(event) {
                     unsafe deliveries.append(Delivery(message))
                 }
+            } else {
+                unsafe client.events.take(event)
             }
             unsafe rd_kafka_event_destroy(event)
             wait = 0

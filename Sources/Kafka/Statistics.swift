@@ -1,10 +1,20 @@
 /// What is kept of the library's statistics: what an operator asks about a client.
 package struct Statistics: Sendable, Equatable {
     package struct Partition: Sendable, Equatable {
-        /// Nil while nothing is known, that is while the partition is not ours.
-        package var lag: Int?
+        package var isFetched = false
+        /// After the last record handed over.
+        package var position: Int?
         package var high: Int?
         package var stable: Int?
+
+        package init() {}
+
+        /// What may be read and was not handed over yet; nil for a partition that is not ours. The
+        /// library's own figure counts from its own commits and knows nothing of transactions'.
+        package var lag: Int? {
+            guard isFetched, let position, let end = stable ?? high else { return nil }
+            return max(0, end - position)
+        }
     }
 
     package var queuedRecords = 0
@@ -39,12 +49,14 @@ package struct Statistics: Sendable, Equatable {
     }
 
     private mutating func takePartition(_ path: [String], _ leaf: StatisticsScanner.Leaf) {
-        guard let number = Int32(path[3]), number >= 0, let value = leaf.integer, value >= 0 else { return }
+        guard let number = Int32(path[3]), number >= 0 else { return }
+        let offset = leaf.integer.flatMap { $0 >= 0 ? $0 : nil }
         let partition = TopicPartition(path[1], number)
         switch path[4] {
-        case "consumer_lag": partitions[partition, default: Partition()].lag = value
-        case "hi_offset": partitions[partition, default: Partition()].high = value
-        case "ls_offset": partitions[partition, default: Partition()].stable = value
+        case "fetch_state": partitions[partition, default: Partition()].isFetched = leaf == .text("active")
+        case "app_offset": partitions[partition, default: Partition()].position = offset
+        case "hi_offset": partitions[partition, default: Partition()].high = offset
+        case "ls_offset": partitions[partition, default: Partition()].stable = offset
         default: break
         }
     }

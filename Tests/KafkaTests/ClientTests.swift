@@ -1,0 +1,80 @@
+import KafkaTesting
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+@Test func `the library's statistics become metrics`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        let metrics = Metrics()
+        var options = ConsumerOptions(.manual)
+        options.readsOpenTransactions = true
+        var deliveries: [Delivery] = []
+        let producer = try makeProducer(cluster)
+        let topic = try producer.topic("jobs")
+        for _ in 0..<5 { #expect(producer.put(topic, nil, "x", collecting: &deliveries) == .queued) }
+        #expect(producer.flush(withinMilliseconds: 10_000, into: &deliveries) == 0)
+        let consumer = try Consumer(
+            KafkaSettings(cluster), options, name: "sender-0", log: .silent, metrics: metrics)
+        try consumer.assign([PartitionStart(TopicPartition("jobs", 0), .beginning)])
+        var batch = RecordBatch()
+        let line = #"flotilla_kafka_consumer_lag{client="sender-0",topic="jobs",partition="0"} 0"#
+        #expect(
+            try eventually {
+                _ = consumer.poll(into: &batch, waitMilliseconds: 50)
+                return metrics.render().contains(line)
+            })
+        #expect(metrics.render().contains(#"flotilla_kafka_brokers_up{client="sender-0"}"#))
+    }
+}
+
+@Test func `a cluster that is not there is trouble that is logged and counted, and no end`() async throws {
+    try await onThread {
+        let metrics = Metrics()
+        let producer = try Producer(
+            KafkaSettings(brokers: ["127.0.0.1:1"]), name: "gateway-0", log: .silent, metrics: metrics)
+        var deliveries: [Delivery] = []
+        #expect(
+            try eventually {
+                _ = producer.collect(into: &deliveries, waitMilliseconds: 20)
+                return metrics.render().contains(
+                    #"flotilla_kafka_client_errors_total{client="gateway-0",code="_ALL_BROKERS_DOWN",fatal="no"}"#
+                )
+            })
+        #expect(producer.fatalError == nil)
+    }
+}
+
+@Test func `the admin says what it cannot reach`() async throws {
+    try await onThread {
+        let admin = try Admin(KafkaSettings(brokers: ["127.0.0.1:1"]), log: .silent, metrics: Metrics())
+        let error = #expect(throws: KafkaError.self) { try admin.topics(withinMilliseconds: 300) }
+        #expect(error?.description.hasPrefix("cannot describe topics: ") == true)
+        #expect(
+            error?.description.hasSuffix("check that the brokers in kafka.brokers run and can be reached")
+                == true)
+        let created = #expect(throws: KafkaError.self) {
+            try admin.create([NewTopic("jobs", partitions: 12, replication: 1)], withinMilliseconds: 300)
+        }
+        #expect(created?.code == .timedOut || created?.code == .transport)
+    }
+}
+
+@Test func `ends and lag of a group are told per partition`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        var deliveries: [Delivery] = []
+        let producer = try makeProducer(cluster)
+        let topic = try producer.topic("jobs")
+        for _ in 0..<5 { #expect(producer.put(topic, nil, "x", collecting: &deliveries) == .queued) }
+        #expect(producer.flush(withinMilliseconds: 10_000, into: &deliveries) == 0)
+        let admin = try Admin(KafkaSettings(cluster), log: .silent, metrics: Metrics())
+        let jobs = TopicPartition("jobs", 0)
+        #expect(try admin.watermarks(of: jobs) == Watermarks(low: 0, high: 5))
+        let lag = try admin.lag(of: "nobody", [jobs])
+        #expect(lag.map(\.records) == [5])
+        #expect(lag.map(\.committed.offset) == [nil])
+        #expect(try admin.describe("jobs").partitions == [0])
+    }
+}

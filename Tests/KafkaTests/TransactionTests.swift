@@ -1,0 +1,241 @@
+import Glibc
+import KafkaTesting
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+private func makeTransactions(_ cluster: MockCluster, _ id: String = "flotilla.planner.1.0") throws
+    -> TransactionalProducer
+{
+    try TransactionalProducer(
+        KafkaSettings(cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics())
+}
+
+/// A member of a group that has partitions, for its metadata.
+private func makeMember(_ cluster: MockCluster) throws -> Consumer {
+    var options = ConsumerOptions(.group("planner", instanceID: nil, topics: ["jobs"]))
+    options.sessionMilliseconds = 6000
+    let consumer = try Consumer(
+        KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
+    var batch = RecordBatch()
+    var isMember = false
+    _ = try eventually {
+        for case .offered(let partitions) in consumer.poll(into: &batch, waitMilliseconds: 20) {
+            try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
+            isMember = true
+        }
+        return isMember
+    }
+    try #require(isMember)
+    return consumer
+}
+
+private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: String) -> SendResult {
+    let value = Array(value.utf8)
+    return producer.send(to: topic, partition: 0, key: nil, value: value.span)
+}
+
+@Test func `a transaction sends records and offsets and commits them`() async throws {
+    try await onThread {
+        let cluster = try makeCluster()
+        let producer = try makeTransactions(cluster)
+        let consumer = try makeMember(cluster)
+        let topic = try producer.topic("out")
+        cluster.createTopic("out", partitions: 2, replication: 3)
+        try producer.initialise()
+        try producer.warmUp([topic])
+        for round in 0..<5 {
+            let group = try #require(consumer.captureGroup(forEpoch: consumer.epoch))
+            try producer.begin()
+            for index in 0..<100 { #expect(send(producer, topic, "\(round * 100 + index)") == .queued) }
+            let offset = OffsetToCommit(TopicPartition("jobs", 0), offset: Int64(round), metadata: "r=1")
+            try producer.sendOffsets([offset], group)
+            try producer.commit()
+            #expect(producer.outstanding == 0)
+        }
+        let values = try makeReader(cluster, "out", partitions: 2).read(500).compactMap(\.value)
+        #expect(values == (0..<500).map(String.init))
+        #expect(consumer.close())
+    }
+}
+
+@Test func `a shared body lives until its transaction has ended, and no longer`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let producer = try makeTransactions(cluster)
+        let topic = try producer.topic("jobs")
+        try producer.initialise()
+        for ending in ["commit", "abort"] {
+            try producer.begin()
+            weak var seen: SharedBody?
+            do {
+                let bytes = Array("the same for all".utf8)
+                let body = SharedBody(copying: bytes.span)
+                seen = body
+                for _ in 0..<50 {
+                    var headers = RecordHeaders()
+                    headers.add("apns-priority", Array("10".utf8).span)
+                    let result = producer.send(
+                        to: topic, partition: 0, key: bytes.span, body: body, headers: &headers)
+                    #expect(result == .queued)
+                }
+            }
+            #expect(seen != nil)
+            if ending == "commit" { try producer.commit() } else { try producer.abort() }
+            #expect(seen == nil)
+        }
+        let records = try makeReader(cluster, partitions: 1).read(50)
+        #expect(records.prefix(50).allSatisfy { $0.value == "the same for all" })
+    }
+}
+
+@Test func `an error that passes is retried inside the call`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let producer = try makeTransactions(cluster)
+        let topic = try producer.topic("jobs")
+        let consumer = try makeMember(cluster)
+        // Loading, not coordinator, concurrent transactions.
+        cluster.fail(.initProducerID, with: 14, 16)
+        try producer.initialise()
+        cluster.fail(.addPartitions, with: 51, 51)
+        cluster.fail(.addOffsets, with: 14)
+        cluster.fail(.transactionOffsetCommit, with: 14)
+        cluster.fail(.endTransaction, with: 14)
+        let group = try #require(consumer.captureGroup(forEpoch: consumer.epoch))
+        try producer.begin()
+        #expect(send(producer, topic, "x") == .queued)
+        try producer.sendOffsets([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)], group)
+        try producer.commit()
+        #expect(try makeReader(cluster, partitions: 1).read(1).count == 1)
+    }
+}
+
+@Test func `an error that spoils the transaction asks for an abort, and the same work then succeeds`()
+    async throws
+{
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let producer = try makeTransactions(cluster)
+        let topic = try producer.topic("jobs")
+        try producer.initialise()
+        cluster.fail(.addPartitions, with: ErrorCode.topicAuthorizationFailed.rawValue)
+        try producer.begin()
+        #expect(send(producer, topic, "x") == .queued)
+        let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
+        #expect(failure?.kind == .abortable)
+        #expect(failure?.advice == .abortAndRepeat)
+        try producer.abort()
+        try producer.begin()
+        #expect(send(producer, topic, "x") == .queued)
+        try producer.commit()
+    }
+}
+
+@Test(arguments: [ErrorCode.fencedInstance, .unknownMember, .illegalGeneration])
+func `when the partitions are another's the work is dropped`(code: ErrorCode) async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let producer = try makeTransactions(cluster)
+        let topic = try producer.topic("jobs")
+        let consumer = try makeMember(cluster)
+        try producer.initialise()
+        let group = try #require(consumer.captureGroup(forEpoch: consumer.epoch))
+        try producer.begin()
+        #expect(send(producer, topic, "x") == .queued)
+        cluster.fail(.transactionOffsetCommit, with: code.rawValue)
+        let failure = #expect(throws: TransactionFailure.self) {
+            try producer.sendOffsets([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)], group)
+        }
+        #expect(failure?.advice == .abortAndDrop)
+        try producer.abort()
+    }
+}
+
+@Test(arguments: [ErrorCode.producerFenced, .invalidProducerEpoch])
+func `a fenced producer says so, and one made anew carries on`(code: ErrorCode) async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        do {
+            let producer = try makeTransactions(cluster)
+            let topic = try producer.topic("jobs")
+            try producer.initialise()
+            try producer.begin()
+            #expect(send(producer, topic, "x") == .queued)
+            cluster.fail(.endTransaction, with: code.rawValue)
+            let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
+            #expect(failure?.kind == .fatal)
+            #expect(failure?.advice == .rebuildFenced)
+            #expect(producer.fatalError?.code.isFencing == true)
+            #expect(send(producer, topic, "x") == .rebuild(.fatal))
+        }
+        let producer = try makeTransactions(cluster)
+        let topic = try producer.topic("jobs")
+        try producer.initialise()
+        try producer.begin()
+        #expect(send(producer, topic, "y") == .queued)
+        try producer.commit()
+    }
+}
+
+@Test func `a transaction coordinator that moves stops nothing`() async throws {
+    try await onThread {
+        let cluster = try makeCluster()
+        let producer = try makeTransactions(cluster, "moving")
+        let topic = try producer.topic("jobs")
+        cluster.setTransactionCoordinator("moving", broker: 1)
+        try producer.initialise()
+        for round in 0..<4 {
+            try producer.begin()
+            #expect(send(producer, topic, "\(round)") == .queued)
+            cluster.setTransactionCoordinator("moving", broker: Int32(round % 3) + 1)
+            try producer.commit()
+        }
+        let values = try makeReader(cluster, partitions: 1).read(4).compactMap(\.value)
+        #expect(values == ["0", "1", "2", "3"])
+    }
+}
+
+@Test func `without a cluster, starting transactions ends with its limit and may be called again`()
+    async throws
+{
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let producer = try makeTransactions(cluster)
+        cluster.takeDown(broker: 1)
+        let start = Instant.now()
+        let failure = #expect(throws: TransactionFailure.self) {
+            try producer.initialise(withinMilliseconds: 500)
+        }
+        #expect(Instant.now().milliseconds(since: start) < 3000)
+        #expect(failure?.advice == .callAgain)
+        cluster.bringUp(broker: 1)
+        try producer.initialise()
+    }
+}
+
+@Test func `a full queue in a transaction finds room again`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        var options = ProducerOptions()
+        options.queueRecordsMax = 50
+        let producer = try TransactionalProducer(
+            KafkaSettings(cluster), options, transactionalID: "full", name: "test", log: .silent,
+            metrics: Metrics())
+        let topic = try producer.topic("jobs")
+        try producer.initialise()
+        try producer.begin()
+        var waits = 0
+        for index in 0..<500 {
+            while send(producer, topic, "\(index)") == .full {
+                waits += 1
+                #expect(producer.waitForRoom(withinMilliseconds: 10_000))
+            }
+        }
+        try producer.commit()
+        #expect(waits > 0)
+        #expect(try makeReader(cluster, partitions: 1).read(500).count == 500)
+    }
+}

@@ -100,7 +100,7 @@ let package = Package(
         tests("FlotillaTests", "flotilla", "ProcessTesting"),
 
         // Tests of the outside world.
-        tests("BrokerTests", "Broker", "Lifecycle", "Telemetry"),
+        tests("BrokerTests", "Broker", "Lifecycle", "Telemetry", "ProcessTesting"),
         tests("BrokerLogTests", "Broker", "Telemetry", "CLinux"),
         tests("BrokerCoordinatorTests", "Broker", "Lifecycle", "Telemetry"),
     ],

@@ -68,7 +68,13 @@ final class FetchHandler: TurnHook {
         node.metrics.parkedFetches.set(Double(parkedCount))
     }
 
-    /// More of this log may be read, or it is gone. Readers are looked at once at the end of the turn.
+    /// The log's topic was deleted: its readers are told at once.
+    func lost(_ log: PartitionLog) {
+        advanced(log)
+        for parked in waiting.removeValue(forKey: log.id) ?? [] { parked.lose(log) }
+    }
+
+    /// More of this log may be read. Readers are looked at once at the end of the turn.
     func advanced(_ log: PartitionLog) {
         guard let readers = waiting[log.id] else { return }
         for parked in readers where !parked.isWoken {

@@ -5,7 +5,7 @@ final class ParkedFetch {
     let request: FetchRequest
     let exchange: Exchange
     /// By topic and partition of the request; nil where there is no such partition.
-    let targets: [[PartitionLog?]]
+    private(set) var targets: [[PartitionLog?]]
     /// Set while it waits.
     var timer: LoopTimer?
     var isWoken = false
@@ -17,6 +17,11 @@ final class ParkedFetch {
     }
 
     var logs: [PartitionLog] { targets.flatMap { $0.compactMap { $0 } } }
+
+    /// The log's topic was deleted.
+    func lose(_ log: PartitionLog) {
+        targets = targets.map { logs in logs.map { $0 === log ? nil : $0 } }
+    }
 
     /// Whether an answer would say anything: an error, or a byte where a byte is enough.
     var isReady: Bool {

@@ -65,7 +65,7 @@ final class BrokerNode {
     func forget(_ logs: [PartitionLog]) {
         for log in logs {
             log.onAdvance = nil
-            fetches.advanced(log)
+            fetches.lost(log)
         }
         countPartitions()
     }

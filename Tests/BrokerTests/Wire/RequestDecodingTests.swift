@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+@testable import Broker
+
+struct RequestDecodingTests {
+    private func decode(_ bytes: [UInt8]) throws(WireError) {
+        try WireReader.read(bytes) { (reader) throws(WireError) in
+            let header = try RequestHeader(from: &reader)
+            guard let api = header.api, api.versions.contains(header.version) else { return }
+            _ = try Request(api, version: header.version, from: &reader)
+        }
+    }
+
+    @Test func `every request of every version in the table is understood to its last byte`() {
+        for sample in RequestSamples.all {
+            #expect(throws: Never.self, "\(sample.api) version \(sample.version)") {
+                try decode(sample.bytes)
+            }
+            #expect(throws: WireError.self, "\(sample.api) version \(sample.version), a byte more") {
+                try decode(sample.bytes + [0])
+            }
+        }
+    }
+
+    @Test func `a request that ends early is refused wherever it ends`() {
+        for sample in RequestSamples.all {
+            for length in 0..<sample.bytes.count {
+                #expect(throws: WireError.self, "\(sample.api) version \(sample.version) to \(length)") {
+                    try decode(Array(sample.bytes.prefix(length)))
+                }
+            }
+        }
+    }
+
+    /// `FLOTILLA_CASES` sets how many requests are tried, `FLOTILLA_SEED` which.
+    @Test func `mutated requests are decoded or refused, in bounded time and memory`() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let cases = environment["FLOTILLA_CASES"].flatMap(Int.init) ?? 20_000
+        let seed = environment["FLOTILLA_SEED"].flatMap(UInt64.init) ?? 20_261_120
+        var mutator = RequestMutator(seed: seed)
+        let samples = RequestSamples.all
+        let before = residentBytes()
+        let began = Date()
+        var refused = 0
+        for number in 0..<cases {
+            let request = mutator.mutate(samples[number % samples.count].bytes, with: samples)
+            do throws(WireError) {
+                try decode(request)
+            } catch {
+                refused += 1
+            }
+        }
+        let seconds = Date().timeIntervalSince(began)
+        #expect(refused > cases / 10 && refused < cases, "seed \(seed): the mutations do not bite")
+        #expect(seconds < 10 + Double(cases) * 0.001, "seed \(seed)")
+        #expect(residentBytes() - before < 256 << 20, "seed \(seed)")
+    }
+
+    /// What the worst honest-looking request may cost: a hundred megabytes of empty elements.
+    @Test func `an array of empty elements does not become gigabytes`() {
+        var writer = WireWriter(capacity: 1 << 20, flexible: false)
+        writer.int32(50_000_000)
+        let head = writer.copied()
+        let bytes = head + [UInt8](repeating: 0, count: 50_000_000)
+        #expect(throws: WireError.tooManyElements(50_000_000)) {
+            try WireReader.read(bytes) { (r) throws(WireError) in try MetadataRequest(from: &r, version: 0) }
+        }
+    }
+
+    private func residentBytes() -> Int {
+        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+        return (fields.flatMap { Int($0[1]) } ?? 0) * 4096
+    }
+}

@@ -23,9 +23,10 @@ enum Request {
     case endTxn(EndTxnRequest)
 
     /// `reader` stands behind the header and knows the encoding; the version is one that we offer.
+    /// Bytes behind the last field are ignored, as Kafka does: librdkafka 2.16 sends three of them
+    /// with Metadata.
     init(_ api: APIKey, version: Int16, from reader: inout WireReader) throws(WireError) {
         self = try Self.decode(api, version, &reader)
-        try reader.finish()
     }
 
     private static func decode(

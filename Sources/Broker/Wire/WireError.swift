@@ -8,7 +8,6 @@ package enum WireError: Error, Equatable, CustomStringConvertible {
     case stringTooLong(Int)
     case varintTooLong
     case badBoolean(UInt8)
-    case bytesLeftOver(Int)
     case badRequestLength(Int)
     case unsupportedRequest(key: Int16, version: Int16)
 
@@ -28,8 +27,6 @@ package enum WireError: Error, Equatable, CustomStringConvertible {
             "request has a variable-length number that does not end; check the client's protocol version"
         case .badBoolean(let byte):
             "request has a boolean of \(byte); check the client's protocol version"
-        case .bytesLeftOver(let count):
-            "request is followed by \(count) bytes that its schema does not know; check the client's version"
         case .badRequestLength(let length):
             "request claims \(length) bytes; send less, raise the limit, or check that this is a Kafka client"
         case .unsupportedRequest(let key, let version):

@@ -170,11 +170,6 @@ extension WireReader {
         }
     }
 
-    /// Every request must be read to its end: what is left over was not understood.
-    package func finish() throws(WireError) {
-        guard remaining == 0 else { throw .bytesLeftOver(remaining) }
-    }
-
     /// Decodes a value from an array: for stored records and for tests.
     package static func read<Value>(
         _ bytes: [UInt8], flexible: Bool = false, elementsMax: Int = WireReader.elementsMax,

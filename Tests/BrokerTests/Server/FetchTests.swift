@@ -83,7 +83,7 @@ struct FetchTests {
     }
 
     @Test func `a batch larger than the reader's limit is given whole`() throws {
-        try withBroker({ $0.limits.fetchBytesMax = 1_000 }) { broker in
+        try withBroker(temporary { $0.limits.fetchBytesMax = 1_000 }) { broker in
             let client = try broker.client()
             _ = try client.create("t")
             client.produce("t", String(repeating: "x", count: 50_000), correlation: 1)

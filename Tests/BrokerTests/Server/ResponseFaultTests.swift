@@ -7,7 +7,8 @@ struct ResponseFaultTests {
     private func order(
         of faults: @escaping @Sendable (Int32) -> ResponseFault, expecting count: Int
     ) throws -> [Int32] {
-        try withBroker({ $0.responseFaults = { _, correlation in faults(correlation) } }) { broker in
+        try withBroker(temporary { $0.responseFaults = { _, correlation in faults(correlation) } }) {
+            broker in
             let client = try broker.client()
             for number: Int32 in 1...3 { client.askVersions(correlation: number) }
             return try (0..<count).map { _ in try client.receive().correlation }
@@ -33,7 +34,8 @@ struct ResponseFaultTests {
     }
 
     @Test func `a connection can be closed in place of an answer`() throws {
-        try withBroker({ $0.responseFaults = { key, _ in key == 3 ? .closeConnection : .deliver } }) {
+        try withBroker(temporary { $0.responseFaults = { key, _ in key == 3 ? .closeConnection : .deliver } })
+        {
             broker in
             let client = try broker.client()
             client.send(.metadata, 1, correlation: 1) { $0.nullArray() }

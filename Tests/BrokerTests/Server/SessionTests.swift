@@ -37,14 +37,15 @@ struct SessionTests {
         }
     }
 
-    @Test func `a request with a byte too many is answered by closing`() throws {
+    /// librdkafka 2.16 sends three of them with Metadata.
+    @Test func `bytes behind the last field of a request are ignored`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            client.send(.metadata, 1, correlation: 1) { w in
+            client.send(.metadata, 12, correlation: 1) { w in
                 w.nullArray()
-                w.int8(0)
+                for byte: Int8 in [0, 0, 0, 1, 0, 0] { w.int8(byte) }
             }
-            #expect(try client.isClosedByPeer())
+            #expect(try client.receive().correlation == 1)
         }
     }
 
@@ -79,7 +80,7 @@ struct SessionTests {
     }
 
     @Test func `a request above the limit closes its connection`() throws {
-        try withBroker({ $0.limits.requestBytesMax = 1_000 }) { broker in
+        try withBroker(temporary { $0.limits.requestBytesMax = 1_000 }) { broker in
             let client = try broker.client()
             client.send([0, 0, 3, 0xe9])
             #expect(try client.isClosedByPeer())

@@ -21,13 +21,17 @@ struct TestBroker {
     func shows(_ line: String) -> Bool { metrics.render().split(separator: "\n").contains { $0 == line } }
 }
 
-/// Runs with a broker that has data of its own, which goes with it.
-func withBroker<Result>(
-    _ change: (inout BrokerSettings) -> Void = { _ in }, _ body: (TestBroker) throws -> Result
-) throws -> Result {
+/// Settings of a broker with data of its own, which goes with it.
+func temporary(_ change: (inout BrokerSettings) -> Void) throws -> BrokerSettings {
     var settings = try BrokerSettings.temporary()
     change(&settings)
-    let broker = try TestBroker(settings)
+    return settings
+}
+
+func withBroker<Result>(
+    _ settings: BrokerSettings? = nil, _ body: (TestBroker) throws -> Result
+) throws -> Result {
+    let broker = try TestBroker(settings ?? BrokerSettings.temporary())
     defer { broker.broker.stop() }
     return try body(broker)
 }

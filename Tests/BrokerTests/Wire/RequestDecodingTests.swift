@@ -4,22 +4,20 @@ import Testing
 @testable import Broker
 
 struct RequestDecodingTests {
-    private func decode(_ bytes: [UInt8]) throws(WireError) {
+    /// Returns how many bytes were left over.
+    @discardableResult
+    private func decode(_ bytes: [UInt8]) throws(WireError) -> Int {
         try WireReader.read(bytes) { (reader) throws(WireError) in
             let header = try RequestHeader(from: &reader)
-            guard let api = header.api, api.versions.contains(header.version) else { return }
+            guard let api = header.api, api.versions.contains(header.version) else { return 0 }
             _ = try Request(api, version: header.version, from: &reader)
+            return reader.remaining
         }
     }
 
-    @Test func `every request of every version in the table is understood to its last byte`() {
+    @Test func `every request of every version in the table is understood to its last byte`() throws {
         for sample in RequestSamples.all {
-            #expect(throws: Never.self, "\(sample.api) version \(sample.version)") {
-                try decode(sample.bytes)
-            }
-            #expect(throws: WireError.self, "\(sample.api) version \(sample.version), a byte more") {
-                try decode(sample.bytes + [0])
-            }
+            #expect(try decode(sample.bytes) == 0, "\(sample.api) version \(sample.version)")
         }
     }
 

@@ -44,6 +44,7 @@ let package = Package(
         library("CLinux", apt: "libc6-dev"),
         library("COpenSSL", apt: "libssl-dev"),
         library("CNghttp2", apt: "libnghttp2-dev"),
+        library("CMicroHTTPD", apt: "libmicrohttpd-dev"),
         library("CLMDB", apt: "liblmdb-dev"),
         library("CZstd", apt: "libzstd-dev"),
         library("CLZ4", apt: "liblz4-dev"),
@@ -63,6 +64,7 @@ let package = Package(
         module("Kafka", "CRdKafka", "CLinux", "Telemetry", "Lifecycle", features: "Lifetimes"),
         module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
         module("JSON", "CSimdJSON"),
+        module("HTTPServer", "CMicroHTTPD", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
         module("LiveActivity", "JSON"),
@@ -95,6 +97,7 @@ let package = Package(
 
         // Tests of the domain.
         tests("LiveActivityTests", "LiveActivity", "JSON"),
+        tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

@@ -45,18 +45,15 @@ package final class Listener: EventHandler, @unchecked Sendable {
         self.connectionsMax = connectionsMax
         self.options = options
         self.accept = accept
-        descriptor = try Listener.bind(host: host, port: port)
-        guard let address = SocketAddress.local(of: descriptor) else {
-            let code = errno
-            close(descriptor)
-            throw SystemError("tell the port of a listening socket", code: code)
-        }
-        self.address = address
+        (descriptor, address) = try Listener.bind(host: host, port: port)
         reserve = Listener.openReserve()
         loops[0].execute { self.begin() }
     }
 
-    private static func bind(host: String, port: Int) throws -> Int32 {
+    /// A listening socket, and what it is really bound to: for servers that accept by themselves.
+    package static func bind(
+        host: String, port: Int
+    ) throws -> (descriptor: Int32, address: SocketAddress) {
         let address = try SocketAddress.resolve(host: host, port: port, listening: true).get().first
         let action = "listen on \(host):\(port)"
         guard let address else { throw SystemError(action, code: EADDRNOTAVAIL) }
@@ -71,7 +68,12 @@ package final class Listener: EventHandler, @unchecked Sendable {
             let remedy = code == EACCES ? "choose a port above 1023 or give the process the right to it" : nil
             throw SystemError(action, code: code, remedy: remedy)
         }
-        return descriptor
+        guard let bound = SocketAddress.local(of: descriptor) else {
+            let code = errno
+            Glibc.close(descriptor)
+            throw SystemError("tell the port of a listening socket", code: code)
+        }
+        return (descriptor, bound)
     }
 
     private static func openReserve() -> Int32 { unsafe linux_open("/dev/null", O_RDONLY, 0) }

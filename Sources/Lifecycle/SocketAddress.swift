@@ -52,6 +52,8 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         return code == 0 ? address : nil
     }
 
+    package var isIPv6: Bool { family == AF_INET6 }
+
     /// `192.0.2.1`, `2001:db8::1`
     package var host: String { name(of: AF_INET6 == family ? INET6_ADDRSTRLEN : INET_ADDRSTRLEN).host }
 

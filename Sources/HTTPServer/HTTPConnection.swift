@@ -1,0 +1,114 @@
+internal import Lifecycle
+internal import Synchronization
+
+/// One connection of a server: libmicrohttpd's callbacks end here.
+///
+/// `@unchecked Sendable`: all but the clock and the core, which are locked, is touched on the
+/// library's thread for this connection only, between `notify` started and closed.
+final class HTTPConnection: @unchecked Sendable {
+    private let core: HTTPServerCore
+    private let peer: String
+    let clock: Mutex<ConnectionClock>
+    private var target: [UInt8] = []
+    private var exchange: Exchange?
+
+    init(core: HTTPServerCore, peer: String, descriptor: Int32) {
+        self.core = core
+        self.peer = peer
+        clock = Mutex(ConnectionClock(descriptor: descriptor, now: .now()))
+    }
+
+    /// The request line is there; `target` as it was sent, which later callbacks see decoded.
+    func begin(target: [UInt8]) {
+        self.target = target
+        clock.withLock { $0.beganHead(now: .now()) }
+    }
+
+    /// The head is there, then parts of the body, then its end, then a reply: one call for each. False
+    /// when the connection must end without another word.
+    func proceed(_ call: HTTPCall) -> Bool {
+        guard exchange != nil else { return begin(call) }
+        if call.bodyBytes > 0 { return receive(call) }
+        return answer(call.connection)
+    }
+
+    func completed() {
+        if exchange != nil {
+            exchange = nil
+            core.exchangeEnded()
+        }
+        clock.withLock { $0.beIdle(now: .now()) }
+    }
+
+    /// The library closes the descriptor when this returns.
+    func closed() {
+        clock.withLock { $0.descriptor = -1 }
+        if exchange != nil { core.exchangeEnded() }
+        exchange = nil
+    }
+
+    private func begin(_ call: HTTPCall) -> Bool {
+        core.exchangeBegan()
+        do {
+            let decoded = try call.head(target: target).decode(peer: peer, limits: core.limits)
+            exchange = try Exchange(decoded, routes: core.routes, limits: core.limits)
+            clock.withLock { $0.enter(.body(bytes: 0), now: .now()) }
+            return true
+        } catch {
+            core.metrics?.refused(error.code)
+            exchange = Exchange(refused: error)
+            // An answer before the body is read makes the library close the connection after it.
+            return answer(call.connection)
+        }
+    }
+
+    private func receive(_ call: HTTPCall) -> Bool {
+        do {
+            try unsafe exchange?.receive(call.body)
+            let bytes = exchange?.bodyBytes ?? 0
+            clock.withLock { $0.received(bodyBytes: bytes) }
+            call.consumeBody()
+            return true
+        } catch {
+            core.metrics?.refused(error.code)
+            clock.withLock { $0.cut(error) }
+            return false
+        }
+    }
+
+    private func answer(_ connection: MHDConnection) -> Bool {
+        switch exchange?.course {
+        case .answer(let response): return queue(response, on: connection)
+        case .handler(.immediate(let respond)):
+            return queue(
+                exchange?.request.map(respond) ?? .error(500, "internal", "try again"), on: connection)
+        case .handler(.deferred(let handle)): return suspend(connection, for: handle)
+        case .waiting(let slot): return slot.response.map { queue($0, on: connection) } ?? true
+        case nil: return false
+        }
+    }
+
+    /// The library forgets the connection until the reply is there; then it calls again.
+    private func suspend(_ connection: MHDConnection, for handle: HTTPRoutes.Defer) -> Bool {
+        guard let request = exchange?.request, core.waitBegan() else {
+            return queue(.error(503, "stopping", "the server is stopping; try again"), on: connection)
+        }
+        let slot = ReplySlot { [core] in
+            connection.resume()
+            core.waitEnded()
+        }
+        exchange?.course = .waiting(slot)
+        exchange?.request = nil
+        connection.suspend()
+        clock.withLock { $0.enter(.answering(slot), now: .now()) }
+        handle(request, HTTPReply(slot))
+        return true
+    }
+
+    private func queue(_ response: HTTPResponse, on connection: MHDConnection) -> Bool {
+        clock.withLock { $0.enter(.sending, now: .now()) }
+        core.metrics?.answered(response.status)
+        let closes = response.closes || exchange?.closes ?? true || core.isStopping
+        return connection.queue(response, closes: closes)
+    }
+}

@@ -1,0 +1,28 @@
+/// The header lines of a request or an answer, in order. Names compare without regard to case.
+package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
+    package private(set) var lines: [(name: String, value: String)]
+
+    package init() { lines = [] }
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        lines = elements.map { (name: $0.0, value: $0.1) }
+    }
+
+    package mutating func add(_ name: String, _ value: String) { lines.append((name, value)) }
+
+    /// The first line of this name.
+    package subscript(_ name: String) -> String? { lines.first { Self.equal($0.name, name) }?.value }
+
+    /// All lines of this name.
+    package func all(_ name: String) -> [String] {
+        lines.compactMap { Self.equal($0.name, name) ? $0.value : nil }
+    }
+
+    private static func equal(_ a: String, _ b: String) -> Bool {
+        a.utf8.count == b.utf8.count && zip(a.utf8, b.utf8).allSatisfy { lower($0) == lower($1) }
+    }
+
+    private static func lower(_ byte: UInt8) -> UInt8 {
+        (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+    }
+}

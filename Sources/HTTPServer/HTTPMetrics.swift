@@ -1,0 +1,35 @@
+internal import Telemetry
+
+/// The numbers of one listener.
+struct HTTPMetrics: Sendable {
+    private let answers: [Counter]
+    private let metrics: Metrics
+    private let listener: String
+    private static let refusals = "flotilla_http_refusals_total"
+
+    init(_ metrics: Metrics, listener: String) {
+        self.metrics = metrics
+        self.listener = listener
+        answers = (2...5).map { hundred in
+            metrics.counter(
+                "flotilla_http_requests_total", help: "Requests answered, by the class of the status.",
+                labels: ["listener": listener, "status": "\(hundred)xx"])
+        }
+    }
+
+    func watch(connections: @escaping @Sendable () -> Int) {
+        metrics.gauge(
+            "flotilla_http_connections", help: "Connections that are open.", labels: ["listener": listener]
+        ) { Double(connections()) }
+    }
+
+    func answered(_ status: Int) { answers[status / 100 - 2].add() }
+
+    /// The reason is one of our own codes, of which there are a dozen.
+    func refused(_ code: String) {
+        metrics.counter(
+            Self.refusals, help: "Requests refused before a handler saw them, by reason.",
+            labels: ["listener": listener, "reason": code]
+        ).add()
+    }
+}

@@ -1,0 +1,41 @@
+internal import JSON
+
+/// An answer. `Content-Length`, `Date` and `Connection` are added on the way out.
+package struct HTTPResponse: Sendable {
+    package var status: Int
+    package var headers: HTTPHeaders
+    package var body: [UInt8]
+    /// Ends the connection after this answer.
+    package var closes = false
+
+    package init(status: Int = 200, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+        precondition((200...599).contains(status), "a final status")
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    package static func json(_ body: [UInt8], status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, headers: ["Content-Type": "application/json"], body: body)
+    }
+
+    package static func text(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(
+            status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array(text.utf8))
+    }
+
+    /// `{"error":{"code":…,"message":…}}`: the code is for programs and stable, the message says what to do.
+    package static func error(_ status: Int, _ code: String, _ message: String) -> HTTPResponse {
+        var json = JSONWriter(capacity: 256)
+        json.beginObject()
+        json.name("error")
+        json.beginObject()
+        json.name("code")
+        json.value(code)
+        json.name("message")
+        json.value(message)
+        json.endObject()
+        json.endObject()
+        return .json(json.bytes, status: status)
+    }
+}

@@ -1,0 +1,147 @@
+internal import CMicroHTTPD
+internal import Glibc
+package import Lifecycle
+package import Telemetry
+
+/// An HTTP/1.1 listener on libmicrohttpd: for the gateway, and for `/metrics` and its neighbours.
+///
+/// It serves whoever keeps the rules and the limits, and ends every other connection early: what
+/// follows a request that can be read in two ways is never read. It must not block its threads:
+/// an immediate handler returns at once, a deferred one keeps the reply for later.
+///
+/// `@unchecked Sendable`: "functions of libmicrohttpd are thread-safe unless said otherwise"; the
+/// daemon is started in `init` and stopped once, in `stop`, which its caller does not call twice at a time.
+@safe package final class HTTPServer: @unchecked Sendable {
+    /// What it is bound to: the port is the system's choice when 0 was asked for.
+    package let address: SocketAddress
+    package var port: Int { address.port }
+    package var connections: Int { core.connectionCount }
+
+    private let core: HTTPServerCore
+    private let watch: ConnectionWatch
+    private var daemon: OpaquePointer?
+
+    /// Binds and begins to serve. An empty host or `*` is every address.
+    ///
+    /// - Parameter name: the listener's name in metrics.
+    package init(
+        name: String, host: String, port: Int, limits: HTTPLimits = HTTPLimits(), routes: HTTPRoutes,
+        metrics: Metrics? = nil
+    ) throws {
+        let numbers = metrics.map { HTTPMetrics($0, listener: name) }
+        core = HTTPServerCore(routes: routes, limits: limits, metrics: numbers)
+        numbers?.watch { [weak core] in core?.connectionCount ?? 0 }
+        let listening = try Listener.bind(host: host, port: port)
+        address = listening.address
+        do {
+            watch = try ConnectionWatch(core)
+        } catch {
+            close(listening.descriptor)
+            throw error
+        }
+        // The daemon's threads hold the core; `stop` gives it back when they are gone.
+        let context = unsafe Unmanaged.passRetained(core).toOpaque()
+        var settings = unsafe mhd_settings(
+            listen_socket: listening.descriptor, is_ipv6: listening.address.isIPv6 ? 1 : 0,
+            threads: UInt32(limits.threads), connections_max: UInt32(limits.connectionsMax),
+            connections_per_peer_max: UInt32(limits.connectionsPerPeerMax),
+            connection_memory_bytes: limits.connectionMemoryBytes, handle: handleRequest,
+            completed: requestCompleted, notify: connectionChanged, uri: requestLineRead, context: context)
+        unsafe daemon = mhd_start(&settings)
+        guard unsafe daemon != nil else {
+            let code = errno
+            unsafe Unmanaged<HTTPServerCore>.fromOpaque(context).release()
+            close(listening.descriptor)
+            watch.stop()
+            throw SystemError("start the threads of an HTTP listener", code: code)
+        }
+    }
+
+    deinit { stop(by: .now()) }
+
+    /// Frees the port, lets requests in flight finish until the deadline, answers 503 for the rest, and
+    /// closes. Blocks; not from a handler.
+    package func stop(by deadline: Instant) {
+        guard let daemon = unsafe daemon else { return }
+        unsafe self.daemon = nil
+        core.beginStopping()
+        let descriptor = unsafe MHD_quiesce_daemon(daemon)
+        if descriptor >= 0 { close(descriptor) }
+        while !core.isQuiet, Instant.now() < deadline { Self.rest() }
+        // The library aborts the process when it is stopped with a suspended connection.
+        while core.hasWaits {
+            core.abandonWaits()
+            Self.rest()
+        }
+        unsafe MHD_stop_daemon(daemon)
+        watch.stop()
+        unsafe Unmanaged.passUnretained(core).release()
+    }
+
+    private static func rest() { usleep(2000) }
+}
+
+// MARK: libmicrohttpd's callbacks
+
+private func connection(_ connection: OpaquePointer) -> HTTPConnection? {
+    unsafe mhd_context(connection).map {
+        unsafe Unmanaged<HTTPConnection>.fromOpaque($0).takeUnretainedValue()
+    }
+}
+
+/// The context keeps the connection's object from `started` to `closed`, which come in pairs.
+private func connectionChanged(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
+    _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
+) {
+    guard let context = unsafe context, let handle = unsafe handle, let slot = unsafe slot else { return }
+    let core = unsafe Unmanaged<HTTPServerCore>.fromOpaque(context).takeUnretainedValue()
+    if mhd_is_start(change) != 0 {
+        let connection = unsafe HTTPConnection(
+            core: core, peer: peerAddress(of: handle), descriptor: mhd_descriptor(handle))
+        core.add(connection)
+        unsafe slot.pointee = Unmanaged.passRetained(connection).toOpaque()
+    } else if let held = unsafe slot.pointee {
+        let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(held).takeRetainedValue()
+        unsafe slot.pointee = nil
+        connection.closed()
+        core.remove(connection)
+    }
+}
+
+private func requestLineRead(
+    _ context: UnsafeMutableRawPointer?, _ uri: UnsafePointer<CChar>?, _ handle: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+    if let uri = unsafe uri, let handle = unsafe handle {
+        let target = unsafe Array(UnsafeRawBufferPointer(start: uri, count: strlen(uri)))
+        unsafe connection(handle)?.begin(target: target)
+    }
+    return nil
+}
+
+private func handleRequest(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ url: UnsafePointer<CChar>?,
+    _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ part: UnsafePointer<CChar>?,
+    _ partBytes: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    guard let handle = unsafe handle, let url = unsafe url, let method = unsafe method,
+        let version = unsafe version, let partBytes = unsafe partBytes
+    else { return mhd_no }
+    let call = unsafe HTTPCall(
+        connection: MHDConnection(handle), url: url, method: method, version: version, part: part,
+        partBytes: partBytes)
+    return unsafe connection(handle)?.proceed(call) ?? false ? mhd_yes : mhd_no
+}
+
+private func requestCompleted(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
+    _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode
+) {
+    if let handle = unsafe handle { unsafe connection(handle)?.completed() }
+}
+
+private func peerAddress(of handle: OpaquePointer) -> String {
+    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    unsafe mhd_peer(handle, &text)
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,74 @@
+internal import Lifecycle
+internal import Synchronization
+
+/// What the connections of a server share.
+final class HTTPServerCore: Sendable {
+    private struct State {
+        var connections: [ObjectIdentifier: HTTPConnection] = [:]
+        var isStopping = false
+        /// Requests whose head has come and whose answer has not gone.
+        var exchanges = 0
+        /// Connections that the library has forgotten until their reply is there.
+        var waits = 0
+    }
+
+    let routes: HTTPRoutes
+    let limits: HTTPLimits
+    let metrics: HTTPMetrics?
+    private let state = Mutex(State())
+
+    init(routes: HTTPRoutes, limits: HTTPLimits, metrics: HTTPMetrics?) {
+        self.routes = routes
+        self.limits = limits
+        self.metrics = metrics
+    }
+
+    var connectionCount: Int { state.withLock { $0.connections.count } }
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+    /// Neither a request nor a reply is outstanding.
+    var isQuiet: Bool { state.withLock { $0.exchanges == 0 } }
+    var hasWaits: Bool { state.withLock { $0.waits > 0 } }
+
+    func add(_ connection: HTTPConnection) {
+        state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
+    }
+
+    func remove(_ connection: HTTPConnection) {
+        state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+    }
+
+    func exchangeBegan() { state.withLock { $0.exchanges += 1 } }
+    func exchangeEnded() { state.withLock { $0.exchanges -= 1 } }
+
+    /// False when the server stops: nobody would resume the connection.
+    func waitBegan() -> Bool {
+        state.withLock { state in
+            if !state.isStopping { state.waits += 1 }
+            return !state.isStopping
+        }
+    }
+
+    func waitEnded() { state.withLock { $0.waits -= 1 } }
+
+    func beginStopping() { state.withLock { $0.isStopping = true } }
+
+    /// Ends what has taken too long.
+    func checkDeadlines(now: Instant) {
+        let connections = state.withLock { Array($0.connections.values) }
+        for connection in connections {
+            let overdue = connection.clock.withLock { $0.check(now: now, limits: limits) }
+            overdue?.fill(.error(503, "too_slow", "the answer took too long; try again"))
+        }
+    }
+
+    /// Answers for handlers that will not answer in time.
+    func abandonWaits() {
+        let connections = state.withLock { Array($0.connections.values) }
+        for connection in connections {
+            let slot = connection.clock.withLock { clock -> ReplySlot? in
+                if case .answering(let slot) = clock.phase { slot } else { nil }
+            }
+            slot?.fill(.error(503, "stopping", "the server is stopping; try again"))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+extension RequestHead {
+    /// A request without its body yet, the segments of its path, and where the body ends.
+    struct Decoded {
+        let request: HTTPRequest
+        let segments: [String]
+        let framing: HTTPFraming
+    }
+
+    func decode(peer: String, limits: HTTPLimits) throws(HTTPRefusal) -> Decoded {
+        guard isStrict else {
+            throw .malformed(
+                "the request is not laid out as HTTP/1.1 demands: lines end in CR LF, one space each")
+        }
+        guard byteCount <= limits.headBytesMax else {
+            throw Self.tooLarge("the headers may have \(limits.headBytesMax) bytes")
+        }
+        guard lines.count <= limits.headersMax else {
+            throw Self.tooLarge("there may be \(limits.headersMax) header lines")
+        }
+        guard target.count <= limits.targetBytesMax else {
+            let message = "the path and query may have \(limits.targetBytesMax) bytes"
+            throw HTTPRefusal(414, "target_too_long", message)
+        }
+        let headers = try decodeHeaders()
+        let framing = try unsafe HTTPFraming(headers, version: String(decoding: version, as: UTF8.self))
+        guard let method = unsafe HTTPMethod(rawValue: String(decoding: self.method, as: UTF8.self)) else {
+            throw HTTPRefusal(
+                501, "method_not_known", "use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+        }
+        let target = try HTTPTarget(target)
+        let request = HTTPRequest(
+            method: method, path: target.path, query: target.query.map { ($0.name, $0.value) },
+            headers: headers, peer: peer)
+        return Decoded(request: request, segments: target.segments, framing: framing)
+    }
+
+    private func decodeHeaders() throws(HTTPRefusal) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        for line in lines {
+            guard unsafe !line.name.isEmpty, unsafe line.name.allSatisfy(Self.isNameByte) else {
+                throw .malformed("a header's name holds a character that it must not")
+            }
+            let isText = unsafe line.value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+            guard isText, let value = unsafe String(validating: line.value, as: UTF8.self) else {
+                throw .malformed("a header's value holds bytes that are not text")
+            }
+            unsafe headers.add(String(decoding: line.name, as: UTF8.self), value)
+        }
+        return headers
+    }
+
+    private static func tooLarge(_ limit: String) -> HTTPRefusal {
+        HTTPRefusal(431, "headers_too_large", limit)
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: nameMarks.contains(byte)
+        }
+    }
+
+    private static let nameMarks = Set("!#$%&'*+-.^_`|~".utf8)
+}

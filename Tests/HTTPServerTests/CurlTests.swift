@@ -1,0 +1,38 @@
+import Foundation
+import HTTPServer
+import ProcessTesting
+import Testing
+
+/// What a client that nobody here wrote makes of the server.
+struct CurlTests {
+    private func curl(_ arguments: String..., input: Data? = nil) async throws -> String {
+        let process = try ChildProcess("curl", ["-sS", "--max-time", "20"] + arguments, input: input)
+        let status = try await process.exitStatus()
+        #expect(status == 0, "\(process.errors)")
+        return process.output
+    }
+
+    @Test func `curl gets, posts, uploads in chunks, and asks for the head`() async throws {
+        let server = try TestServer()
+        let base = "http://127.0.0.1:\(server.port)"
+        #expect(try await curl("\(base)/hello") == "hello")
+        #expect(try await curl("-d", "a body", "\(base)/echo") == "a body")
+        let body = Data(repeating: 0x78, count: 900_000)
+        let chunked = try await curl(
+            "-H", "Transfer-Encoding: chunked", "--data-binary", "@-", "\(base)/echo", input: body)
+        #expect(chunked.utf8.count == body.count)
+        let head = try await curl("-I", "\(base)/hello")
+        #expect(
+            head.hasPrefix("HTTP/1.1 200") && head.contains("Content-Length: 5") && !head.hasSuffix("hello"))
+        #expect(try await curl("-w", "%{num_connects}", "\(base)/hello", "\(base)/hello") == "hello1hello0")
+    }
+
+    @Test(arguments: [1_100_000, 1_900_000, 50_000_000])
+    func `curl hears why its body is too large`(_ bytes: Int) async throws {
+        let server = try TestServer()
+        let answer = try await curl(
+            "-w", " %{http_code}", "--data-binary", "@-", "http://127.0.0.1:\(server.port)/echo",
+            input: Data(repeating: 0x78, count: bytes))
+        #expect(answer.hasPrefix(#"{"error":{"code":"body_too_large""#) && answer.hasSuffix(" 413"))
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import HTTPServer
+import Lifecycle
+import Synchronization
+import Testing
+
+struct HTTPServerTests {
+    private let host = "Host: localhost\r\n"
+
+    @Test func `a handler sees method, path, parameters, query, headers, body and peer`() async throws {
+        let got = Mutex<HTTPRequest?>(nil)
+        let server = try TestServer { routes in
+            routes.on(.put, "/v1/segments/{name}/of/{app}") { request in
+                got.withLock { $0 = request }
+                return .json(Array("{}".utf8), status: 201)
+            }
+        }
+        let (answers, _) = try await server.exchange(
+            "PUT /v1/segments/gold%2Fvip/of/%C3%A9?a=1&b=x+y%26z&flag HTTP/1.1\r\n\(host)X-Thing: Value \r\n"
+                + "Content-Length: 5\r\n\r\nhello", answers: 1)
+        #expect(answers.map(\.status) == [201])
+        #expect(answers.first?.header("content-type") == "application/json")
+        let request = try #require(got.withLock { $0 })
+        #expect(request.method == .put && request.path == "/v1/segments/gold%2Fvip/of/%C3%A9")
+        #expect(request.parameters == ["name": "gold/vip", "app": "é"])
+        #expect(request.query("a") == "1" && request.query("b") == "x y&z" && request.query("flag") == "")
+        #expect(request.query("none") == nil && request.headers["x-THING"] == "Value ")
+        #expect(request.body == Array("hello".utf8) && request.peer == "127.0.0.1")
+    }
+
+    @Test func `what is not there and what is not allowed are told apart`() async throws {
+        let server = try TestServer()
+        let text =
+            "GET /nothing HTTP/1.1\r\n\(host)\r\n" + "DELETE /hello HTTP/1.1\r\n\(host)\r\n"
+            + "GET /hello/ HTTP/1.1\r\n\(host)\r\n" + "GET //hello HTTP/1.1\r\n\(host)\r\n"
+            + "GET /hello HTTP/1.1\r\n\(host)\r\n"
+        let (answers, isClosed) = try await server.exchange(text, answers: 5)
+        #expect(answers.map(\.status) == [404, 405, 404, 404, 200])
+        #expect(answers.map(\.code) == ["not_found", "method_not_allowed", "not_found", "not_found", nil])
+        #expect(answers.dropFirst().first?.header("allow") == "GET")
+        #expect(!isClosed)
+    }
+
+    @Test func `a connection serves many requests, with bodies, also when they come at once`() async throws {
+        let server = try TestServer()
+        let one = "POST /echo HTTP/1.1\r\n\(host)Content-Length: 3\r\n\r\nabc"
+        let (answers, isClosed) = try await server.exchange(String(repeating: one, count: 20), answers: 20)
+        #expect(answers.map(\.body) == Array(repeating: "abc", count: 20))
+        #expect(!isClosed)
+    }
+
+    @Test func `HTTP 1.0 gets its answer and the end of the connection`() async throws {
+        let server = try TestServer()
+        let (answers, isClosed) = try await server.exchange("GET /hello HTTP/1.0\r\n\r\n")
+        #expect(answers.map(\.body) == ["hello"] && isClosed)
+    }
+
+    @Test func `replies are sent later, from other threads, each to its own request`() async throws {
+        let held = Mutex<[(HTTPRequest, HTTPReply)]>([])
+        let server = try TestServer { routes in
+            routes.onDeferred(.get, "/wait/{n}") { request, reply in
+                let batch = held.withLock { held in
+                    held.append((request, reply))
+                    defer { if held.count == 10 { held = [] } }
+                    return held.count == 10 ? held : []
+                }
+                if batch.isEmpty { return }
+                Thread.detachNewThread {
+                    for (request, reply) in batch.reversed() {
+                        reply.send(.text(request.parameters["n"] ?? ""))
+                    }
+                }
+            }
+        }
+        let bodies = try await withThrowingTaskGroup(of: (Int, String).self) { group in
+            for n in 0..<10 {
+                group.addTask {
+                    let (answers, _) = try await server.exchange(
+                        "GET /wait/\(n) HTTP/1.1\r\nHost: x\r\n\r\n", answers: 1)
+                    return (n, answers.first?.body ?? "")
+                }
+            }
+            return try await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }
+        }
+        #expect(bodies == Dictionary(uniqueKeysWithValues: (0..<10).map { ($0, "\($0)") }))
+    }
+
+    @Test func `an async handler answers, and the connection goes on`() async throws {
+        let server = try TestServer { routes in
+            routes.onAsync(.get, "/async") { _ in
+                await Task.yield()
+                return .text("later")
+            }
+        }
+        let one = "GET /async HTTP/1.1\r\n\(host)\r\n"
+        let (answers, isClosed) = try await server.exchange(one + one + one, answers: 3)
+        #expect(answers.map(\.body) == ["later", "later", "later"] && !isClosed)
+    }
+
+    @Test func `a request that its handler forgets is answered 500`() async throws {
+        let server = try TestServer { routes in routes.onDeferred(.get, "/forget") { _, _ in } }
+        let (answers, _) = try await server.exchange("GET /forget HTTP/1.1\r\n\(host)\r\n", answers: 1)
+        #expect(answers.map(\.status) == [500] && answers.first?.code == "unanswered")
+    }
+
+    @Test func `an answer that takes too long becomes 503, and its late reply goes nowhere`() async throws {
+        var limits = HTTPLimits()
+        limits.answerMilliseconds = 80
+        let held = Mutex<[HTTPReply]>([])
+        let server = try TestServer(limits: limits) { routes in
+            routes.onDeferred(.get, "/slow") { _, reply in held.withLock { $0.append(reply) } }
+        }
+        let (answers, _) = try await server.exchange("GET /slow HTTP/1.1\r\n\(host)\r\n", answers: 1)
+        #expect(answers.map(\.status) == [503] && answers.first?.code == "too_slow")
+        held.withLock { $0.first?.send(.text("late")) }
+        let (others, _) = try await server.exchange("GET /hello HTTP/1.1\r\n\(host)\r\n", answers: 1)
+        #expect(others.map(\.body) == ["hello"])
+    }
+
+    @Test func `a port that is taken is one sentence`() throws {
+        let first = try TestServer()
+        let sentence = "cannot listen on 127.0.0.1:\(first.port): address already in use; "
+        #expect {
+            try HTTPServer(name: "second", host: "127.0.0.1", port: first.port, routes: HTTPRoutes())
+        } throws: { "\($0)".hasPrefix(sentence) }
+    }
+
+    @Test func `an answer's header cannot smuggle a line`() async throws {
+        let server = try TestServer { routes in
+            routes.on(.get, "/bad") { _ in HTTPResponse(headers: ["X-A": "b\r\nX-Evil: 1"], body: []) }
+        }
+        let (answers, _) = try await server.exchange("GET /bad HTTP/1.1\r\n\(host)\r\n", answers: 1)
+        #expect(answers.count == 1 && answers.first?.header("x-evil") == nil)
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import HTTPServer
+import Lifecycle
+import Synchronization
+import Testing
+
+struct HTTPStopTests {
+    private let request = "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    /// A server whose one handler keeps its replies.
+    private func server() throws -> (TestServer, Held) {
+        let held = Held()
+        let server = try TestServer { routes in
+            routes.onDeferred(.get, "/wait") { _, reply in held.replies.withLock { $0.append(reply) } }
+        }
+        return (server, held)
+    }
+
+    private final class Held: Sendable {
+        let replies = Mutex<[HTTPReply]>([])
+
+        func wait() {
+            while replies.withLock({ $0.isEmpty }) { usleep(1000) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `what is in flight is finished, then the connection closes`()
+        async throws
+    {
+        let (server, held) = try server()
+        async let exchange = server.exchange(request)
+        try await onThread { held.wait() }
+        async let stopped: Void = onThread { server.server.stop(by: .now().advanced(byMilliseconds: 20_000)) }
+        // New connections are refused while the old request still waits for its answer.
+        let port = server.port
+        try await onThread { while (try? RawPeer(port: port)) != nil { usleep(1000) } }
+        for reply in held.replies.withLock({ $0 }) { reply.send(.text("done")) }
+        let (answers, isClosed) = try await exchange
+        #expect(answers.map(\.body) == ["done"] && isClosed)
+        #expect(answers.first?.header("connection")?.lowercased() == "close")
+        try await stopped
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `what is not finished in time is answered 503`() async throws {
+        let (server, held) = try server()
+        async let exchange = server.exchange(request)
+        try await onThread { held.wait() }
+        let took = try await onThread {
+            let begin = Instant.now()
+            server.server.stop(by: begin.advanced(byMilliseconds: 100))
+            return Instant.now().milliseconds(since: begin)
+        }
+        let (answers, isClosed) = try await exchange
+        #expect(answers.map(\.code) == ["stopping"] && isClosed)
+        #expect((100..<2000).contains(took))
+        // The late reply must not touch what is gone.
+        for reply in held.replies.withLock({ $0 }) { reply.send(.text("late")) }
+    }
+
+    @Test func `an idle server stops at once, and twice is once`() throws {
+        let (server, _) = try server()
+        let begin = Instant.now()
+        server.server.stop(by: begin.advanced(byMilliseconds: 10_000))
+        server.server.stop(by: begin)
+        #expect(Instant.now().milliseconds(since: begin) < 2000)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a server under load stops and starts again on its port`()
+        async throws
+    {
+        for _ in 0..<5 {
+            let server = try TestServer { routes in
+                routes.onAsync(.get, "/wait") { _ in .text("later") }
+            }
+            let port = server.port
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await onThread {
+                            while let peer = try? RawPeer(port: port) {
+                                peer.send(
+                                    "GET /wait HTTP/1.1\r\nHost: x\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
+                                )
+                                if peer.answers(2, within: 500).isEmpty { return }
+                            }
+                        }
+                    }
+                }
+                group.addTask {
+                    try await onThread {
+                        usleep(20_000)
+                        server.server.stop(by: .now().advanced(byMilliseconds: 1000))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(server.server.connections == 0)
+        }
+    }
+}

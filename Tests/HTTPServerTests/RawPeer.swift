@@ -1,0 +1,107 @@
+import Foundation
+
+/// An answer as it came over the wire.
+struct RawAnswer {
+    let status: Int
+    let head: String
+    let body: String
+
+    func header(_ name: String) -> String? {
+        head.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
+            .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
+    }
+}
+
+/// A peer that sends exactly the bytes it is told to, rules or not. It blocks: use it in `onThread`.
+final class RawPeer {
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+    private(set) var isClosed = false
+
+    /// - Parameter source: another address of the loopback network, for limits per peer.
+    init(port: Int, source: String = "127.0.0.1") throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var own = Self.address(source, 0)
+        var other = Self.address("127.0.0.1", port)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafePointer(to: &own) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        let connected = withUnsafePointer(to: &other) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+        }
+        guard bound == 0, connected == 0 else {
+            close(descriptor)
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    private static func address(_ host: String, _ port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = inet_addr(host)
+        return address
+    }
+
+    /// False when the connection is gone.
+    @discardableResult
+    func send(_ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            if count <= 0 { return false }
+            sent += count
+        }
+        return true
+    }
+
+    @discardableResult
+    func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+    func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Reads until the other side closes, or until there are as many answers as wanted, or nothing more
+    /// comes for so long.
+    func answers(_ wanted: Int = .max, within milliseconds: Int = 5000) -> [RawAnswer] {
+        let end = DispatchTime.now() + .milliseconds(milliseconds)
+        while !isClosed, parsed().count < wanted, DispatchTime.now() < end {
+            var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard Foundation.poll(&poll, 1, 20) > 0 else { continue }
+            var buffer = [UInt8](repeating: 0, count: 65536)
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count <= 0 { isClosed = true } else { received += buffer[..<count] }
+        }
+        return parsed()
+    }
+
+    private func parsed() -> [RawAnswer] {
+        var answers: [RawAnswer] = []
+        var rest = received[...]
+        while let end = rest.firstRange(of: Array("\r\n\r\n".utf8)) {
+            let head = String(decoding: rest[..<end.lowerBound], as: UTF8.self)
+            let status = Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0
+            let bare = RawAnswer(status: status, head: head, body: "")
+            let length = Int(bare.header("content-length") ?? "0") ?? 0
+            guard rest.endIndex - end.upperBound >= length else { break }
+            let body = rest[end.upperBound..<(end.upperBound + length)]
+            if status != 100 {
+                answers.append(
+                    RawAnswer(status: status, head: head, body: String(decoding: body, as: UTF8.self)))
+            }
+            rest = rest[(end.upperBound + length)...]
+        }
+        return answers
+    }
+}
+
+/// Runs what blocks on a thread of its own: tasks' threads are few, and the server's handlers may need them.
+func onThread<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+    }
+}

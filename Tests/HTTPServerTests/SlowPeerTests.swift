@@ -1,0 +1,141 @@
+import Foundation
+import HTTPServer
+import Lifecycle
+import Testing
+
+@Suite(.serialized) struct SlowPeerTests {
+    private var limits: HTTPLimits {
+        var limits = HTTPLimits()
+        limits.headMilliseconds = 400
+        limits.bodyGraceMilliseconds = 400
+        limits.idleMilliseconds = 600
+        limits.sendMilliseconds = 400
+        return limits
+    }
+
+    /// Sends the first bytes at once and the rest one by one until the connection ends.
+    private func drip(_ server: TestServer, _ start: String, _ rest: String = "") async throws -> (
+        answers: [RawAnswer], milliseconds: Int
+    ) {
+        let port = server.port
+        return try await onThread {
+            let begin = Instant.now()
+            let peer = try RawPeer(port: port)
+            peer.send(start)
+            let rest = Array((rest + String(repeating: "x", count: 1000)).utf8)
+            for byte in rest {
+                _ = peer.answers(within: 20)
+                if peer.isClosed || !peer.send([byte]) { break }
+            }
+            return (peer.answers(within: 100), Instant.now().milliseconds(since: begin))
+        }
+    }
+
+    @Test func `headers that drip are answered 408 and cut`() async throws {
+        let server = try TestServer(limits: limits)
+        let (answers, milliseconds) = try await drip(server, "GET /hello HTTP/1.1\r\nX: ")
+        #expect(answers.map(\.status) == [408] && answers.first?.code == "too_slow")
+        #expect((350..<2000).contains(milliseconds))
+    }
+
+    @Test func `a request line that drips is cut, as is silence`() async throws {
+        let server = try TestServer(limits: limits)
+        #expect(try await drip(server, "G").answers.map(\.status) == [408])
+        let (answers, isClosed) = try await server.exchange("", within: 3000)
+        #expect(answers.map(\.status) == [408] && isClosed)
+    }
+
+    @Test func `a body that drips is answered 408 and cut`() async throws {
+        let server = try TestServer(limits: limits)
+        let (answers, milliseconds) = try await drip(
+            server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n")
+        #expect(answers.map(\.status) == [408] && milliseconds < 2000)
+        #expect(server.calls == [])
+    }
+
+    @Test func `a later request that drips is cut like the first`() async throws {
+        var limits = limits
+        limits.idleMilliseconds = 60_000
+        let server = try TestServer(limits: limits)
+        let good = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
+        let (answers, milliseconds) = try await drip(server, good, "GET /hello HTTP/1.1\r\nX: ")
+        #expect(answers.map(\.status) == [200, 408] && milliseconds < 3000)
+    }
+
+    @Test func `an idle connection is closed without a word`() async throws {
+        let server = try TestServer(limits: limits)
+        let (answers, isClosed) = try await server.exchange(
+            "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", within: 3000)
+        #expect(answers.map(\.status) == [200] && isClosed)
+    }
+
+    @Test func `a peer that does not take its answer is cut`() async throws {
+        let server = try TestServer(limits: limits) { routes in
+            let large = [UInt8](repeating: 0x61, count: 64 << 20)
+            routes.on(.get, "/large") { _ in HTTPResponse(body: large) }
+        }
+        let port = server.port
+        let isCut = try await onThread { () -> Bool in
+            let peer = try RawPeer(port: port)
+            peer.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+            let end = Instant.now().advanced(byMilliseconds: 5000)
+            while server.server.connections == 0, Instant.now() < end { usleep(2000) }
+            while server.server.connections > 0, Instant.now() < end { usleep(2000) }
+            return server.server.connections == 0
+        }
+        #expect(isCut)
+    }
+
+    /// A hundredth of the proof, with deadlines to match: hundreds of dripping peers and ten good ones.
+    @Test func `good peers do not notice two hundred that drip`() async throws {
+        let server = try TestServer(limits: limits)
+        let port = server.port
+        let drips = try await onThread {
+            try (0..<200).map { n in
+                let peer = try RawPeer(port: port, source: "127.0.0.\(2 + n % 50)")
+                peer.send(
+                    n % 2 == 0 ? "GET /he" : "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n")
+                return UncheckedPeer(peer)
+            }
+        }
+        let worst = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    try await onThread {
+                        let peer = try RawPeer(port: port)
+                        var worst = 0
+                        for count in 1...50 {
+                            let begin = Instant.now()
+                            peer.send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
+                            guard peer.answers(count, within: 2000).count == count else { return .max }
+                            worst = max(worst, Instant.now().milliseconds(since: begin))
+                        }
+                        return worst
+                    }
+                }
+            }
+            group.addTask {
+                try await onThread {
+                    let end = Instant.now().advanced(byMilliseconds: 3000)
+                    var open = drips.map(\.peer)
+                    while !open.isEmpty, Instant.now() < end {
+                        open.removeAll { peer in
+                            _ = peer.answers(within: 1)
+                            return peer.isClosed || !peer.send("x")
+                        }
+                    }
+                    return open.isEmpty ? 0 : .max
+                }
+            }
+            return try await group.reduce(0) { max($0, $1) }
+        }
+        #expect(worst < 250)
+    }
+}
+
+/// Handed from one thread to the next, never shared.
+struct UncheckedPeer: @unchecked Sendable {
+    let peer: RawPeer
+
+    init(_ peer: RawPeer) { self.peer = peer }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import HTTPServer
+import Lifecycle
+import Synchronization
+import Telemetry
+
+/// A server with a few routes that tell what reached them.
+final class TestServer: Sendable {
+    let server: HTTPServer
+    let metrics: Metrics
+    private let seen: Log
+
+    /// What handlers were called with.
+    final class Log: Sendable {
+        private let lines = Mutex<[String]>([])
+        func add(_ line: String) { lines.withLock { $0.append(line) } }
+        var all: [String] { lines.withLock { $0 } }
+    }
+
+    init(limits: HTTPLimits = HTTPLimits(), more: (inout HTTPRoutes) -> Void = { _ in }) throws {
+        let seen = Log()
+        var routes = HTTPRoutes()
+        routes.on(.get, "/hello") { _ in .text("hello") }
+        routes.on(.get, "/smuggled") { _ in
+            seen.add("smuggled")
+            return .text("smuggled")
+        }
+        routes.on(.post, "/echo") { request in
+            seen.add("echo \(request.body.count)")
+            return HTTPResponse(body: request.body)
+        }
+        more(&routes)
+        self.seen = seen
+        metrics = Metrics()
+        server = try HTTPServer(
+            name: "test", host: "127.0.0.1", port: 0, limits: limits, routes: routes, metrics: metrics)
+    }
+
+    deinit { server.stop(by: .now()) }
+
+    var port: Int { server.port }
+    var calls: [String] { seen.all }
+
+    /// Sends bytes on a connection of their own and returns what came back until it closed.
+    func exchange(_ text: String, answers: Int = .max, within milliseconds: Int = 5000) async throws -> (
+        answers: [RawAnswer], isClosed: Bool
+    ) {
+        let port = port
+        return try await onThread {
+            let peer = try RawPeer(port: port)
+            peer.send(text)
+            let answers = peer.answers(answers, within: milliseconds)
+            return (answers, peer.isClosed)
+        }
+    }
+}
+
+extension RawAnswer {
+    /// The code of one of our own errors.
+    var code: String? {
+        let prefix = "{\"error\":{\"code\":\""
+        guard body.hasPrefix(prefix) else { return nil }
+        return String(body.dropFirst(prefix.count).prefix { $0 != "\"" })
+    }
+}

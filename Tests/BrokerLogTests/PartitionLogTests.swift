@@ -28,8 +28,8 @@ extension PartitionLog {
 
 extension TopicStore {
     /// Runs the flusher's rounds here until nothing waits.
-    func settle() {
-        while flusher.runOnce() { deliver() }
+    func settle(at now: WallTime = noon) {
+        while flusher.runOnce() { deliver(now: now) }
     }
 }
 

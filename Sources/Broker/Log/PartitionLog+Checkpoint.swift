@@ -38,10 +38,10 @@ extension PartitionLog {
     package func close() throws(LogError) {
         guard closed == nil else { return }
         do throws(DiskError) {
-            for segment in flush.full + [active] where segment.isDirty {
-                if let file = segment.file { try environment.disk.sync(file) }
+            for file in flush.underWay + (flush.full + [active]).compactMap(\.file) {
+                try environment.disk.sync(file)
             }
-            if flush.directoryIsDirty { try environment.disk.syncDirectory(directory) }
+            if flush.directoryIsDirty || flush.isUnderWay { try environment.disk.syncDirectory(directory) }
             try environment.disk.replace(checkpointPath, with: checkpoint.encoded())
         } catch {
             abandon("it could not be closed well")

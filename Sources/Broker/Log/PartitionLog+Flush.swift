@@ -10,6 +10,8 @@ struct FlushState {
     /// In order of offset, except for duplicates, which wait for what is under way.
     var waiters: [Waiter] = []
     var isUnderWay = false
+    /// What the flusher has and has not answered for; closing syncs it once more.
+    var underWay: [OpenFile] = []
     /// Full segments that no sync covers yet.
     var full: [Segment] = []
     /// A file was created since the last sync of the directory.
@@ -31,8 +33,9 @@ extension PartitionLog {
         guard !flush.isUnderWay, closed == nil, wanted || checkpoints.isDue else { return }
         var dirty = flush.full
         if active.isDirty { dirty.append(active) }
+        flush.underWay = dirty.compactMap(\.file)
         let request = FlushRequest(
-            log: id, files: dirty.compactMap(\.file), directory: flush.directoryIsDirty ? directory : nil,
+            log: id, files: flush.underWay, directory: flush.directoryIsDirty ? directory : nil,
             endOffset: endOffset, checkpoint: dueCheckpoint())
         for segment in dirty { segment.isDirty = false }
         flush.full.removeAll(keepingCapacity: true)
@@ -44,6 +47,7 @@ extension PartitionLog {
     /// Takes the flusher's answer.
     func flushed(_ result: FlushResult) {
         flush.isUnderWay = false
+        flush.underWay.removeAll(keepingCapacity: true)
         guard closed == nil else { return }
         if let error = result.error { return flushFailed(error) }
         if result.endOffset > durableOffset {
@@ -66,7 +70,8 @@ extension PartitionLog {
     }
 
     /// After a failed sync nobody knows which unsynced bytes reached the disk, and the system will
-    /// not say so again: everything above the last good sync is taken back and read anew from there.
+    /// not say so again: everything above the last good sync is taken back, unless it was promised
+    /// without a sync, and the rest is read and checked anew.
     private func flushFailed(_ error: DiskError) {
         environment.counters.diskFailures.add()
         environment.log.error(
@@ -75,7 +80,7 @@ extension PartitionLog {
         let waiters = flush.waiters
         flush.waiters = []
         do throws(LogError) {
-            try reopen(cuttingTo: durableOffset)
+            try reopen(cuttingTo: environment.flush == .everyAck ? durableOffset : nil)
         } catch {
             closed = error.description
         }

@@ -69,7 +69,28 @@ extension PartitionLog {
         _ offset: Int64, limit: Int64, room: Int, into writer: inout WireWriter
     ) throws(LogError) -> BatchScan {
         let segment = segment(holding: offset)
-        let start = try locate(offset, in: segment)
+        var start = try locate(offset, in: segment)
+        var scan = try scan(start, limit: limit, room: room, in: segment, into: &writer)
+        while scan.isDamaged && scan.taken == 0 && start.offset < offset {
+            // Its header may claim offsets that belong to sound batches behind it.
+            let next = try findSound(behind: start, upTo: offset, in: segment)
+            start = try walk(from: next, to: offset, in: segment)
+            scan = try self.scan(start, limit: limit, room: room, in: segment, into: &writer)
+        }
+        if scan.isDamaged && scan.taken == 0 { throw damaged(at: scan.expected, in: segment) }
+        if let needed = scan.neededBytes, needed > segment.size - start.position {
+            throw damaged(at: scan.expected, in: segment)
+        }
+        if scan.taken > 0 {
+            positions.remember(scan.expected, segment: segment, position: start.position + scan.taken)
+        }
+        return scan
+    }
+
+    private func scan(
+        _ start: ReadPositions.Position, limit: Int64, room: Int, in segment: Segment,
+        into writer: inout WireWriter
+    ) throws(LogError) -> BatchScan {
         var scan = BatchScan(expected: start.offset, limit: limit)
         do throws(DiskError) {
             let file = try segment.handle(environment.open)
@@ -81,13 +102,6 @@ extension PartitionLog {
             }
         } catch {
             throw .disk(error)
-        }
-        if scan.isDamaged && scan.taken == 0 { throw damaged(at: scan.expected, in: segment) }
-        if let needed = scan.neededBytes, needed > segment.size - start.position {
-            throw damaged(at: scan.expected, in: segment)
-        }
-        if scan.taken > 0 {
-            positions.remember(scan.expected, segment: segment, position: start.position + scan.taken)
         }
         return scan
     }
@@ -101,15 +115,48 @@ extension PartitionLog {
             place.offset += Int64(entry.relativeOffset)
             place.position = Int(entry.position)
         }
+        return try walk(from: place, to: offset, in: segment)
+    }
+
+    private func walk(
+        from place: ReadPositions.Position, to offset: Int64, in segment: Segment
+    ) throws(LogError) -> ReadPositions.Position {
+        var place = place
+        var previous = place
         while true {
             let header = try header(at: place.position, in: segment)
-            guard header.flaw == nil, header.baseOffset == place.offset else {
-                throw damaged(at: place.offset, in: segment)
+            if header.flaw == nil, header.baseOffset == place.offset {
+                if header.lastOffset >= offset { return place }
+                previous = place
+                place.offset = header.nextOffset
+                place.position += header.totalSize
+                if place.position + BatchHeader.size <= segment.size { continue }
             }
-            if header.lastOffset >= offset { return place }
-            place.offset = header.nextOffset
-            place.position += header.totalSize
+            place = try findSound(
+                behind: try culprit(previous, place, in: segment), upTo: offset, in: segment)
         }
+    }
+
+    /// Walking met something that is not the next batch: either it is damaged, or the length or the
+    /// count of offsets of the one before is.
+    private func culprit(
+        _ previous: ReadPositions.Position, _ place: ReadPositions.Position, in segment: Segment
+    ) throws(LogError) -> ReadPositions.Position {
+        var reader = try reader(
+            of: segment, position: previous.position, offset: previous.offset, end: segment.size)
+        return (try? unsafe reader.next { (_, _) in true }) == true ? place : previous
+    }
+
+    /// Sound batches behind damage are still given to whoever asks for them.
+    private func findSound(
+        behind place: ReadPositions.Position, upTo offset: Int64, in segment: Segment
+    ) throws(LogError) -> ReadPositions.Position {
+        let reader = try reader(
+            of: segment, position: place.position, offset: place.offset, end: segment.size)
+        guard let found = try reader.findNextSound(), found.offset <= offset else {
+            throw damaged(at: offset, in: segment)
+        }
+        return .init(offset: found.offset, segment: place.segment, position: found.position)
     }
 
     func header(at position: Int, in segment: Segment) throws(LogError) -> BatchHeader {

@@ -33,7 +33,7 @@ extension PartitionLog {
     }
 
     /// Forgets what is in memory and opens again, without anything from `offset` on.
-    func reopen(cuttingTo offset: Int64) throws(LogError) {
+    func reopen(cuttingTo offset: Int64?) throws(LogError) {
         for segment in segments { environment.open.close(segment) }
         segments = []
         producers = Producers()
@@ -92,7 +92,9 @@ extension PartitionLog {
             if let checkpoint, segment.baseOffset < checkpoint.segment {
                 try summarise(segment, endOffset: segments[index + 1].baseOffset)
             } else {
-                isWhole = try scan(segment, from: checkpoint)
+                isWhole = try scan(
+                    segment, from: checkpoint,
+                    nextSegment: index + 1 < segments.count ? segments[index + 1].baseOffset : nil)
             }
             if !isWhole { return try cut(after: index, why: "its tail is torn") }
             index += 1

@@ -9,10 +9,7 @@ extension PartitionLog {
         if settings.isDeleted { count = max(countExpired(now: now), countSurplus()) }
         count = max(count, segments.dropLast().prefix { $0.endOffset <= logStartOffset }.count)
         guard count > 0 else { return [] }
-        if count == segments.count {
-            try roll()
-            flush.full.removeAll { !$0.isDirty }
-        }
+        if count == segments.count { try roll() }
         return try dropSegments(count)
     }
 

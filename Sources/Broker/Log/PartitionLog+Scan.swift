@@ -3,7 +3,12 @@ internal import Telemetry
 extension PartitionLog {
     /// Reads a segment from the checkpoint on, if that lies in it, else from its beginning, and takes
     /// over every sound batch. False if the segment ended before its file did; the rest is cut off.
-    func scan(_ segment: Segment, from checkpoint: Checkpoint?) throws(LogError) -> Bool {
+    ///
+    /// Unsound bytes are a torn tail, unless the machine was not down in between and sound batches
+    /// follow them: then something else damaged what had been written well, and only that is lost.
+    func scan(
+        _ segment: Segment, from checkpoint: Checkpoint?, nextSegment: Int64?
+    ) throws(LogError) -> Bool {
         segment.index = SegmentIndex()
         if let checkpoint, checkpoint.segment == segment.baseOffset {
             segment.index = checkpoint.index
@@ -14,6 +19,22 @@ extension PartitionLog {
         }
         let fileSize = try fileSize(of: segment)
         var reader = try reader(of: segment, position: segment.size, offset: segment.endOffset, end: fileSize)
+        while true {
+            if try replayAll(&reader, into: segment) { break }
+            guard environment.machineStayedUp, cutOffset == nil else { break }
+            let behind = nextSegment.map { SegmentReader.Place(position: fileSize, offset: $0) }
+            guard let place = try reader.findNextSound() ?? behind else { break }
+            _ = damaged(at: reader.offset, in: segment)
+            reader.skip(to: place)
+            segment.skipDamage(to: place.offset, position: place.position)
+        }
+        guard segment.size < fileSize else { return true }
+        try cutTail(of: segment, fileSize: fileSize)
+        return false
+    }
+
+    /// False if the reader stopped in front of bytes that are not a sound batch.
+    private func replayAll(_ reader: inout SegmentReader, into segment: Segment) throws(LogError) -> Bool {
         do throws(LogError) {
             while cutOffset.map({ reader.offset < $0 }) ?? true {
                 let isBatch = try unsafe reader.next { (header, bytes) throws(LogError) in
@@ -21,14 +42,13 @@ extension PartitionLog {
                     segment.appended(header, now: header.maxTimestamp)
                     return true
                 }
-                if isBatch == nil { break }
+                if isBatch == nil { return true }
             }
         } catch {
             guard case .damaged = error else { throw error }
+            return false
         }
-        guard segment.size < fileSize else { return true }
-        try cutTail(of: segment, fileSize: fileSize)
-        return false
+        return true
     }
 
     private func fileSize(of segment: Segment) throws(LogError) -> Int {
@@ -98,8 +118,9 @@ extension PartitionLog {
         var maxTimestamp: Int64 = -1
         var first: Int64?
         var reader = try reader(of: segment, position: 0, offset: segment.baseOffset, end: segment.size)
-        do throws(LogError) {
-            while true {
+        var isWhole = false
+        while !isWhole {
+            do throws(LogError) {
                 let position = reader.position
                 let isBatch = try unsafe reader.next { (header, _) throws(LogError) in
                     index.note(
@@ -109,11 +130,16 @@ extension PartitionLog {
                     first = first ?? header.maxTimestamp
                     return true
                 }
-                if isBatch == nil { break }
+                isWhole = isBatch == nil
+            } catch {
+                guard case .damaged(_, let offset) = error else { throw error }
+                _ = damaged(at: offset, in: segment)
+                guard let place = try reader.findNextSound() else { break }
+                reader.skip(to: place)
+                index.noteAlways(
+                    relativeOffset: place.offset - segment.baseOffset, position: place.position,
+                    maxTimestampBefore: maxTimestamp)
             }
-        } catch {
-            guard case .damaged(_, let offset) = error else { throw error }
-            _ = damaged(at: offset, in: segment)
         }
         segment.maxTimestamp = maxTimestamp
         segment.firstAppended = first

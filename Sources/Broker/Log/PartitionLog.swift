@@ -80,6 +80,9 @@ struct LogEnvironment {
     var open: OpenSegments
     var flusher: Flusher
     var flush: FlushPolicy
+    /// The machine was not down since the data directory was last open: then the pages that a dead
+    /// process wrote are all there, in order.
+    var machineStayedUp: Bool
     var log: Log
     var counters: LogCounters
 }

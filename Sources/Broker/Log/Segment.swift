@@ -44,6 +44,14 @@ final class Segment {
         if firstAppended == nil { firstAppended = now }
     }
 
+    /// Goes on behind bytes that are lost; they stay in the file and in the count of offsets.
+    func skipDamage(to offset: Int64, position: Int) {
+        index?.noteAlways(
+            relativeOffset: offset - baseOffset, position: position, maxTimestampBefore: maxTimestamp)
+        size = position
+        endOffset = offset
+    }
+
     func handle(_ open: OpenSegments) throws(DiskError) -> OpenFile {
         open.used(self)
         if let file { return file }

@@ -18,6 +18,11 @@ struct SegmentIndex: Equatable, Sendable {
     /// Called for each batch in order, before it counts into the segment's largest timestamp.
     mutating func note(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
         guard position >= nextPosition else { return }
+        noteAlways(relativeOffset: relativeOffset, position: position, maxTimestampBefore: maxTimestampBefore)
+    }
+
+    /// Behind damaged bytes a batch is found only through the index.
+    mutating func noteAlways(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
         nextPosition = position + Self.interval
         entries.append(
             Entry(

@@ -75,4 +75,51 @@ struct SegmentReader {
         unread = 0..<kept.count + read
         guard unread.count >= count else { throw flaw }
     }
+
+    /// A place in the file where a sound batch begins.
+    struct Place {
+        var position: Int
+        var offset: Int64
+    }
+
+    /// Looks for the next sound batch behind bytes that are not one; nil if there is none to the end.
+    func findNextSound() throws(LogError) -> Place? {
+        var window = [UInt8](repeating: 0, count: min(Self.chunk, max(0, end - position)))
+        var start = position + 1
+        while start + BatchHeader.size <= end {
+            let count = try read(into: &window, at: start)
+            guard count >= BatchHeader.size else { return nil }
+            for index in 0...(count - BatchHeader.size) {
+                let header = unsafe window.withBytes { raw in
+                    unsafe BatchHeader(UnsafeRawBufferPointer(rebasing: raw[index...]))
+                }
+                guard header.flaw == nil, header.leaderEpoch == 0, header.baseOffset > offset,
+                    header.baseOffset - offset < Int64(Int32.max), header.totalSize <= end - start - index
+                else { continue }
+                var trial = SegmentReader(
+                    disk: disk, file: file, position: start + index, offset: header.baseOffset, end: end)
+                if (try? unsafe trial.next { (_, _) in true }) == true {
+                    return Place(position: start + index, offset: header.baseOffset)
+                }
+            }
+            start += count - BatchHeader.size + 1
+        }
+        return nil
+    }
+
+    mutating func skip(to place: Place) {
+        unread = 0..<0
+        position = place.position
+        offset = place.offset
+    }
+
+    private func read(into window: inout [UInt8], at position: Int) throws(LogError) -> Int {
+        do throws(DiskError) {
+            return try unsafe window.withMutableBytes { (raw) throws(DiskError) in
+                try unsafe disk.read(file, at: position, into: raw)
+            }
+        } catch {
+            throw .disk(error)
+        }
+    }
 }

@@ -28,14 +28,12 @@ package final class TopicStore {
     package init(
         path: String, flush: FlushPolicy = .everyAck, disk: Disk = Disk(), log: Log = .silent,
         metrics: Metrics = Metrics(), openSegmentsMax: Int = OpenSegments.limitDefault,
+        bootID: String = BootID.current,
         wake: @escaping @Sendable () -> Void
     ) throws(TopicStoreError) {
         self.path = path
-        environment = LogEnvironment(
-            disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax),
-            flusher: Flusher(disk: disk, wake: wake), flush: flush, log: log,
-            counters: LogCounters(metrics))
         worker = DiskWorker(disk: disk, wake: wake)
+        let stayedUp: Bool
         do throws(DiskError) {
             try disk.makeDirectory(path)
             try disk.makeDirectory(path + "/logs")
@@ -44,7 +42,16 @@ package final class TopicStore {
             throw .disk(error)
         }
         guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .locked(path: path) }
+        do throws(DiskError) {
+            stayedUp = try BootID.exchange(bootID, in: path, disk)
+        } catch {
+            throw .disk(error)
+        }
         catalog = try Self.readCatalog(path, disk)
+        environment = LogEnvironment(
+            disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax),
+            flusher: Flusher(disk: disk, wake: wake), flush: flush, machineStayedUp: stayedUp, log: log,
+            counters: LogCounters(metrics))
         try removeStrangers()
         for entry in catalog.entries { try open(entry) }
     }

@@ -1,0 +1,125 @@
+import Glibc
+import Synchronization
+
+@testable import Broker
+
+/// A disk that numbers its operations, fails or dies at chosen ones, and remembers what was synced,
+/// so that a test can take away the rest as a power failure would.
+final class FaultyDisk: Sendable {
+    struct State {
+        var steps = 0
+        var dieAt: Int?
+        var isDead = false
+        /// Fails the next operation of a kind once.
+        var failNext: (operation: Disk.Operation, fault: Disk.Fault)?
+        /// Bytes of each file that a sync covered.
+        var synced: [String: Int] = [:]
+        /// Files whose names no directory sync covered.
+        var created: Set<String> = []
+        var written: Set<String> = []
+        var random: SplitMix
+    }
+
+    private let state: Mutex<State>
+
+    init(seed: UInt64) { state = Mutex(State(random: SplitMix(seed))) }
+
+    var disk: Disk {
+        Disk { [self] operation, path, bytes in state.withLock { Self.step(&$0, operation, path, bytes) } }
+    }
+
+    var steps: Int { state.withLock { $0.steps } }
+    var isDead: Bool { state.withLock { $0.isDead } }
+
+    func die(after steps: Int) { state.withLock { $0.dieAt = $0.steps + steps } }
+
+    func failNext(_ operation: Disk.Operation, _ fault: Disk.Fault) {
+        state.withLock { $0.failNext = (operation, fault) }
+    }
+
+    func clearFailure() { state.withLock { $0.failNext = nil } }
+
+    private static func step(
+        _ state: inout State, _ operation: Disk.Operation, _ path: String, _ bytes: Int
+    ) -> Disk.Fault? {
+        if state.isDead { return .fail(EIO) }
+        state.steps += 1
+        if state.dieAt == state.steps {
+            state.isDead = true
+            if operation == .write {
+                note(&state, operation, path)
+                return .tear(bytes: Int(state.random.next(upperBound: UInt64(bytes + 1))), errno: EIO)
+            }
+            return .fail(EIO)
+        }
+        if let next = state.failNext, next.operation == operation {
+            state.failNext = nil
+            return next.fault
+        }
+        note(&state, operation, path)
+        return nil
+    }
+
+    private static func note(_ state: inout State, _ operation: Disk.Operation, _ path: String) {
+        switch operation {
+        case .create:
+            state.created.insert(path)
+            state.written.insert(path)
+            if !Disk().exists(path) { state.synced[path] = 0 }
+        case .write: state.written.insert(path)
+        case .sync: state.synced[path] = fileSize(path)
+        case .truncate: state.synced[path] = min(state.synced[path] ?? .max, fileSize(path))
+        case .syncDirectory:
+            state.created = state.created.filter { !$0.hasPrefix(path + "/") }
+        case .rename:
+            // The new name is only known here; what it held before does not matter any more.
+            state.synced[path] = nil
+        default: break
+        }
+    }
+
+    private static func fileSize(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// What a power failure leaves: of each file the synced part and some or all of the rest, or zeros
+    /// in its place.
+    func losePower() {
+        state.withLock { state in
+            for path in state.written.sorted() where Disk().exists(path) {
+                if state.created.contains(path), state.random.next(upperBound: UInt64(2)) == 0 {
+                    unlink(path)
+                    continue
+                }
+                guard let synced = state.synced[path] else { continue }
+                let size = Self.fileSize(path)
+                guard size > synced else { continue }
+                let keep = synced + Int(state.random.next(upperBound: UInt64(size - synced + 1)))
+                if state.random.next(upperBound: UInt64(3)) == 0 {
+                    let descriptor = open(path, O_WRONLY)
+                    let zeros = [UInt8](repeating: 0, count: size - keep)
+                    pwrite(descriptor, zeros, zeros.count, keep)
+                    close(descriptor)
+                } else {
+                    truncate(path, keep)
+                }
+            }
+        }
+    }
+}
+
+/// A small seeded generator: the same seed, the same run.
+struct SplitMix: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,85 @@
+@testable import Broker
+
+/// What a log must hold: every record ever appended by offset, and what became of its transaction.
+struct LogModel {
+    enum Fate { case plain, open, committed, aborted, marker }
+
+    struct Entry: Equatable {
+        var key: String
+        /// nil: a tombstone.
+        var value: String?
+        var producer: Int64
+        var fate: Fate
+        /// When it was appended.
+        var time: Int64
+    }
+
+    var entries: [Entry] = []
+    /// Below this, a client was told that its records are safe.
+    var acknowledged: Int64 = 0
+
+    /// What is left when the log ends at `offset`: later markers never were.
+    mutating func cut(to offset: Int64, transactions: [Transaction]) {
+        guard offset < entries.count else { return }
+        entries.removeLast(entries.count - Int(offset))
+        for each in transactions where each.end >= offset {
+            for index in entries.indices
+            where entries[index].producer == each.producer && index >= each.start
+                && [.committed, .aborted].contains(entries[index].fate)
+            {
+                entries[index].fate = .open
+            }
+        }
+    }
+
+    struct Transaction {
+        var producer: Int64
+        var start: Int64
+        /// The marker's offset.
+        var end: Int64
+    }
+
+    /// Where a committed reader must stop, all of it being durable.
+    var stableOffset: Int64 {
+        Int64(entries.firstIndex { $0.fate == .open } ?? entries.count)
+    }
+
+    /// Whether the record at `offset` may be missing from a compacted log.
+    func mayBeMissing(_ offset: Int64, graceOver: (Int64) -> Bool) -> Bool {
+        let entry = entries[Int(offset)]
+        switch entry.fate {
+        case .aborted: return true
+        case .marker: return graceOver(entry.time)
+        case .open: return false
+        case .plain, .committed:
+            if entry.value == nil, graceOver(entry.time) { return true }
+            return entries[(Int(offset) + 1)...].contains {
+                $0.key == entry.key && ($0.fate == .plain || $0.fate == .committed)
+            }
+        }
+    }
+}
+
+extension StoredBatch.Record {
+    var keyText: String { String(decoding: key ?? [], as: UTF8.self) }
+    var valueText: String? { value.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// Drops aborted records the way a client does it: by the list that came with the read.
+func committedRecords(_ batches: [StoredBatch], aborted: [AbortedTransaction]) -> [StoredBatch.Record] {
+    var waiting = aborted.sorted { $0.firstOffset < $1.firstOffset }
+    var dropping: Set<Int64> = []
+    var records: [StoredBatch.Record] = []
+    for batch in batches {
+        while let first = waiting.first, first.firstOffset <= batch.header.lastOffset {
+            dropping.insert(first.producerID)
+            waiting.removeFirst()
+        }
+        if batch.header.isControl {
+            if batch.commits == false { dropping.remove(batch.header.producerID) }
+        } else if !(batch.header.isTransactional && dropping.contains(batch.header.producerID)) {
+            records += batch.records
+        }
+    }
+    return records
+}

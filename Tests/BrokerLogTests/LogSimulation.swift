@@ -1,0 +1,312 @@
+import Glibc
+import Telemetry
+import Testing
+
+@testable import Broker
+
+/// A random life of one log: appends, transactions, syncs, upkeep, failures, crashes and restarts,
+/// after each of which the log must hold what the model says.
+final class LogSimulation {
+    struct Shape {
+        var settings: [String: String] = ["segment.bytes": "600"]
+        var flush = FlushPolicy.everyAck
+        /// A crash also loses what was not synced.
+        var losesPower = false
+        var steps = 40
+    }
+
+    private let directory = TestDirectory(inMemory: true)
+    private let shape: Shape
+    private let seed: UInt64
+    private var random: SplitMix
+    private var faulty: FaultyDisk
+    private var store: TopicStore!
+    private var log: PartitionLog!
+    private var model = LogModel()
+    private var transactions: [LogModel.Transaction] = []
+    private var now: Int64 = 1_700_000_000_000
+    /// Producer ids with their epoch and next sequence; the odd ones are transactional.
+    private var sequences: [Int64: Int32] = [:]
+    private var lastBatches: [Int64: (bytes: [UInt8], offset: Int64)] = [:]
+
+    private var boots = 0
+
+    private var isCompacted: Bool { shape.settings["cleanup.policy"] == "compact" }
+    private var grace: Int64 { Int64(shape.settings["delete.retention.ms"] ?? "86400000")! }
+
+    init(seed: UInt64, shape: Shape) {
+        self.seed = seed
+        self.shape = shape
+        random = SplitMix(seed)
+        faulty = FaultyDisk(seed: seed)
+    }
+
+    func run() throws {
+        try openStore(create: true)
+        for _ in 0..<shape.steps {
+            do {
+                try step()
+                if !faulty.isDead { try check() }
+            } catch {
+                guard faulty.isDead else { throw error }
+            }
+            guard faulty.isDead else { continue }
+            try crash()
+            try check()
+        }
+    }
+
+    private func openStore(create: Bool = false) throws {
+        store = try TopicStore(
+            path: directory.path + "/data", flush: shape.flush, disk: faulty.disk, openSegmentsMax: 3,
+            bootID: "boot \(boots)"
+        ) {}
+        if create {
+            log = try store.create("t", partitions: 1, settings: shape.settings).partitions[0]
+        } else {
+            log = try #require(store.topic(named: "t")).partitions[0]
+        }
+    }
+
+    private func step() throws {
+        now += Int64(random.next(upperBound: UInt64(2000)))
+        switch random.next(upperBound: UInt64(20)) {
+        case 0..<8: try append()
+        case 8, 9: try end()
+        case 10: try repeatBatch()
+        case 11..<14: store.settle(at: WallTime(milliseconds: now))
+        case 14: upkeep()
+        case 15: now += Int64(random.next(upperBound: UInt64(100_000)))
+        case 16: faulty.die(after: 1 + Int(random.next(upperBound: UInt64(25))))
+        case 17: try failWrite()
+        case 18: try failSync()
+        default: try restart()
+        }
+    }
+
+    private func append() throws {
+        let producer = Int64(random.next(upperBound: UInt64(5))) - 1
+        let count = 1 + Int(random.next(upperBound: UInt64(3)))
+        var records: [NewRecord] = []
+        var entries: [LogModel.Entry] = []
+        let isTransactional = producer > 0 && producer % 2 == 1
+        for _ in 0..<count {
+            let key = "k\(random.next(upperBound: UInt64(6)))"
+            let value =
+                random.next(upperBound: UInt64(5)) == 0 ? nil : "v\(random.next(upperBound: UInt64(1 << 40)))"
+            records.append(NewRecord(key: Array(key.utf8), value: value.map { Array($0.utf8) }))
+            entries.append(
+                .init(
+                    key: key, value: value, producer: producer, fate: isTransactional ? .open : .plain,
+                    time: now))
+        }
+        let sequence = sequences[producer] ?? 0
+        let plain = BatchBuilder.batch(
+            records, time: now, producerID: producer, producerEpoch: producer < 0 ? -1 : 0,
+            baseSequence: producer < 0 ? -1 : sequence, transactional: isTransactional)
+        let codecs: [Codec] = [.none, .gzip, .lz4, .zstd]
+        let bytes = recompressed(plain, codecs[Int(random.next(upperBound: UInt64(4)))])
+        let expected = Int64(model.entries.count)
+        let appended: Appended
+        do {
+            appended = try log.append(bytes, now: WallTime(milliseconds: now))
+        } catch {
+            // A torn write that was not cut off may still be whole to the last byte after a crash.
+            if faulty.isDead { pending = entries }
+            throw error
+        }
+        #expect(appended.baseOffset == expected, "seed \(seed)")
+        model.entries += entries
+        if producer >= 0 {
+            sequences[producer] = sequence + Int32(count)
+            lastBatches[producer] = (bytes, appended.baseOffset)
+        }
+        let end = appended.nextOffset
+        log.whenDurable(end) { [unowned self] error in
+            if error == nil { model.acknowledged = max(model.acknowledged, end) }
+        }
+    }
+
+    /// A sync failed and the process died before it was over: what was not acknowledged may be gone.
+    private var syncFailed = false
+
+    /// Records of an append that a crash interrupted: they may be there afterwards, or not.
+    private var pending: [LogModel.Entry] = []
+
+    private func end() throws {
+        let producers = ([1, 3] as [Int64]).filter { producer in
+            model.entries.contains { $0.producer == producer && $0.fate == .open }
+        }
+        guard let producer = producers.randomElement(using: &random) else { return }
+        let commit = random.next(upperBound: UInt64(2)) == 0
+        let marker = LogModel.Entry(key: "", value: nil, producer: producer, fate: .marker, time: now)
+        do {
+            _ = try log.appendMarker(
+                producerID: producer, epoch: 0, commit: commit, now: WallTime(milliseconds: now))
+        } catch {
+            if faulty.isDead {
+                pending = [marker]
+                pendingCommit = commit
+            }
+            throw error
+        }
+        finish(marker, commit: commit)
+    }
+
+    private var pendingCommit: Bool?
+
+    private func finish(_ marker: LogModel.Entry, commit: Bool) {
+        let offset = Int64(model.entries.count)
+        let start = model.entries.firstIndex { $0.producer == marker.producer && $0.fate == .open }
+        model.entries.append(marker)
+        guard let start else { return }
+        for index in model.entries.indices
+        where model.entries[index].producer == marker.producer && model.entries[index].fate == .open {
+            model.entries[index].fate = commit ? .committed : .aborted
+        }
+        transactions.append(.init(producer: marker.producer, start: Int64(start), end: offset))
+    }
+
+    private func repeatBatch() throws {
+        guard let producer = lastBatches.keys.sorted().randomElement(using: &random),
+            let last = lastBatches[producer]
+        else { return }
+        let again = try log.append(last.bytes, now: WallTime(milliseconds: now))
+        #expect(again.isDuplicate, "seed \(seed)")
+        #expect(again.baseOffset == last.offset, "seed \(seed)")
+        #expect(log.endOffset == model.entries.count, "seed \(seed)")
+    }
+
+    private func upkeep() {
+        let time = WallTime(milliseconds: now)
+        store.settle(at: time)
+        store.upkeep(now: time)
+        while store.worker.runOnce() {}
+        store.deliver(now: time)
+        store.settle(at: time)
+    }
+
+    private func failWrite() throws {
+        faulty.failNext(.write, .tear(bytes: Int(random.next(upperBound: UInt64(80))), errno: ENOSPC))
+        do {
+            try append()
+        } catch let error as LogError {
+            #expect(error.code == .kafkaStorageError, "seed \(seed): \(error)")
+            if faulty.isDead { throw error }
+        }
+        faulty.clearFailure()
+    }
+
+    private func failSync() throws {
+        try append()
+        syncFailed = true
+        faulty.failNext(.sync, .fail(EIO))
+        store.settle(at: WallTime(milliseconds: now))
+        faulty.clearFailure()
+        guard !faulty.isDead else { return }
+        adopt(log.endOffset, atLeast: model.acknowledged)
+        syncFailed = false
+    }
+
+    private func restart() throws {
+        try store.close()
+        #expect(log.durableOffset == model.entries.count, "seed \(seed)")
+        model.acknowledged = Int64(model.entries.count)
+        log = nil
+        store = nil
+        try openStore()
+        #expect(log.endOffset == model.entries.count, "seed \(seed)")
+    }
+
+    /// The process is gone: a new one opens what is on the disk.
+    private func crash() throws {
+        log = nil
+        store = nil
+        if shape.losesPower {
+            faulty.losePower()
+            boots += 1
+        }
+        let before = model.entries.count
+        faulty = FaultyDisk(seed: random.next())
+        try openStore()
+        if log.endOffset > before, !pending.isEmpty {
+            if let pendingCommit {
+                finish(pending[0], commit: pendingCommit)
+            } else {
+                model.entries += pending
+            }
+        }
+        pending = []
+        pendingCommit = nil
+        // A dead process leaves its pages to the system: nothing that an append returned for is gone.
+        let mayLose = shape.losesPower || syncFailed
+        adopt(log.endOffset, atLeast: mayLose ? model.acknowledged : Int64(before))
+        syncFailed = false
+    }
+
+    /// The log lost its unsynced end.
+    private func adopt(_ end: Int64, atLeast least: Int64) {
+        #expect(end >= least, "seed \(seed): \(least) were safe, \(end) are left")
+        #expect(end <= model.entries.count, "seed \(seed)")
+        model.cut(to: end, transactions: transactions)
+        transactions.removeAll { $0.end >= end }
+        model.acknowledged = min(model.acknowledged, end)
+        sequences = [:]
+        for (id, entry) in log.producers.entries {
+            if let last = entry.batches.last { sequences[id] = last.lastSequence + 1 }
+        }
+        lastBatches = lastBatches.filter { $0.value.offset < end }
+    }
+
+    private func check() throws {
+        #expect(log.endOffset == model.entries.count, "seed \(seed)")
+        if log.highWatermark == log.endOffset {
+            #expect(log.lastStableOffset == model.stableOffset, "seed \(seed)")
+        }
+        try checkRead(committed: false)
+        try checkRead(committed: true)
+    }
+
+    private func checkRead(committed: Bool) throws {
+        var offset = log.logStartOffset
+        let limit = committed ? log.lastStableOffset : log.highWatermark
+        var seen: [Int64: StoredBatch.Record] = [:]
+        while offset < limit {
+            var writer = WireWriter()
+            let result = try log.read(
+                from: offset, maxBytes: 1 + Int(random.next(upperBound: UInt64(900))), committed: committed,
+                into: &writer)
+            let batches = try StoredBatch.all(in: writer.copied())
+            let records =
+                committed
+                ? committedRecords(batches, aborted: result.aborted)
+                : batches.flatMap { $0.header.isControl ? [] : $0.records }
+            for record in records where record.offset >= log.logStartOffset { seen[record.offset] = record }
+            try #require(result.nextOffset > offset, "seed \(seed): a read got stuck at \(offset)")
+            offset = result.nextOffset
+        }
+        compare(seen, committed: committed, limit: limit)
+    }
+
+    private func compare(_ seen: [Int64: StoredBatch.Record], committed: Bool, limit: Int64) {
+        for offset in log.logStartOffset..<max(limit, log.logStartOffset) {
+            let entry = model.entries[Int(offset)]
+            if entry.fate == .marker || (committed && entry.fate == .aborted) {
+                if seen[offset] != nil { Issue.record("seed \(seed): offset \(offset) must not be seen") }
+            } else if let record = seen[offset] {
+                guard record.keyText != entry.key || record.valueText != entry.value else { continue }
+                Issue.record("seed \(seed): offset \(offset) is \(record) and not \(entry)")
+            } else if !(isCompacted && model.mayBeMissing(offset) { $0 + grace <= now }) {
+                Issue.record("seed \(seed): offset \(offset) \(entry) is missing of \(model.entries.count)")
+            }
+        }
+    }
+}
+
+/// The same records in another codec.
+func recompressed(_ batch: [UInt8], _ codec: Codec) -> [UInt8] {
+    var header = batch.withBytes { BatchHeader($0) }
+    let packed = codec.compress(Array(batch[BatchHeader.size...]))
+    header.attributes |= Int16(packed.codec.rawValue)
+    return BatchBuilder.assemble(header, packed.bytes)
+}

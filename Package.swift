@@ -52,6 +52,7 @@ let package = Package(
         .target(name: "CCRC32C"),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         library("CRdKafka", apt: "librdkafka-dev"),
+        .target(name: "CKafkaPeer", linkerSettings: [.linkedLibrary("rdkafka")]),
 
         // Foundations.
         module("Telemetry", "CLinux"),
@@ -78,7 +79,9 @@ let package = Package(
         module("KafkaTesting", "CRdKafka"),
 
         // The commands.
-        command("flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store"),
+        command(
+            "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Kafka", "KafkaTesting",
+            "CKafkaPeer"),
         command("flotilla", "Telemetry", "Lifecycle", "Settings", "Broker"),
 
         // Tests of the foundations.

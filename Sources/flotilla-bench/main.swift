@@ -4,6 +4,7 @@ internal import Glibc
 /// the same work in the same run.
 private let benchmarks: [(name: String, what: String, run: ([String]) throws -> Void)] = [
     ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run),
+    ("kafka", "records produced and consumed, beside the same calls in C", KafkaBenchmark.run),
     ("store", "a registry's rows written in random order and scanned", StoreBenchmark.run),
 ]
 

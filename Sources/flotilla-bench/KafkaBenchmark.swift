@@ -1,0 +1,176 @@
+internal import CKafkaPeer
+internal import Kafka
+internal import KafkaTesting
+internal import Telemetry
+
+/// Records of 1 KiB over four partitions, produced and consumed, by the Swift wrapper and by the same
+/// calls in C, in turns, in one process; the mock cluster runs in a process of its own.
+enum KafkaBenchmark {
+    private static let wanted = 0.9
+
+    private struct Options {
+        var records = 400_000
+        var size = 1024
+        var rounds = 7
+        var servesMock = false
+
+        init(_ arguments: [String]) throws {
+            var rest = arguments[...]
+            while let argument = rest.popFirst() {
+                if argument == "--serve-mock" {
+                    servesMock = true
+                    continue
+                }
+                guard let text = rest.popFirst(), let number = Int(text), number > 0 else {
+                    throw BenchmarkFailure("\(argument) needs a number above 0")
+                }
+                switch argument {
+                case "--records": records = number
+                case "--size": size = max(8, number)
+                case "--rounds": rounds = number
+                default: throw BenchmarkFailure("\(argument) is not known; use --records, --size, --rounds")
+                }
+            }
+        }
+    }
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        if options.servesMock { return try MockProcess.serve() }
+        let mock = try MockProcess()
+        let count = grouped(Double(options.records))
+        print("kafka: \(count) records of \(options.size) bytes over 4 partitions, librdkafka's mock cluster")
+        print("in a process of its own; \(options.rounds) rounds, Swift and C in turns, medians")
+        print(
+            "$ flotilla-bench kafka --records \(options.records) --size \(options.size) --rounds \(options.rounds)"
+        )
+        for compression in ["zstd", "none"] {
+            try produce(compression, options, mock.brokers)
+            try consume(compression, options, mock.brokers)
+        }
+    }
+
+    private static func produce(_ compression: String, _ options: Options, _ brokers: String) throws {
+        var swift: [Usage] = []
+        var c: [Usage] = []
+        for _ in 0..<options.rounds {
+            swift.append(
+                try Usage.of {
+                    try produceInSwift(
+                        "produce-\(compression)", compression, options.records, options.size, brokers)
+                })
+            c.append(
+                try Usage.of {
+                    let acknowledged = unsafe kafka_peer_produce(
+                        brokers, "produce-\(compression)", compression, Int64(options.records), options.size)
+                    if acknowledged != options.records {
+                        throw BenchmarkFailure("C delivered \(acknowledged)")
+                    }
+                })
+        }
+        report("produce, \(compression)", swift, c, options.records)
+    }
+
+    private static func produceInSwift(
+        _ topic: String, _ compression: String, _ count: Int, _ size: Int, _ brokers: String
+    ) throws {
+        var settings = ProducerOptions()
+        settings.compression = compression == "none" ? .none : .zstd
+        let producer = try Producer(
+            KafkaSettings(brokers: [brokers]), settings, name: "bench", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(topic)
+        var value = [UInt8](repeating: 0x78, count: size)
+        var deliveries: [Delivery] = []
+        var stored = 0
+        func settle() {
+            for delivery in deliveries where delivery.isStored { stored += 1 }
+            deliveries.removeAll(keepingCapacity: true)
+        }
+        for index in 0..<count {
+            unsafe value.withUnsafeMutableBytes { unsafe $0.storeBytes(of: index, as: Int.self) }
+            while producer.send(
+                to: topic, partition: Int32(index & 3), key: value.span.extracting(0..<8), value: value.span,
+                tag: UInt64(index)) == .full
+            {
+                while producer.collect(into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0) {}
+                settle()
+            }
+        }
+        let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        settle()
+        if left != 0 || stored != count { throw BenchmarkFailure("Swift delivered \(stored) of \(count)") }
+    }
+
+    /// The mock keeps 5 MiB a partition, so what compresses badly is read again and again.
+    private static func consume(_ compression: String, _ options: Options, _ brokers: String) throws {
+        let held =
+            compression == "none" ? min(options.records, 4 * 3_500_000 / options.size) : options.records
+        let passes = max(1, options.records / held)
+        let topic = "consume-\(compression)"
+        try produceInSwift(topic, compression, held, options.size, brokers)
+        let reader = try SwiftReader(brokers)
+        let peer = unsafe kafka_peer_reader_new(brokers)
+        defer { unsafe kafka_peer_reader_destroy(peer) }
+        var swift: [Usage] = []
+        var c: [Usage] = []
+        for _ in 0...options.rounds {
+            var sums: (swift: Int64, c: Int64) = (0, 0)
+            swift.append(
+                try Usage.of { for _ in 0..<passes { sums.swift += try reader.read(topic, held) } })
+            c.append(
+                Usage.of {
+                    for _ in 0..<passes { sums.c += unsafe kafka_peer_read(peer, topic, Int64(held)) }
+                })
+            if sums.swift != sums.c { throw BenchmarkFailure("Swift read \(sums.swift), C \(sums.c)") }
+        }
+        // The first round connects.
+        report("consume, \(compression)", Array(swift.dropFirst()), Array(c.dropFirst()), held * passes)
+    }
+
+    private final class SwiftReader {
+        private let consumer: Consumer
+        private var batch = RecordBatch()
+
+        init(_ brokers: String) throws {
+            var settings = KafkaSettings(brokers: [brokers])
+            settings.properties = ["fetch.wait.max.ms": "10"]
+            var options = ConsumerOptions(.manual)
+            options.readsOpenTransactions = true
+            consumer = try Consumer(settings, options, name: "bench", log: .silent, metrics: Metrics())
+        }
+
+        func read(_ topic: String, _ count: Int) throws -> Int64 {
+            try consumer.assign((0..<4).map { PartitionStart(TopicPartition(topic, $0), .beginning) })
+            var sum = 0
+            var read = 0
+            var idle = 0
+            while read < count, idle < 100 {
+                _ = consumer.poll(into: &batch, waitMilliseconds: 100)
+                if batch.isEmpty { idle += 1 }
+                read += batch.count
+                for index in 0..<batch.count {
+                    if let value = batch[index].value { sum += value.count + Int(value[0]) }
+                }
+            }
+            return Int64(sum)
+        }
+    }
+
+    private static func report(_ name: String, _ swift: [Usage], _ c: [Usage], _ records: Int) {
+        let rates = (
+            swift.map { Double(records) / $0.seconds }.median, c.map { Double(records) / $0.seconds }.median
+        )
+        let costs = (
+            swift.map(\.processorSeconds).median / Double(records) * 100_000,
+            c.map(\.processorSeconds).median / Double(records) * 100_000
+        )
+        func two(_ value: Double) -> Double { (value * 100).rounded() / 100 }
+        func three(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+        print(
+            "  \(name): Swift \(grouped(rates.0)) records a second, C \(grouped(rates.1)): "
+                + "\(two(rates.0 / rates.1)) of its rate, \(wanted) wanted")
+        print(
+            "    processor per 100,000: Swift \(three(costs.0)) s, C \(three(costs.1)) s, "
+                + "ratio \(two(costs.0 / costs.1))")
+    }
+}

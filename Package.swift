@@ -68,7 +68,7 @@ let package = Package(
         module("HTTPServer", "CMicroHTTPD", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
-        module("LiveActivity", "JSON"),
+        module("LiveActivity", "JSON", "TLS"),
 
         // The outside world on one machine.
         module(
@@ -76,6 +76,7 @@ let package = Package(
 
         // What only tests import.
         module("ProcessTesting"),
+        module("Simulation"),
         module("KafkaTesting", "CRdKafka"),
 
         // The commands.
@@ -97,10 +98,10 @@ let package = Package(
         tests("JSONTests", "JSON"),
         tests("KafkaPureTests", "Kafka", "Lifecycle"),
         tests("KafkaTests", "Kafka", "KafkaTesting", "Telemetry", "Lifecycle"),
+        tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         // Tests of the domain.
-        tests("LiveActivityTests", "LiveActivity", "JSON"),
-        tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
+        tests("LiveActivityTests", "LiveActivity", "JSON", "Simulation"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

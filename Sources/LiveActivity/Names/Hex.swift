@@ -1,0 +1,42 @@
+/// Hexadecimal digits, by table of two lines: this runs per token.
+package enum Hex {
+    @inlinable
+    package static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+
+    /// The value of a digit, in either case; nil for what is none.
+    @inlinable
+    package static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x61...0x66: digit - 0x57
+        case 0x41...0x46: digit - 0x37
+        default: nil
+        }
+    }
+
+    package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        var out: [UInt8] = []
+        for byte in bytes {
+            out.append(digit(byte >> 4))
+            out.append(digit(byte & 15))
+        }
+        return out
+    }
+
+    package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var out: [UInt8] = []
+        out.reserveCapacity(digits.count / 2)
+        var high: UInt8?
+        for digit in digits {
+            guard let value = value(digit) else { return nil }
+            if let first = high {
+                out.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return out
+    }
+}

@@ -1,0 +1,30 @@
+/// What may name a user, a group, an installation or an activity: the app's own words, so nearly
+/// anything, but bounded, and nothing that could hide in a terminal or a log.
+package enum Name {
+    package static let bytesMax = 200
+
+    /// What is wrong with a name, as it goes on after the field's path; nil when nothing is.
+    package static func problem(_ text: some StringProtocol) -> String? {
+        if text.isEmpty { return "must not be empty" }
+        if text.utf8.count > bytesMax { return "must have at most \(bytesMax) bytes" }
+        if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }) {
+            return "must not have control characters"
+        }
+        return nil
+    }
+}
+
+/// What may name an app: it stands in metrics, in file names of keys and in every topic key.
+package enum AppID {
+    package static let bytesMax = 64
+
+    package static func problem(_ text: some StringProtocol) -> String? {
+        let allowed = text.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || byte == 0x2E || byte == 0x5F || byte == 0x2D
+        }
+        let isPath = text == "." || text == ".."
+        return allowed && !isPath && (1...bytesMax).contains(text.utf8.count)
+            ? nil : "must be 1 to \(bytesMax) letters, digits, dots, underscores and dashes"
+    }
+}

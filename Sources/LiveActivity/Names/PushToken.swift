@@ -1,0 +1,41 @@
+internal import TLS
+
+/// A push token: a secret, because whoever has it and the app's key can write to that lock screen. It
+/// prints only as `tok:` and the beginning of its hash.
+///
+/// Apple promises no length. Tokens seen have 32 and 80 bytes; anything of an even number of digits up
+/// to a limit is taken.
+package struct PushToken: Sendable, Hashable {
+    package static let bytesMax = 256
+
+    package let bytes: [UInt8]
+
+    package init?(hex digits: some Collection<UInt8>) {
+        guard !digits.isEmpty, digits.count <= 2 * PushToken.bytesMax, let bytes = Hex.decode(digits) else {
+            return nil
+        }
+        self.bytes = bytes
+    }
+
+    package init?(hex text: some StringProtocol) { self.init(hex: Array(text.utf8)) }
+
+    package init?(bytes: [UInt8]) {
+        guard (1...PushToken.bytesMax).contains(bytes.count) else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Lower-case digits, as the path of a push wants them. Never for logs.
+    package var hex: [UInt8] { Hex.encode(bytes) }
+
+    /// What a report with a bad token is told.
+    package static let problem = "must be hexadecimal, an even number of digits, at most \(2 * bytesMax)"
+}
+
+extension PushToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String {
+        "tok:" + String(decoding: Hex.encode(SHA256.digest(bytes).prefix(4)), as: UTF8.self)
+    }
+    package var debugDescription: String { description }
+    /// Nothing that dumps values may find the bytes.
+    package var customMirror: Mirror { Mirror(self, children: ["token": description]) }
+}

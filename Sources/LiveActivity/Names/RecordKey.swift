@@ -1,0 +1,53 @@
+/// The key of a record: parts joined by slashes, so that a person can read it. Within a part, slashes,
+/// percent signs and control characters are percent-escaped, so that no part can pretend to be two.
+package enum RecordKey {
+    package static func join(_ parts: String...) -> [UInt8] {
+        var out: [UInt8] = []
+        for (index, part) in parts.enumerated() {
+            if index > 0 { out.append(UInt8(ascii: "/")) }
+            append(part, to: &out)
+        }
+        return out
+    }
+
+    /// The parts, or nil when an escape is broken or a part is not UTF-8.
+    package static func split(_ key: UnsafeRawBufferPointer) -> [String]? {
+        var parts: [String] = []
+        var part: [UInt8] = []
+        var index = 0
+        while index < key.count {
+            let byte = unsafe key[index]
+            index += 1
+            if byte == UInt8(ascii: "/") {
+                guard let text = String(validating: part, as: UTF8.self) else { return nil }
+                parts.append(text)
+                part.removeAll(keepingCapacity: true)
+            } else if byte == UInt8(ascii: "%") {
+                guard index + 2 <= key.count, let high = unsafe Hex.value(key[index]),
+                    let low = unsafe Hex.value(key[index + 1])
+                else { return nil }
+                part.append(high << 4 | low)
+                index += 2
+            } else {
+                part.append(byte)
+            }
+        }
+        guard let text = String(validating: part, as: UTF8.self) else { return nil }
+        return parts + [text]
+    }
+
+    package static func split(_ key: [UInt8]) -> [String]? { unsafe key.withUnsafeBytes { unsafe split($0) } }
+
+    private static func append(_ part: String, to out: inout [UInt8]) {
+        for byte in part.utf8 {
+            if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "%") || byte < 0x20 || byte == 0x7F {
+                out.append(UInt8(ascii: "%"))
+                out.append(Hex.digit(byte >> 4))
+                out.append(Hex.digit(byte & 15))
+            } else {
+                out.append(byte)
+            }
+        }
+    }
+
+}

@@ -1,0 +1,103 @@
+package import JSON
+
+/// One iOS app as the catalogue knows it. The private key is never here: it is a file on the senders.
+package struct App: Record, Hashable {
+    package static let schemaVersion = 1
+
+    package var id: String
+    package var bundleID: String
+    package var environments: [Environment]
+    package var teamID: String
+    package var keyID: String
+    package var types: [ActivityType]
+
+    package init(
+        id: String, bundleID: String, environments: [Environment], teamID: String, keyID: String,
+        types: [ActivityType] = []
+    ) {
+        self.id = id
+        self.bundleID = bundleID
+        self.environments = environments
+        self.teamID = teamID
+        self.keyID = keyID
+        self.types = types
+    }
+
+    package var key: [UInt8] { RecordKey.join("app", id, "") }
+
+    /// What the app says of an activity type, or what holds for one that it has not spoken of.
+    package func type(_ name: String) -> ActivityType {
+        types.first { $0.name == name } ?? ActivityType(name: name)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("id", id)
+        writer.field("bundleId", bundleID)
+        writer.field("environments", environments.map(\.rawValue))
+        writer.field("teamId", teamID)
+        writer.field("keyId", keyID)
+        writer.name("activityTypes")
+        writer.beginArray()
+        for type in types { type.write(to: &writer) }
+        writer.endArray()
+    }
+
+    package init(from record: JSONObject) {
+        var environments: [Environment] = []
+        var elements = record["environments"].array(countMax: Environment.allCases.count)
+        while let element = elements.next() { environments.append(element.environment()) }
+        var types: [ActivityType] = []
+        if var list = record["activityTypes"].optional?.array(countMax: ActivityType.perAppMax) {
+            while let element = list.next() { types.append(ActivityType(from: element.object())) }
+        }
+        self.init(
+            id: record["id"].appID(), bundleID: record["bundleId"].name(), environments: environments,
+            teamID: record["teamId"].appleID(), keyID: record["keyId"].appleID(), types: types)
+    }
+}
+
+/// What an app declares about one of its `ActivityAttributes` types.
+package struct ActivityType: Sendable, Hashable {
+    package static let perAppMax = 200
+    package static let requiredMax = 100
+    /// An update token nobody has refreshed for this long is forgotten.
+    package static let updateTokenMillisecondsDefault: Int64 = 24 * 3_600_000
+
+    package var name: String
+    package var updateTokenMilliseconds = updateTokenMillisecondsDefault
+    package var requiredAttributes: [String] = []
+    package var groupAttribute = GroupAttribute.defaultName
+
+    package init(name: String) { self.name = name }
+
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.field("name", name)
+        writer.field("updateTokenTtl", updateTokenMilliseconds)
+        writer.field("requiredAttributes", requiredAttributes.isEmpty ? nil : requiredAttributes)
+        writer.field("groupAttribute", groupAttribute)
+        writer.endObject()
+    }
+
+    fileprivate init(from object: JSONObject) {
+        self.init(name: object["name"].name())
+        if let ttl = object["updateTokenTtl"].optional {
+            updateTokenMilliseconds = Int64(ttl.int(in: 60_000...7 * 86_400_000))
+        }
+        requiredAttributes =
+            object["requiredAttributes"].optional?.names(countMax: ActivityType.requiredMax) ?? []
+        groupAttribute = object["groupAttribute"].optional?.name() ?? GroupAttribute.defaultName
+    }
+}
+
+extension JSONValue {
+    /// Apple's team and key ids.
+    fileprivate func appleID() -> String {
+        let text = string()
+        let isGood =
+            text.utf8.count == 10
+            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+        if kind == .string, !isGood { report("must be 10 capital letters and digits, as Apple shows it") }
+        return text
+    }
+}

@@ -1,0 +1,88 @@
+internal import Glibc
+internal import TLS
+
+/// The keys of a token seal, as they lie in their file: one that hashes, which stays for ever because
+/// hashes join records across years, and any number that seal, of which the last one is used and all
+/// can open. So a key is rotated by adding a line.
+///
+///     hash 5e…64 digits
+///     key 1 90…64 digits
+///     key 2 c4…64 digits
+package struct SealingKeys: Sendable {
+    package struct Problem: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    let hash: SecretBytes
+    let seals: [(number: Int, key: SecretBytes)]
+
+    /// Reads a file that nobody but its owner may read.
+    package init(file path: String) throws(Problem) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            throw Problem(
+                description:
+                    "cannot read the sealing keys \(path): \(unsafe String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw Problem(description: "the sealing keys \(path) can be read by others: chmod 600 \(path)")
+        }
+        guard let file = unsafe fopen(path, "re") else {
+            throw Problem(
+                description:
+                    "cannot read the sealing keys \(path): \(unsafe String(cString: strerror(errno)))")
+        }
+        defer { unsafe fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 64 * 1024)
+        let count = unsafe fread(&bytes, 1, bytes.count, file)
+        defer { unsafe explicit_bzero(&bytes, bytes.count) }
+        do {
+            try self.init(lines: bytes[..<count])
+        } catch {
+            throw Problem(description: "the sealing keys \(path): \(error.description)")
+        }
+    }
+
+    /// Reads the lines; the sentence of a problem says the line, never what stands in it.
+    init(lines: ArraySlice<UInt8>) throws(Problem) {
+        var hash: SecretBytes?
+        var seals: [(number: Int, key: SecretBytes)] = []
+        for (index, line) in lines.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let words = line.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+            guard let first = words.first, first.first != UInt8(ascii: "#") else { continue }
+            guard let digits = words.last, digits.count == 64, let key = Hex.decode(digits) else {
+                throw Problem(description: "line \(index + 1) does not end in 64 hexadecimal digits")
+            }
+            if first.elementsEqual("hash".utf8), words.count == 2 {
+                guard hash == nil else {
+                    throw Problem(description: "line \(index + 1) is a second hash key; there is one")
+                }
+                hash = SecretBytes(key)
+            } else if first.elementsEqual("key".utf8), words.count == 3,
+                let number = Int(String(decoding: words[1], as: UTF8.self)), (1...999_999).contains(number)
+            {
+                guard !seals.contains(where: { $0.number == number }) else {
+                    throw Problem(
+                        description:
+                            "line \(index + 1) has the number of an earlier key; numbers are never used again"
+                    )
+                }
+                seals.append((number, SecretBytes(key)))
+            } else {
+                throw Problem(
+                    description: "line \(index + 1) is neither `hash DIGITS` nor `key NUMBER DIGITS`")
+            }
+        }
+        guard let hash, !seals.isEmpty else {
+            throw Problem(description: "needs one line `hash DIGITS` and at least one `key NUMBER DIGITS`")
+        }
+        self.hash = hash
+        self.seals = seals
+    }
+
+    /// The text of a new file.
+    package static func makeText() -> String {
+        func digits() -> String { String(decoding: Hex.encode(Random.bytes(32)), as: UTF8.self) }
+        return "hash \(digits())\nkey 1 \(digits())\n"
+    }
+}

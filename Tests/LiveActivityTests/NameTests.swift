@@ -1,0 +1,62 @@
+import Testing
+
+@testable import LiveActivity
+
+@Test func `a token has any even number of hexadecimal digits up to a limit, in either case`() {
+    #expect(PushToken(hex: "aB")?.bytes == [0xAB])
+    #expect(PushToken(hex: String(repeating: "a0", count: 80))?.bytes.count == 80)
+    #expect(PushToken(hex: String(repeating: "00", count: PushToken.bytesMax)) != nil)
+    for wrong in [
+        "", "a", "abc", "zz", "a b0", String(repeating: "0", count: 2 * PushToken.bytesMax + 2), "ä0",
+    ] {
+        #expect(PushToken(hex: wrong) == nil, "\(wrong)")
+    }
+}
+
+@Test func `a token prints only as the beginning of its hash, however it is printed`() {
+    let digits = String(repeating: "c0ffee12", count: 8)
+    let token = PushToken(hex: digits)!
+    var dumped = ""
+    dump(token, to: &dumped)
+    for text in ["\(token)", String(reflecting: token), dumped, "\([token])", "\(Optional(token) as Any)"] {
+        #expect(!text.contains("192") && !text.contains("c0ffee"), "\(text)")
+        #expect(text.contains("tok:"))
+    }
+    #expect("\(token)".count == 12)
+}
+
+@Test func `a recipient is written as its user or its installation, and reads back`() {
+    for recipient in [Recipient.user("alice@example.com"), .installation("i-1"), .user("u:x/y")] {
+        #expect(Recipient(text: recipient.text) == recipient)
+    }
+    for wrong in ["", "u:", "x:a", "alice", "i:\u{0}", "u:" + String(repeating: "a", count: 201)] {
+        #expect(Recipient(text: wrong) == nil, "\(wrong)")
+    }
+}
+
+@Test func `keys are readable, and no part can pretend to be two`() {
+    #expect(
+        String(decoding: RecordKey.join("shop", "u:a/b", "50%\n"), as: UTF8.self) == "shop/u:a%2fb/50%25%0a")
+    for parts in [["a"], ["", ""], ["a/b", "c%d", "\u{1}\u{7f}", "ü"]] {
+        let key =
+            parts.count == 1
+            ? RecordKey.join(parts[0])
+            : parts.count == 2
+                ? RecordKey.join(parts[0], parts[1])
+                : RecordKey.join(parts[0], parts[1], parts[2], parts[3])
+        #expect(RecordKey.split(key) == parts)
+    }
+    for wrong in ["%", "a%4", "%zz"] { #expect(RecordKey.split(Array(wrong.utf8)) == nil) }
+    #expect(RecordKey.split([0xFF, 0xFE]) == nil)
+}
+
+@Test func `names are nearly anything, app ids are not`() {
+    for good in ["alice@example.com", "ars-liv-2025", "a/b", "日本"] { #expect(Name.problem(good) == nil) }
+    for bad in ["", "a\nb", "\u{85}", String(repeating: "é", count: 101)] {
+        #expect(Name.problem(bad) != nil)
+    }
+    for good in ["shop", "com.example.app_1-x"] { #expect(AppID.problem(good) == nil) }
+    for bad in ["", "a/b", "..", ".", "a b", "ä", String(repeating: "a", count: 65)] {
+        #expect(AppID.problem(bad) != nil)
+    }
+}

@@ -1,0 +1,221 @@
+import JSON
+import Simulation
+import Testing
+
+@testable import LiveActivity
+
+private var reader: JSONReader { JSONReader() }
+
+private func text(_ record: some Record) -> String { String(decoding: record.encoded(), as: UTF8.self) }
+
+private func problems<R: Record>(_ type: R.Type, _ text: String) -> [String] {
+    do {
+        _ = try R.decode(Array(text.utf8), with: JSONReader())
+        return []
+    } catch .malformed(let error) {
+        return error.problems.map { "\($0.path) \($0.code.rawValue)" }
+    } catch {
+        return ["\(error)"]
+    }
+}
+
+private func makeSend() -> Send {
+    var content = PushContent(.start)
+    content.contentState = raw(#"{"home": 1.0}"#)
+    content.attributesType = "Match"
+    content.attributes = raw(#"{"team":"A"}"#)
+    content.alert = Alert(title: .plain("t"), body: .localized(key: "k", arguments: ["1"]), sound: "default")
+    content.staleDate = 1_763_700_000
+    content.relevanceScore = 50
+    content.asksForToken = true
+    var send = Send(
+        id: "s1", app: "shop", group: "m/1", audience: .tags(["a", "b"]), content: content, priority: 10,
+        acceptedAt: 1_763_600_000_123)
+    send.when = .at(1_763_600_500_000)
+    send.deadline = 1_763_610_000
+    send.endDate = 1_763_620_000
+    send.conflate = false
+    send.onUnknownStart = .resend
+    send.restart = true
+    send.dryRun = true
+    return send
+}
+
+@Test func `a send has this format, and reads back`() throws {
+    let send = makeSend()
+    #expect(
+        text(send)
+            == #"{"v":1,"id":"s1","app":"shop","group":"m/1","audience":{"tags":["a","b"]},"event":"start","contentState":{"home": 1.0},"attributesType":"Match","attributes":{"team":"A"},"alert":{"title":"t","body":{"locKey":"k","locArgs":["1"]},"sound":"default"},"staleDate":1763700000,"relevanceScore":50,"inputPushToken":true,"priority":10,"when":1763600500000,"acceptedAt":1763600000123,"deadline":1763610000,"endDate":1763620000,"conflate":false,"onUnknownStart":"resend","restart":true,"dryRun":true}"#
+    )
+    #expect(try Send.decode(send.encoded(), with: reader) == send)
+    #expect(String(decoding: send.key, as: UTF8.self) == "shop/m%2f1")
+    var end = PushContent(.end)
+    end.dismissalDate = 1_763_700_000
+    for audience in [Audience.everyone, .group, .segments(["x"]), .users(["u"]), .activities(["a"])] {
+        let send = Send(
+            id: "s", app: "a", group: "g", audience: audience, content: end, priority: 5, acceptedAt: 1)
+        #expect(try Send.decode(send.encoded(), with: reader) == send)
+    }
+}
+
+@Test func `a report has this format, and reads back`() throws {
+    var report = Report(app: "shop", environment: .sandbox, installation: "i1", kind: .updateToken)
+    report.user = "u1"
+    report.attributesType = "Match"
+    report.activity = "a1"
+    report.group = "m1"
+    report.token = "c0ffee"
+    report.os = "18.1"
+    report.frequentPushesEnabled = true
+    report.tags = ["vip"]
+    report.attributes = raw(#"{"n":1}"#)
+    report.eventTime = 1_763_600_000_000
+    report.id = "r1"
+    #expect(
+        text(report)
+            == #"{"v":1,"app":"shop","environment":"sandbox","installationId":"i1","userId":"u1","kind":"updateToken","attributesType":"Match","activityId":"a1","groupId":"m1","token":"c0ffee","os":"18.1","frequentPushesEnabled":true,"tags":["vip"],"attributes":{"n":1},"eventTime":1763600000000,"reportId":"r1"}"#
+    )
+    #expect(try Report.decode(report.encoded(), with: reader) == report)
+    #expect(String(decoding: report.key, as: UTF8.self) == "shop/i:i1")
+    var reconcile = Report(app: "shop", environment: .production, installation: "i1", kind: .reconcile)
+    reconcile.running = []
+    reconcile.state = .pending
+    reconcile.activitiesEnabled = false
+    reconcile.locale = "de_DE"
+    reconcile.timeZone = "Europe/Berlin"
+    reconcile.appBuild = "7"
+    reconcile.channel = "c=="
+    #expect(try Report.decode(reconcile.encoded(), with: reader) == reconcile)
+}
+
+@Test(arguments: [
+    ("startToken", ["token missing"]), ("updateToken", ["token missing", "activityId missing"]),
+    ("state", ["state missing", "activityId missing"]), ("unregister", ["attributesType missing"]),
+    ("reconcile", ["running missing"]), ("tap", ["activityId missing"]), ("heartbeat", []), ("profile", []),
+])
+func `a report without what its kind needs names it`(kind: String, missing: [String]) {
+    let text = #"{"v":1,"app":"a","environment":"production","installationId":"i","kind":"\#(kind)"}"#
+    #expect(problems(Report.self, text) == missing)
+}
+
+@Test func `everything wrong with a report is told at once`() {
+    let text =
+        #"{"v":1,"app":"a/b","environment":"test","installationId":"","kind":"startToken","token":"xyz","tags":[1],"attributes":7}"#
+    #expect(
+        problems(Report.self, text) == [
+            "app invalid", "environment invalid", "installationId invalid", "token invalid",
+            "tags[0] wrong_type",
+            "attributes wrong_type",
+        ])
+}
+
+@Test func `fields of a later version are ignored, a later version is not`() throws {
+    let later =
+        #"{"v":1,"app":"a","environment":"production","installationId":"i","kind":"heartbeat","new":{"x":[1]}}"#
+    #expect(try Report.decode(Array(later.utf8), with: reader).kind == .heartbeat)
+    let version = later.replacing("\"v\":1", with: "\"v\":2")
+    #expect(throws: RecordError.unknownVersion(2, known: 1)) {
+        try Report.decode(Array(version.utf8), with: reader)
+    }
+    #expect(problems(Report.self, "{}").first == "v missing")
+    #expect(problems(Report.self, "") == [" empty"])
+}
+
+@Test func `a job is the request, and reads back from its headers`() throws {
+    var job = Job(
+        app: "shop", environment: .production, token: "s1.abc", installation: "i1", entry: "update:a1",
+        send: "s1", group: "m1",
+        recipient: "u:1", generation: 3, version: 1_763_600_000, event: .update, deadline: 1_763_610_000,
+        topic: "com.example.shop.push-type.liveactivity", priority: 10)
+    func round(_ job: Job) throws -> Job {
+        try Job(headers: job.headers.map { ($0.name.rawValue, $0.value) })
+    }
+    #expect(try round(job) == job)
+    #expect(
+        job.headers.map { "\($0.name.rawValue)=\($0.value)" } == [
+            "flotilla-v=1", "apns-topic=com.example.shop.push-type.liveactivity", "apns-priority=10",
+            "apns-expiration=1763610000", "flotilla-app=shop", "flotilla-environment=production",
+            "flotilla-token=s1.abc",
+            "flotilla-installation=i1", "flotilla-entry=update:a1", "flotilla-send=s1", "flotilla-group=m1",
+            "flotilla-recipient=u:1", "flotilla-generation=3", "flotilla-version=1763600000",
+            "flotilla-event=update",
+        ])
+    job.isBroadcast = true
+    job.isRecipientScope = true
+    job.attempt = 4
+    job.conflate = false
+    job.onUnknownStart = .resend
+    job.collapseID = "c"
+    job.event = .start
+    #expect(try round(job) == job)
+    #expect(throws: JobError.missing(.topic)) {
+        try Job(headers: job.headers.filter { $0.name != .topic }.map { ($0.name.rawValue, $0.value) })
+    }
+    for header in Job.Header.allCases
+    where ![.topic, .app, .token, .installation, .entry, .send, .group].contains(header) {
+        var headers = job.headers.map { (name: $0.name.rawValue, value: $0.value) }
+        guard let index = headers.firstIndex(where: { $0.name == header.rawValue }) else { continue }
+        headers[index].value = "-1x"
+        let read = try? Job(headers: headers)
+        #expect(read != job, "\(header)")
+    }
+}
+
+@Test func `receipts travel in batches of this format, and read back`() throws {
+    var receipt = Receipt(
+        origin: .init(topic: "flotilla.jobs", partition: 3, offset: 42, attempt: 1), outcome: .rejected,
+        app: "shop",
+        send: "s1", group: "m1", installation: "i1", entry: "start:Match", event: .start, version: 7,
+        at: 1_763_600_000_000)
+    receipt.status = 410
+    receipt.reason = "Unregistered"
+    receipt.apnsID = "8f3c"
+    let receipts = Receipts([receipt])
+    #expect(
+        text(receipts)
+            == #"{"v":1,"receipts":[{"topic":"flotilla.jobs","partition":3,"offset":42,"attempt":1,"outcome":"rejected","status":410,"reason":"Unregistered","apnsId":"8f3c","app":"shop","send":"s1","group":"m1","installationId":"i1","entry":"start:Match","event":"start","version":7,"at":1763600000000}]}"#
+    )
+    #expect(try Receipts.decode(receipts.encoded(), with: reader) == receipts)
+    #expect(try Receipts.decode(Receipts([]).encoded(), with: reader).list.isEmpty)
+}
+
+@Test func `an app is a record of the catalogue, and an unknown type has the defaults`() throws {
+    var type = ActivityType(name: "Match")
+    type.requiredAttributes = ["home"]
+    type.groupAttribute = "groupId"
+    type.updateTokenMilliseconds = 3_600_000
+    let app = App(
+        id: "shop", bundleID: "com.example.shop", environments: [.production, .sandbox], teamID: "ABCDE12345",
+        keyID: "KEY1234567", types: [type])
+    #expect(
+        text(app)
+            == #"{"v":1,"id":"shop","bundleId":"com.example.shop","environments":["production","sandbox"],"teamId":"ABCDE12345","keyId":"KEY1234567","activityTypes":[{"name":"Match","updateTokenTtl":3600000,"requiredAttributes":["home"],"groupAttribute":"groupId"}]}"#
+    )
+    #expect(try App.decode(app.encoded(), with: reader) == app)
+    #expect(app.type("Other").groupAttribute == "netmeraGroupId")
+    #expect(problems(App.self, text(app).replacing("ABCDE12345", with: "abc")) == ["teamId invalid"])
+}
+
+@Test func `mutated records never trap`() {
+    var generator = SeededGenerator(seed: 4)
+    let reader = JSONReader()
+    let originals = [
+        makeSend().encoded(), Receipts([]).encoded(),
+        Report(app: "a", environment: .production, installation: "i", kind: .tap).encoded(),
+    ]
+    for _ in 0..<20_000 {
+        var bytes = originals.randomElement(using: &generator)!
+        for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {
+            let index = bytes.indices.randomElement(using: &generator)!
+            switch Int.random(in: 0...2, using: &generator) {
+            case 0: bytes[index] = .random(in: 0...255, using: &generator)
+            case 1: bytes.remove(at: index)
+            default: bytes.insert(bytes.randomElement(using: &generator)!, at: index)
+            }
+        }
+        _ = try? Send.decode(bytes, with: reader)
+        _ = try? Report.decode(bytes, with: reader)
+        _ = try? Receipts.decode(bytes, with: reader)
+        _ = try? App.decode(bytes, with: reader)
+    }
+}

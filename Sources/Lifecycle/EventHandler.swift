@@ -21,6 +21,8 @@ package struct Readiness: OptionSet, Sendable {
 package protocol EventHandler: AnyObject {
     /// Called on the loop. May register, close, and deregister anything, itself included.
     func ready(_ readiness: Readiness)
+    /// The loop is about to end: time to close. What is asked of the loop now is still done, once.
+    func loopEnds()
 }
 
 /// Called once at the end of the turn it asked for with `EventLoop.atEndOfTurn`.

@@ -34,6 +34,7 @@ internal import Glibc
     private var runningHooks: [any TurnHook] = []
     private var thread = pthread_t()
     private var isStarted = false
+    private var isStopping = false
 
     /// Who hears of a descriptor. The generation tells an event of a descriptor that was closed in
     /// this batch from one of the descriptor that took its number.
@@ -77,8 +78,8 @@ internal import Glibc
         }
     }
 
-    /// Runs what was queued before, ends the thread and waits for it. Descriptors still registered
-    /// are let go without a word: whoever registered them closes them first. Not from a loop's thread.
+    /// Runs what was queued before, tells the owners of descriptors that are still registered, ends the
+    /// thread and waits for it. Not from a loop's thread.
     package func stop() {
         precondition(!isOnLoop, "an event loop cannot wait for itself")
         guard isStarted else { return }
@@ -152,12 +153,13 @@ internal import Glibc
         linux_block_signals()
         unsafe linux_name_thread(String(name.prefix(15)))
         EventLoop.enter(self)
-        repeat { turn() } while !isFinished
+        while !isStopping { turn() }
+        for registration in registrations { registration.handler?.loopEnds() }
+        repeat { turn() } while !(ownJobs.isEmpty && hooks.isEmpty && inbox.closeIfEmpty())
         for index in registrations.indices { registrations[index].handler = nil }
+        timers.removeAll()
         EventLoop.leave()
     }
-
-    private var isFinished: Bool { ownJobs.isEmpty && hooks.isEmpty && inbox.closeIfStopped() }
 
     private func turn() {
         let count = unsafe epoll_wait(epoll, events, Int32(EventLoop.eventsPerTurnMax), timeout)
@@ -178,7 +180,7 @@ internal import Glibc
             runJobs()
         }
         if isWoken {
-            inbox.take(into: &jobs)
+            isStopping = inbox.take(into: &jobs)
             runJobs()
         }
         runHooks()
@@ -210,7 +212,7 @@ internal import Glibc
 
     /// Milliseconds, rounded up so that a timer's turn is never a little too early.
     private var timeout: Int32 {
-        guard ownJobs.isEmpty, hooks.isEmpty else { return 0 }
+        guard ownJobs.isEmpty, hooks.isEmpty, !isStopping else { return 0 }
         guard let earliest = timers.earliest else { return -1 }
         let wait = earliest.nanoseconds - Instant.now().nanoseconds
         return wait <= 0 ? 0 : Int32(clamping: (wait - 1) / 1_000_000 + 1)

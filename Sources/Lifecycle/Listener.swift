@@ -99,6 +99,8 @@ package final class Listener: EventHandler, @unchecked Sendable {
         reserve = -1
     }
 
+    package func loopEnds() { end() }
+
     // MARK: Accepting
 
     package func ready(_ readiness: Readiness) {

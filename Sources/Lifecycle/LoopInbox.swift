@@ -54,12 +54,15 @@ enum LoopJob {
     }
 
     /// Hands over everything queued; `spare` must be empty and becomes the next queue's storage.
-    func take(into spare: inout [LoopJob]) {
+    /// True when the loop is asked to stop.
+    func take(into spare: inout [LoopJob]) -> Bool {
         unsafe pthread_mutex_lock(mutex)
         swap(&jobs, &spare)
         isSignalled = false
         if spare.count >= limit { unsafe pthread_cond_broadcast(room) }
+        let stops = isStopping
         unsafe pthread_mutex_unlock(mutex)
+        return stops
     }
 
     func stop() {
@@ -69,20 +72,14 @@ enum LoopJob {
         wake()
     }
 
-    /// True once, when `stop` was asked for and nothing is queued: from then on nothing is accepted.
-    func closeIfStopped() -> Bool {
+    /// True when nothing is queued: from then on nothing is accepted.
+    func closeIfEmpty() -> Bool {
         unsafe pthread_mutex_lock(mutex)
-        isClosed = isStopping && jobs.isEmpty
+        isClosed = jobs.isEmpty
         if isClosed { unsafe pthread_cond_broadcast(room) }
         let result = isClosed
         unsafe pthread_mutex_unlock(mutex)
         return result
-    }
-
-    var isBeingStopped: Bool {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
-        return isStopping
     }
 
     /// The descriptor is watched edge-triggered and never read: each write is one event.

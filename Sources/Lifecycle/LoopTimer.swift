@@ -62,6 +62,11 @@ struct TimerHeap {
         sink(last.place)
     }
 
+    mutating func removeAll() {
+        for timer in heap { timer.place = LoopTimer.idle }
+        heap.removeAll()
+    }
+
     /// Takes out what is due, for `EventLoop` to fire when it no longer holds the heap: an action may
     /// schedule and cancel, and what it schedules for now fires in the next turn.
     mutating func takeDue(at now: Instant) -> [LoopTimer] {

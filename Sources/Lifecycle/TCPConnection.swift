@@ -1,25 +1,6 @@
 internal import CLinux
 internal import Glibc
 
-/// Owner of a `TCPConnection`. All calls come on the connection's loop and never from within a call
-/// that the owner makes. The connection holds its delegate until `closed`, which always comes, once.
-package protocol TCPConnectionDelegate: AnyObject {
-    /// A connection asked for with `TCPConnection.connect` is there. Not called for accepted ones.
-    func connected()
-    /// Bytes from the peer, lent for this call.
-    func received(_ bytes: UnsafeRawBufferPointer)
-    /// There is room again after a `send` returned false.
-    func writable()
-    /// The peer has sent its last byte; asked for with `TCPOptions.keepsOpenAfterInputEnds`.
-    func inputEnded()
-    func closed(_ reason: TCPCloseReason)
-}
-
-extension TCPConnectionDelegate {
-    package func connected() {}
-    package func inputEnded() {}
-}
-
 /// A non-blocking TCP connection on an event loop. What is sent in a turn is gathered and leaves in
 /// one call at the turn's end; what is received comes in pieces of up to `EventLoop.readBufferBytes`.
 ///
@@ -52,9 +33,8 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     private var onClose: (() -> Void)?
     private var linger: LoopTimer?
 
-    private var outbound = OutboundBuffer()
+    private var output = SocketOutput()
     private var isHooked = false
-    private var isBlocked = false
     private var owesWritable = false
     /// How little must wait for `writable` to come.
     private var writableAtBytes = 0
@@ -136,7 +116,7 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     // MARK: Sending
 
     /// Bytes accepted by `send` that the kernel has not taken yet.
-    package var bytesWaiting: Int { outbound.count }
+    package var bytesWaiting: Int { output.waiting.count }
 
     /// Takes all the bytes. False means: enough for now, go on at `writable`. After the end they are
     /// dropped, and the delegate learns of the end by `closed`.
@@ -144,10 +124,10 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     package func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
         guard acceptsOutput(bytes.count) else { return false }
-        if !isBlocked, isOpen, outbound.count + bytes.count >= TCPConnection.flushBytes {
+        if output.canSend, isOpen, output.waiting.count + bytes.count >= TCPConnection.flushBytes {
             unsafe sendAtOnce(bytes)
         } else {
-            unsafe outbound.append(bytes)
+            unsafe output.waiting.append(bytes)
             hook()
         }
         return hasRoom()
@@ -164,9 +144,9 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     package func send(upTo count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         loop.preconditionOnLoop()
         guard acceptsOutput(count) else { return false }
-        let space = unsafe outbound.space(for: count)
-        outbound.commit(unsafe fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count])))
-        if !isBlocked, isOpen, outbound.count >= TCPConnection.flushBytes { flush() }
+        let space = unsafe output.waiting.space(for: count)
+        output.waiting.commit(unsafe fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count])))
+        if output.canSend, isOpen, output.waiting.count >= TCPConnection.flushBytes { flush() }
         hook()
         return hasRoom()
     }
@@ -177,12 +157,12 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
         guard acceptsOutput(bytes.count) else { return false }
-        if !isBlocked, isOpen {
+        if output.canSend, isOpen {
             unsafe sendAtOnce(bytes)
         } else {
-            unsafe outbound.append(bytes)
+            unsafe output.waiting.append(bytes)
         }
-        guard !outbound.isEmpty else { return isOpen }
+        guard !output.waiting.isEmpty else { return isOpen }
         owesWritable = true
         writableAtBytes = 0
         return false
@@ -196,8 +176,8 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
         case .finishing, .ending, .closed: return false
         }
         precondition(!shutsOutput, "sent after the end of output")
-        guard outbound.count + count <= options.outboundBytesMax else {
-            end(.outboundFull(bytes: outbound.count))
+        guard output.waiting.count + count <= options.outboundBytesMax else {
+            end(.outboundFull(bytes: output.waiting.count))
             return false
         }
         return true
@@ -205,57 +185,32 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
 
     private func hasRoom() -> Bool {
         if case .ending = phase { return false }
-        if outbound.count >= options.highWaterBytes {
+        if output.waiting.count >= options.highWaterBytes {
             owesWritable = true
             writableAtBytes = options.highWaterBytes / 2
         }
         return !owesWritable
     }
 
-    /// What waits and the new bytes in one call; only what the kernel does not take is copied.
     private func sendAtOnce(_ bytes: UnsafeRawBufferPointer) {
-        let waiting = unsafe outbound.bytes
-        let sent =
-            if unsafe waiting.isEmpty {
-                unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
-            } else {
-                unsafe linux_send_both(
-                    descriptor, waiting.baseAddress, UInt(waiting.count), bytes.baseAddress, UInt(bytes.count)
-                )
-            }
-        guard sent >= 0 else {
-            let code = errno
-            guard code == EAGAIN || code == EINTR else { return end(.broken(sendError(code))) }
-            isBlocked = code == EAGAIN
-            unsafe outbound.append(bytes)
-            return hook()
+        do {
+            try unsafe output.send(bytes, to: descriptor)
+        } catch {
+            end(.broken(error))
         }
-        let fromWaiting = min(sent, waiting.count)
-        outbound.consume(fromWaiting)
-        unsafe outbound.append(UnsafeRawBufferPointer(rebasing: bytes[(sent - fromWaiting)...]))
-        if !outbound.isEmpty { flush() }
     }
 
-    /// Sends until nothing waits or the kernel is full, which only EAGAIN proves.
     private func flush() {
-        while !outbound.isEmpty, !isBlocked {
-            let bytes = unsafe outbound.bytes
-            let sent = unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
-            if sent >= 0 {
-                outbound.consume(sent)
-            } else if errno == EAGAIN {
-                isBlocked = true
-            } else if errno != EINTR {
-                return end(.broken(sendError(errno)))
-            }
+        do {
+            try output.flush(to: descriptor)
+        } catch {
+            return end(.broken(error))
         }
-        guard outbound.isEmpty, shutsOutput, !outputIsShut else { return }
+        guard output.waiting.isEmpty, shutsOutput, !outputIsShut else { return }
         shutdown(descriptor, Int32(SHUT_WR))
         outputIsShut = true
         if inputIsEnded, case .finishing = phase { end(.closedHere) }
     }
-
-    private func sendError(_ code: Int32) -> SystemError { SystemError("send to the peer", code: code) }
 
     // MARK: Receiving
 
@@ -340,7 +295,7 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
             Glibc.close(descriptor)
             descriptor = -1
         }
-        outbound.release()
+        output.waiting.release()
         hook()
     }
 
@@ -356,11 +311,10 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
             mayRead = true
             if isReading { read() }
         }
-        if readiness.contains(.writable), isBlocked {
-            isBlocked = false
-            hook()
-        }
+        if readiness.contains(.writable), output.unblock() { hook() }
     }
+
+    package func loopEnds() { close() }
 
     private func hook() {
         guard !isHooked else { return }
@@ -377,7 +331,7 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
         }
         flush()
         if mayRead, isReading, descriptor >= 0 { read() }
-        if owesWritable, isOpen, outbound.count <= writableAtBytes {
+        if owesWritable, isOpen, output.waiting.count <= writableAtBytes {
             owesWritable = false
             delegate?.writable()
         }

@@ -103,6 +103,8 @@ final class TCPConnector: EventHandler, @unchecked Sendable {
         finish(.success(connected))
     }
 
+    func loopEnds() { finish(.failure(Failure(description: "event loop \(loop.name) has ended"))) }
+
     private func timedOut() {
         if descriptor >= 0 { lastCause = "\(current) does not answer" }
         dropDescriptor()
@@ -112,6 +114,7 @@ final class TCPConnector: EventHandler, @unchecked Sendable {
 
     private func finish(_ result: Result<Int32, Failure>) {
         timer?.cancel()
+        dropDescriptor()
         let report = report
         self.report = nil
         report?(result)

@@ -195,6 +195,7 @@ private final class StaleScene: EventHandler {
     private(set) var numbers: [Int] = []
 
     private final class Newcomer: EventHandler {
+        func loopEnds() {}
         func ready(_ readiness: Readiness) { StaleScene.wrong.add(1, ordering: .relaxed) }
     }
 
@@ -211,6 +212,8 @@ private final class StaleScene: EventHandler {
         try? loop.register(second[0], for: .readable, self)
         numbers = [Int(second[0]), Int(second[0])]
     }
+
+    func loopEnds() {}
 
     func ready(_ readiness: Readiness) {
         // Whichever is told first replaces the other; the other's event is then stale.

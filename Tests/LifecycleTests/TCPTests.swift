@@ -260,6 +260,20 @@ import Testing
         #expect(eventually { listener.connections == 0 })
     }
 
+    @Test func `a loop that ends closes its connections and tells so`() throws {
+        let near = try EventLoop(name: "near")
+        try near.start()
+        let far = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: far, peers: peers) { Peer($0) }
+        defer { listener.stop() }
+        let client = Peer.connect(port: listener.port, on: near)
+        #expect(eventually { peers.all.count == 1 })
+        near.stop()
+        #expect(client.read(\.closed) == ["connection closed by this process"])
+        #expect(eventually { peers.all[0].read(\.closed) == ["connection closed by the peer"] })
+    }
+
     @Test func `a reset is told as such`() throws {
         let running = try RunningLoop()
         let peers = Peers()

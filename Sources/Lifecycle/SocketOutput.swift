@@ -1,0 +1,56 @@
+internal import CLinux
+internal import Glibc
+
+/// The sending side of a non-blocking socket: what waits, and whether the kernel is full, which only
+/// EAGAIN proves and only an event of the loop disproves.
+struct SocketOutput: ~Copyable {
+    var waiting = OutboundBuffer()
+    private var isBlocked = false
+
+    init() {}
+
+    var canSend: Bool { !isBlocked }
+
+    /// The loop says that the kernel has room; true when that was missing.
+    mutating func unblock() -> Bool {
+        defer { isBlocked = false }
+        return isBlocked
+    }
+
+    /// Sends until nothing waits or the kernel is full.
+    mutating func flush(to descriptor: Int32) throws(SystemError) {
+        while !waiting.isEmpty, !isBlocked {
+            let bytes = unsafe waiting.bytes
+            let sent = unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
+            if sent >= 0 {
+                waiting.consume(sent)
+            } else {
+                try note(errno)
+            }
+        }
+    }
+
+    /// What waits and new bytes in one call; only what the kernel does not take is copied.
+    mutating func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
+        let first = unsafe waiting.bytes
+        let sent =
+            if unsafe first.isEmpty {
+                unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
+            } else {
+                unsafe linux_send_both(
+                    descriptor, first.baseAddress, UInt(first.count), bytes.baseAddress, UInt(bytes.count))
+            }
+        if sent < 0 { try note(errno) }
+        let taken = max(0, sent)
+        let fromWaiting = min(taken, first.count)
+        waiting.consume(fromWaiting)
+        unsafe waiting.append(UnsafeRawBufferPointer(rebasing: bytes[(taken - fromWaiting)...]))
+        try flush(to: descriptor)
+    }
+
+    private mutating func note(_ code: Int32) throws(SystemError) {
+        guard code != EINTR else { return }
+        guard code == EAGAIN else { throw SystemError("send to the peer", code: code) }
+        isBlocked = true
+    }
+}

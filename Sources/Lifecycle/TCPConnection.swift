@@ -9,7 +9,7 @@ internal import Glibc
 ///
 /// `@unchecked Sendable` so that the reference can travel; every method runs on the loop and checks it.
 package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
-    private enum Phase {
+    enum Phase {
         case connecting
         case open
         /// The owner is done: what waits is sent, then the peer's end of input is awaited.
@@ -20,31 +20,31 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     }
 
     /// A `send` that brings the bytes waiting to this much writes at once, from the caller's memory.
-    private static let flushBytes = 64 * 1024
+    static let flushBytes = 64 * 1024
     /// How long `finish` waits for a peer that neither reads nor closes.
     private static let lingerMilliseconds = 5_000
 
     package let loop: EventLoop
-    private var delegate: (any TCPConnectionDelegate)?
-    private let options: TCPOptions
-    private var descriptor: Int32
-    private var phase: Phase
+    var delegate: (any TCPConnectionDelegate)?
+    let options: TCPOptions
+    var descriptor: Int32
+    var phase: Phase
     private var connector: TCPConnector?
     private var onClose: (() -> Void)?
     private var linger: LoopTimer?
 
-    private var output = SocketOutput()
+    var output = SocketOutput()
     private var isHooked = false
-    private var owesWritable = false
+    var owesWritable = false
     /// How little must wait for `writable` to come.
-    private var writableAtBytes = 0
-    private var shutsOutput = false
-    private var outputIsShut = false
+    var writableAtBytes = 0
+    var shutsOutput = false
+    var outputIsShut = false
 
-    private var isReading = true
-    private var mayRead = false
-    private var peerIsDone = false
-    private var inputIsEnded = false
+    var isReading = true
+    var mayRead = false
+    var peerIsDone = false
+    var inputIsEnded = false
 
     // MARK: Coming to be
 
@@ -113,147 +113,6 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     package var peer: SocketAddress? { SocketAddress.peer(of: descriptor) }
     package var local: SocketAddress? { SocketAddress.local(of: descriptor) }
 
-    // MARK: Sending
-
-    /// Bytes accepted by `send` that the kernel has not taken yet.
-    package var bytesWaiting: Int { output.waiting.count }
-
-    /// Takes all the bytes. False means: enough for now, go on at `writable`. After the end they are
-    /// dropped, and the delegate learns of the end by `closed`.
-    @discardableResult
-    package func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        loop.preconditionOnLoop()
-        guard acceptsOutput(bytes.count) else { return false }
-        if output.canSend, isOpen, output.waiting.count + bytes.count >= TCPConnection.flushBytes {
-            unsafe sendAtOnce(bytes)
-        } else {
-            unsafe output.waiting.append(bytes)
-            hook()
-        }
-        return hasRoom()
-    }
-
-    @discardableResult
-    package func send(_ bytes: [UInt8]) -> Bool {
-        unsafe bytes.withUnsafeBytes { unsafe send($0) }
-    }
-
-    /// As `send`, with up to `count` bytes that `fill` writes straight into the connection's own buffer;
-    /// it returns how many. For what would otherwise be copied twice, such as a read from a file.
-    @discardableResult
-    package func send(upTo count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
-        loop.preconditionOnLoop()
-        guard acceptsOutput(count) else { return false }
-        let space = unsafe output.waiting.space(for: count)
-        output.waiting.commit(unsafe fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count])))
-        if output.canSend, isOpen, output.waiting.count >= TCPConnection.flushBytes { flush() }
-        hook()
-        return hasRoom()
-    }
-
-    /// As `send`, but now and not at the turn's end: for an owner that gathers by itself. False when
-    /// the kernel is full; `writable` then comes when everything has left.
-    @discardableResult
-    package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        loop.preconditionOnLoop()
-        guard acceptsOutput(bytes.count) else { return false }
-        if output.canSend, isOpen {
-            unsafe sendAtOnce(bytes)
-        } else {
-            unsafe output.waiting.append(bytes)
-        }
-        guard !output.waiting.isEmpty else { return isOpen }
-        owesWritable = true
-        writableAtBytes = 0
-        return false
-    }
-
-    private var isOpen: Bool { if case .open = phase { true } else { false } }
-
-    private func acceptsOutput(_ count: Int) -> Bool {
-        switch phase {
-        case .connecting, .open: break
-        case .finishing, .ending, .closed: return false
-        }
-        precondition(!shutsOutput, "sent after the end of output")
-        guard output.waiting.count + count <= options.outboundBytesMax else {
-            end(.outboundFull(bytes: output.waiting.count))
-            return false
-        }
-        return true
-    }
-
-    private func hasRoom() -> Bool {
-        if case .ending = phase { return false }
-        if output.waiting.count >= options.highWaterBytes {
-            owesWritable = true
-            writableAtBytes = options.highWaterBytes / 2
-        }
-        return !owesWritable
-    }
-
-    private func sendAtOnce(_ bytes: UnsafeRawBufferPointer) {
-        do {
-            try unsafe output.send(bytes, to: descriptor)
-        } catch {
-            end(.broken(error))
-        }
-    }
-
-    private func flush() {
-        do {
-            try output.flush(to: descriptor)
-        } catch {
-            return end(.broken(error))
-        }
-        guard output.waiting.isEmpty, shutsOutput, !outputIsShut else { return }
-        shutdown(descriptor, Int32(SHUT_WR))
-        outputIsShut = true
-        if inputIsEnded, case .finishing = phase { end(.closedHere) }
-    }
-
-    // MARK: Receiving
-
-    /// Stops reading: the kernel's buffer fills and the peer must wait.
-    package func pauseReading() { isReading = false }
-
-    package func resumeReading() {
-        loop.preconditionOnLoop()
-        isReading = !inputIsEnded
-        if mayRead { hook() }
-    }
-
-    private func read() {
-        mayRead = false
-        let buffer = unsafe loop.readBuffer
-        let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
-        if count > 0 {
-            // A short read has emptied the socket; but the peer's end was one edge with the data.
-            mayRead = count == buffer.count || peerIsDone
-            if isOpen { unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
-            if mayRead, isReading { hook() }
-        } else if count == 0 {
-            endInput()
-        } else if errno == EINTR {
-            mayRead = true
-            hook()
-        } else if errno != EAGAIN {
-            end(.broken(SystemError("read from the peer", code: errno)))
-        }
-    }
-
-    private func endInput() {
-        isReading = false
-        inputIsEnded = true
-        if case .finishing = phase {
-            if outputIsShut { end(.closedHere) }
-        } else if options.keepsOpenAfterInputEnds {
-            delegate?.inputEnded()
-        } else {
-            end(.closedByPeer)
-        }
-    }
-
     // MARK: Ending
 
     /// Ends output after what waits; input goes on.
@@ -281,7 +140,7 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     /// Closes now; what waits is dropped. `closed` comes at the end of the turn.
     package func close() { end(.closedHere) }
 
-    private func end(_ reason: TCPCloseReason) {
+    func end(_ reason: TCPCloseReason) {
         loop.preconditionOnLoop()
         switch phase {
         case .ending, .closed: return
@@ -316,7 +175,7 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
 
     package func loopEnds() { close() }
 
-    private func hook() {
+    func hook() {
         guard !isHooked else { return }
         isHooked = true
         loop.atEndOfTurn(self)

@@ -11,7 +11,7 @@ package import Lifecycle
 package final class TLSConnection: TCPConnectionDelegate, TurnHook, @unchecked Sendable {
     package static let handshakeMillisecondsMax = 10_000
 
-    private enum Phase {
+    enum Phase {
         case connecting
         case handshaking
         case open
@@ -25,17 +25,17 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook, @unchecked S
     }
 
     package let loop: EventLoop
-    private let session: TLSSession
-    private let scratch: TLSScratch
+    let session: TLSSession
+    let scratch: TLSScratch
     private let peer: String
-    private var tcp: TCPConnection?
-    private var delegate: (any TLSConnectionDelegate)?
-    private var phase: Phase
+    var tcp: TCPConnection?
+    var delegate: (any TLSConnectionDelegate)?
+    var phase: Phase
     private let began: Instant
     private var deadline: Instant
-    private var timer: LoopTimer?
+    var timer: LoopTimer?
     private var isHooked = false
-    private var hasRoom = true
+    var hasRoom = true
 
     private init(
         _ context: TLSContext, host: String?, peer: String, on loop: EventLoop, deadline: Instant,
@@ -167,99 +167,9 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook, @unchecked S
         }
     }
 
-    // MARK: In
-
-    private var isAlive: Bool {
-        switch phase {
-        case .connecting, .handshaking, .open, .finishing: true
-        case .lingering, .ending, .closed: false
-        }
-    }
-
-    private func work() {
-        var needsInput = false
-        while isAlive, !needsInput {
-            switch session.next() {
-            case .needsInput:
-                needsInput = true
-            case .established(let applicationProtocol):
-                phase = .open
-                timer?.cancel()
-                hook()
-                delegate?.established(applicationProtocol: applicationProtocol)
-            case .plaintext(let bytes):
-                hook()
-                unsafe delegate?.received(bytes)
-            case .ended:
-                session.shutdown()
-                end(.closedByPeer(inGoodOrder: true))
-                leave()
-            case .failed(let failure):
-                refuse(failure)
-            }
-        }
-        sendOutgoing()
-    }
-
-    /// Sends the alert that tells the peer why, and hears no more of it.
-    private func refuse(_ failure: TLSFailure) {
-        end(.refused(failure))
-        leave()
-    }
-
-    /// Lets TCP send what it has and end by itself.
-    private func leave() {
-        sendOutgoing()
-        tcp?.finish()
-    }
-
-    // MARK: Out
-
-    private func sendOutgoing() {
-        let bytes = unsafe scratch.outgoing
-        guard unsafe !bytes.isEmpty else { return }
-        if let tcp, unsafe !tcp.sendNow(bytes) { hasRoom = false }
-        scratch.dropOutgoing()
-    }
-
-    /// Pulls plaintext and sends it, up to the turn's limit.
-    private func pump() {
-        var isDry = false
-        do {
-            while hasRoom, !isDry, !scratch.isFull, isAlive {
-                let count = fillRecord(&isDry)
-                if count > 0, isAlive {
-                    try unsafe session.write(UnsafeRawBufferPointer(rebasing: scratch.record[..<count]))
-                }
-            }
-        } catch {
-            return refuse(error)
-        }
-        sendOutgoing()
-        if !isDry, hasRoom { return hook() }
-        if isDry, case .finishing = phase {
-            session.shutdown()
-            phase = .lingering
-            leave()
-        }
-    }
-
-    private func fillRecord(_ isDry: inout Bool) -> Int {
-        var count = 0
-        while unsafe count < scratch.record.count, let delegate {
-            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.record[count...])
-            let written = unsafe delegate.fill(room)
-            precondition(written >= 0 && written <= room.count, "filled more than there was room for")
-            count += written
-            isDry = written == 0
-            if isDry { break }
-        }
-        return count
-    }
-
     // MARK: The end
 
-    private func end(_ reason: TLSCloseReason) {
+    func end(_ reason: TLSCloseReason) {
         switch phase {
         case .ending, .closed: return
         case .connecting, .handshaking, .open, .finishing, .lingering: phase = .ending(reason)
@@ -276,7 +186,7 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook, @unchecked S
         delegate?.closed(reason)
     }
 
-    private func hook() {
+    func hook() {
         guard !isHooked else { return }
         isHooked = true
         loop.atEndOfTurn(self)

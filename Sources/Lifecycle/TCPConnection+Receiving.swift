@@ -1,0 +1,43 @@
+internal import Glibc
+
+extension TCPConnection {
+    /// Stops reading: the kernel's buffer fills and the peer must wait.
+    package func pauseReading() { isReading = false }
+
+    package func resumeReading() {
+        loop.preconditionOnLoop()
+        isReading = !inputIsEnded
+        if mayRead { hook() }
+    }
+
+    func read() {
+        mayRead = false
+        let buffer = unsafe loop.readBuffer
+        let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        if count > 0 {
+            // A short read has emptied the socket; but the peer's end was one edge with the data.
+            mayRead = count == buffer.count || peerIsDone
+            if isOpen { unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+            if mayRead, isReading { hook() }
+        } else if count == 0 {
+            endInput()
+        } else if errno == EINTR {
+            mayRead = true
+            hook()
+        } else if errno != EAGAIN {
+            end(.broken(SystemError("read from the peer", code: errno)))
+        }
+    }
+
+    func endInput() {
+        isReading = false
+        inputIsEnded = true
+        if case .finishing = phase {
+            if outputIsShut { end(.closedHere) }
+        } else if options.keepsOpenAfterInputEnds {
+            delegate?.inputEnded()
+        } else {
+            end(.closedByPeer)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+internal import Glibc
+
+extension TCPConnection {
+    /// Bytes accepted by `send` that the kernel has not taken yet.
+    package var bytesWaiting: Int { output.waiting.count }
+
+    /// Takes all the bytes. False means: enough for now, go on at `writable`. After the end they are
+    /// dropped, and the delegate learns of the end by `closed`.
+    @discardableResult
+    package func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        loop.preconditionOnLoop()
+        guard acceptsOutput(bytes.count) else { return false }
+        if output.canSend, isOpen, output.waiting.count + bytes.count >= TCPConnection.flushBytes {
+            unsafe sendAtOnce(bytes)
+        } else {
+            unsafe output.waiting.append(bytes)
+            hook()
+        }
+        return hasRoom()
+    }
+
+    @discardableResult
+    package func send(_ bytes: [UInt8]) -> Bool {
+        unsafe bytes.withUnsafeBytes { unsafe send($0) }
+    }
+
+    /// As `send`, with up to `count` bytes that `fill` writes straight into the connection's own buffer;
+    /// it returns how many. For what would otherwise be copied twice, such as a read from a file.
+    @discardableResult
+    package func send(upTo count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
+        loop.preconditionOnLoop()
+        guard acceptsOutput(count) else { return false }
+        let space = unsafe output.waiting.space(for: count)
+        output.waiting.commit(unsafe fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count])))
+        if output.canSend, isOpen, output.waiting.count >= TCPConnection.flushBytes { flush() }
+        hook()
+        return hasRoom()
+    }
+
+    /// As `send`, but now and not at the turn's end: for an owner that gathers by itself. False when
+    /// the kernel is full; `writable` then comes when everything has left.
+    @discardableResult
+    package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        loop.preconditionOnLoop()
+        guard acceptsOutput(bytes.count) else { return false }
+        if output.canSend, isOpen {
+            unsafe sendAtOnce(bytes)
+        } else {
+            unsafe output.waiting.append(bytes)
+        }
+        guard !output.waiting.isEmpty else { return isOpen }
+        owesWritable = true
+        writableAtBytes = 0
+        return false
+    }
+
+    var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    func acceptsOutput(_ count: Int) -> Bool {
+        switch phase {
+        case .connecting, .open: break
+        case .finishing, .ending, .closed: return false
+        }
+        precondition(!shutsOutput, "sent after the end of output")
+        guard output.waiting.count + count <= options.outboundBytesMax else {
+            end(.outboundFull(bytes: output.waiting.count))
+            return false
+        }
+        return true
+    }
+
+    func hasRoom() -> Bool {
+        if case .ending = phase { return false }
+        if output.waiting.count >= options.highWaterBytes {
+            owesWritable = true
+            writableAtBytes = options.highWaterBytes / 2
+        }
+        return !owesWritable
+    }
+
+    func sendAtOnce(_ bytes: UnsafeRawBufferPointer) {
+        do {
+            try unsafe output.send(bytes, to: descriptor)
+        } catch {
+            end(.broken(error))
+        }
+    }
+
+    func flush() {
+        do {
+            try output.flush(to: descriptor)
+        } catch {
+            return end(.broken(error))
+        }
+        guard output.waiting.isEmpty, shutsOutput, !outputIsShut else { return }
+        shutdown(descriptor, Int32(SHUT_WR))
+        outputIsShut = true
+        if inputIsEnded, case .finishing = phase { end(.closedHere) }
+    }
+}

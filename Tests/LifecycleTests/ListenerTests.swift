@@ -1,0 +1,50 @@
+import Glibc
+import Testing
+
+@testable import Lifecycle
+
+@Suite struct ListenerTests {
+    @Test func `out of descriptors it turns peers away and serves again when there are some`() async {
+        await #expect(processExitsWith: .success) {
+            try scarcity()
+        }
+    }
+}
+
+/// In a process of its own: the limit of open files is everybody's.
+private func scarcity() throws {
+    let loop = try EventLoop(name: "scarce")
+    try loop.start()
+    let listener = try Listener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 100) { Peer($0) }
+    let clients = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+    var limit = rlimit(rlim_cur: rlim_t(clients[3]) + 20, rlim_max: rlim_t(clients[3]) + 20)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    var fillers: [Int32] = []
+    while true {
+        let filler = dup(clients[0])
+        if filler < 0 { break }
+        fillers.append(filler)
+    }
+    for client in clients[..<3] {
+        reach(client, listener.port)
+        var byte: UInt8 = 0
+        // Turned away: the end, not silence.
+        precondition(recv(client, &byte, 1, 0) == 0, "a peer must not hang")
+    }
+    for filler in fillers { close(filler) }
+    reach(clients[3], listener.port)
+    precondition(eventually { listener.connections == 1 }, "it serves again")
+    listener.stop()
+    loop.stop()
+}
+
+private func reach(_ client: Int32, _ port: Int) {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(UInt16(port).bigEndian)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let code = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(client, $0, 16) }
+    }
+    precondition(code == 0, "the kernel accepts for the listener")
+}

@@ -9,4 +9,9 @@ package enum CRC32C {
     package static func of(_ bytes: [UInt8]) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe of($0) }
     }
+
+    /// Without the processor's instruction, to compare the two.
+    static func byTable(_ bytes: [UInt8]) -> UInt32 {
+        unsafe bytes.withUnsafeBytes { unsafe crc32c_extend_by_table(0, $0.baseAddress, $0.count) }
+    }
 }

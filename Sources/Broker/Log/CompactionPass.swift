@@ -6,20 +6,25 @@
 struct CompactionPass {
     private let plan: CompactionPlan
     private let disk: Disk
+    /// Asked for each batch: a broker that stops does not wait for a pass.
+    private let isStopping: () -> Bool
     private var keys = KeyMap()
     /// Records from here on were not looked at and stay.
     private var mappedUpTo: Int64
     private var filter: CompactionFilter
 
-    init(_ plan: CompactionPlan, disk: Disk) {
+    init(_ plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool) {
+        self.isStopping = isStopping
         self.plan = plan
         self.disk = disk
         mappedUpTo = plan.firstDirty
         filter = CompactionFilter(plan)
     }
 
-    static func run(_ plan: CompactionPlan, disk: Disk) -> CompactionResult {
-        var pass = CompactionPass(plan, disk: disk)
+    static func run(
+        _ plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool
+    ) -> CompactionResult {
+        var pass = CompactionPass(plan, disk: disk, isStopping: isStopping)
         var result = CompactionResult(log: plan.log)
         do throws(LogError) {
             try pass.mapKeys()
@@ -48,6 +53,7 @@ struct CompactionPass {
             var reader = try reader(source)
             while true {
                 if keys.count >= plan.keysMax { return }
+                try checkStopping()
                 let isBatch = try unsafe reader.next { (header, batch) throws(LogError) in
                     if header.nextOffset > plan.firstDirty, !header.isControl, !filter.isAborted(header) {
                         try unsafe note(header, batch)
@@ -104,7 +110,8 @@ struct CompactionPass {
         for source in sources {
             var reader = try reader(source)
             while let changed = try unsafe reader.next({ (header, batch) throws(LogError) in
-                try unsafe copy(header, batch, to: &writer)
+                try checkStopping()
+                return try unsafe copy(header, batch, to: &writer)
             }) {
                 isChanged = isChanged || changed
             }
@@ -144,6 +151,10 @@ struct CompactionPass {
         case .rewritten: return true
         case .nothing: return header.recordCount > 0 || header.hasProducer
         }
+    }
+
+    private func checkStopping() throws(LogError) {
+        if isStopping() { throw .closed("the broker is stopping") }
     }
 
     private func storing<Result>(_ body: () throws(DiskError) -> Result) throws(LogError) -> Result {

@@ -47,7 +47,7 @@ package final class DiskWorker: Sendable {
         guard let job else { return false }
         switch job {
         case .compact(let plan):
-            let result = CompactionPass.run(plan, disk: disk)
+            let result = CompactionPass.run(plan, disk: disk) { self.state.withLock { $0.stopping } }
             state.withLock { $0.results.append(result) }
             wake()
         // What cannot be removed now is removed at the next start.
@@ -59,7 +59,7 @@ package final class DiskWorker: Sendable {
         return true
     }
 
-    /// Runs jobs until `stop`; the one under way is finished.
+    /// Runs jobs until `stop`; a compaction under way is given up and leaves the log as it was.
     package func run() {
         while !state.withLock({ $0.stopping }) {
             if !runOnce() { work.wait() }

@@ -1,9 +1,14 @@
 internal import Telemetry
 
 extension PartitionLog {
+    /// The wait after a compaction that failed.
+    static let compactionRetryMilliseconds: Int64 = 60_000
+
     /// What should be compacted now, nil if nothing or if it is not worth it yet.
     func compactionPlan(now: WallTime) -> CompactionPlan? {
-        guard settings.isCompacted, !isCompacting, closed == nil else { return nil }
+        guard settings.isCompacted, !isCompacting, closed == nil, now.milliseconds >= nextCompaction else {
+            return nil
+        }
         let sources = cleanable(now: now)
         guard !sources.isEmpty else { return nil }
         let dirty = sources.filter { $0.endOffset > cleaned.firstDirty }
@@ -40,6 +45,7 @@ extension PartitionLog {
         isCompacting = false
         guard closed == nil else { return }
         if let error = result.error {
+            nextCompaction = now.milliseconds + Self.compactionRetryMilliseconds
             if case .disk = error { environment.counters.diskFailures.add() }
             if case .damaged = error { environment.counters.damaged.add() }
             return environment.log.error(

@@ -32,6 +32,7 @@ package final class PartitionLog {
     var nextProducerExpiry: Int64 = 0
     /// What a compaction since the start has removed for good: tombstones and markers below.
     var removedBelow: Int64 = 0
+    var nextCompaction: Int64 = 0
     /// Set while a compaction of this log is under way: its files must stay where they are.
     var isCompacting = false
     /// While reopening after a failed sync: what lies from here on is cut.

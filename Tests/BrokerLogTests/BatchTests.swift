@@ -1,0 +1,103 @@
+import Testing
+
+@testable import Broker
+
+struct BatchTests {
+    @Test func `the checksum by instruction and by table agree with the published value`() {
+        #expect(CRC32C.of(Array("123456789".utf8)) == 0xE306_9283)
+        var random = SplitMix(3)
+        for size in 0..<200 {
+            let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
+            #expect(CRC32C.of(bytes) == CRC32C.byTable(bytes))
+        }
+    }
+
+    @Test func `a header is written as it was read`() {
+        let bytes = records("a", "b", key: "k")
+        let header = bytes.withBytes { BatchHeader($0) }
+        var again = [UInt8](repeating: 0, count: BatchHeader.size)
+        again.withMutableBytes { header.write(to: $0) }
+        #expect(again == Array(bytes[..<BatchHeader.size]))
+        #expect(header.recordCount == 2)
+        #expect(header.totalSize == bytes.count)
+    }
+
+    /// What must be said of each kind of broken batch.
+    @Test(arguments: [
+        ("too short", ErrorCode.corruptMessage), ("flipped", .corruptMessage),
+        ("old format", .corruptMessage),
+        ("two batches", .invalidRecord), ("cut off", .corruptMessage), ("control", .invalidRecord),
+        ("wrong count", .invalidRecord), ("codec 5", .unsupportedCompressionType),
+        ("no records", .invalidRecord),
+        ("transaction without producer", .invalidRecord),
+    ])
+    func `a batch that is not sound is refused with the protocol's error`(_ flaw: String, _ code: ErrorCode)
+        throws
+    {
+        var bytes = records("a", "b")
+        func change(_ body: (inout BatchHeader) -> Void) {
+            var header = bytes.withBytes { BatchHeader($0) }
+            body(&header)
+            bytes = BatchBuilder.assemble(header, Array(bytes[BatchHeader.size...]))
+        }
+        switch flaw {
+        case "too short": bytes.removeLast(bytes.count - 60)
+        case "flipped": bytes[70] ^= 1
+        case "old format": bytes[16] = 1
+        case "two batches": bytes += bytes
+        case "cut off": bytes.removeLast()
+        case "control": change { $0.attributes |= 0x20 }
+        case "wrong count": change { $0.recordCount = 3 }
+        case "codec 5": change { $0.attributes |= 5 }
+        case "no records": change { $0.recordCount = 0 }
+        default: change { $0.attributes |= 0x10 }
+        }
+        let directory = TestDirectory(inMemory: true)
+        let store = try TopicStore(path: directory.path) {}
+        let log = try store.create("t", partitions: 1).partitions[0]
+        let error = try #require(throws: LogError.self) { try log.append(bytes) }
+        #expect(error.code == code, "\(error)")
+        #expect(log.endOffset == 0)
+    }
+
+    @Test func `random bytes are never a batch and never end the process`() {
+        var random = SplitMix(11)
+        let sound = records("a", "bb", "ccc", key: "k")
+        for _ in 0..<20_000 {
+            var bytes = sound
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(
+                    in: 0...255, using: &random)
+            }
+            if Bool.random(using: &random) {
+                bytes.removeLast(Int.random(in: 0...bytes.count, using: &random))
+            }
+            // Sealed anew, so that the records are looked into as well.
+            if bytes.count >= BatchHeader.size, Bool.random(using: &random) {
+                let header = bytes.withBytes { BatchHeader($0) }
+                bytes = BatchBuilder.assemble(header, Array(bytes[BatchHeader.size...]))
+            }
+            _ = try? bytes.withBytes { (raw) throws(LogError) in
+                let header = try BatchHeader.parse(received: raw)
+                try header.checkProduced()
+                return try StoredBatch(raw)
+            }
+        }
+    }
+
+    @Test func `varints of every length come back`() {
+        for shift in 0..<64 {
+            for value in [
+                Int64(1) << Int64(shift), 0 &- (Int64(1) << Int64(shift)), (Int64(1) << Int64(shift)) &- 1,
+            ] {
+                var bytes: [UInt8] = []
+                Varint.append(value, to: &bytes)
+                var position = 0
+                #expect(bytes.withBytes { Varint.read($0, at: &position) } == value)
+                #expect(position == bytes.count)
+            }
+        }
+        var position = 0
+        #expect([0x80, 0x80].withBytes { Varint.read($0, at: &position) } == nil)
+    }
+}

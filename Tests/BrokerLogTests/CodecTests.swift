@@ -1,0 +1,66 @@
+import Testing
+
+@testable import Broker
+
+struct CodecTests {
+    private func text(_ count: Int, _ random: inout SplitMix) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 97...101, using: &random) }
+    }
+
+    @Test(arguments: [Codec.gzip, .lz4, .zstd])
+    func `what a codec compresses it decompresses`(_ codec: Codec) throws {
+        var random = SplitMix(1)
+        for size in [0, 1, 100, 65_536, 1_000_000] {
+            let plain = text(size, &random)
+            let packed = codec.compress(plain)
+            #expect(packed.codec == codec)
+            #expect(size < 1000 || packed.bytes.count < size)
+            let again = try packed.bytes.withBytes { (raw) throws(LogError) in try codec.decompress(raw) }
+            #expect(again == plain)
+        }
+    }
+
+    @Test(arguments: [Codec.gzip, .lz4, .zstd, .snappy])
+    func `broken bytes are an error and nothing worse`(_ codec: Codec) {
+        var random = SplitMix(2)
+        let sound = codec == .snappy ? Self.snappy : codec.compress(text(5000, &random)).bytes
+        for _ in 0..<3000 {
+            var bytes = sound
+            bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            if Bool.random(using: &random) {
+                bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random))
+            }
+            _ = try? bytes.withBytes { (raw) throws(LogError) in try codec.decompress(raw) }
+        }
+    }
+
+    @Test(arguments: [Codec.gzip, .lz4, .zstd])
+    func `a few bytes cannot buy gigabytes`(_ codec: Codec) {
+        let bomb = codec.compress([UInt8](repeating: 0, count: 4 << 20)).bytes
+        let opened: [UInt8]? = bomb.withBytes { raw in
+            switch codec {
+            case .gzip: GzipCodec.decompress(raw, max: 1 << 20)
+            case .lz4: LZ4Codec.decompress(raw, max: 1 << 20)
+            default: ZstdCodec.decompress(raw, max: 1 << 20)
+            }
+        }
+        #expect(opened == nil)
+    }
+
+    /// "abcdabcdabcdabcd" and forty times "x": a literal, a copy over itself, a long run.
+    private static let snappy: [UInt8] =
+        [56, 0x0C, 97, 98, 99, 100] + [0x01 | (7 << 2), 4] + [0x00 | (0 << 2), 100]
+        + [0x00, 120, 0x02 | (38 << 2), 1, 0]
+
+    @Test func `snappy is read raw and in the Java framing`() throws {
+        let plain = Array("abcdabcdabcdabcd".utf8) + [UInt8](repeating: 120, count: 40)
+        let raw = try Self.snappy.withBytes { (raw) throws(LogError) in try Codec.snappy.decompress(raw) }
+        #expect(raw == plain)
+        let framed: [UInt8] =
+            [0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+            + [0, 0, 0, UInt8(Self.snappy.count)] + Self.snappy + [0, 0, 0, UInt8(Self.snappy.count)]
+            + Self.snappy
+        let java = try framed.withBytes { (raw) throws(LogError) in try Codec.snappy.decompress(raw) }
+        #expect(java == plain + plain)
+    }
+}

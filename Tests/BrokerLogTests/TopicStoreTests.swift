@@ -1,0 +1,121 @@
+import Glibc
+import Testing
+
+@testable import Broker
+
+struct TopicStoreTests {
+    @Test func `a data directory has one owner`() throws {
+        let directory = TestDirectory()
+        let store = try TopicStore(path: directory.path) {}
+        #expect(throws: TopicStoreError.locked(path: directory.path)) {
+            try TopicStore(path: directory.path) {}
+        }
+        #expect(store.clusterID.utf8.count == 22)
+    }
+
+    @Test func `topics, their ids and settings survive a kill, deleted ones do not come back`() throws {
+        let directory = TestDirectory()
+        var id = TopicID.none
+        var cluster = ""
+        do {
+            let store = try TopicStore(path: directory.path) {}
+            cluster = store.clusterID
+            id = try store.create("kept", partitions: 3, settings: ["retention.ms": "1000"]).id
+            _ = try store.create("gone", partitions: 1)
+            try store.delete("gone")
+            _ = try store.create("__inner", partitions: 1, isInternal: true)
+            try store.alter("kept", settings: ["cleanup.policy": "compact,delete"])
+        }
+        let store = try TopicStore(path: directory.path) {}
+        #expect(store.clusterID == cluster)
+        #expect(store.topics.map(\.name) == ["__inner", "kept"])
+        let topic = try #require(store.topic(id))
+        #expect(topic.partitions.count == 3)
+        #expect(topic.settings.isCompacted)
+        #expect(topic.settings.isDeleted)
+        #expect(topic.settings.retentionMilliseconds == 604_800_000)
+        #expect(store.topic(named: "__inner")?.isInternal == true)
+        #expect(try Disk().names(in: directory.path + "/logs").count == 4)
+    }
+
+    @Test func `a topic made anew has none of the old one's records`() throws {
+        let directory = TestDirectory()
+        let store = try TopicStore(path: directory.path) {}
+        let old = try store.create("t", partitions: 1)
+        try old.partitions[0].append(records("old"))
+        store.settle()
+        try store.delete("t")
+        #expect(throws: LogError.self) { try old.partitions[0].append(records("late")) }
+        let new = try store.create("t", partitions: 1)
+        #expect(new.id != old.id)
+        #expect(new.partitions[0].endOffset == 0)
+        while store.worker.runOnce() {}
+        #expect(try Disk().names(in: directory.path + "/logs").count == 1)
+    }
+
+    @Test func `a creation that a crash interrupts at any step happened or did not`() throws {
+        for step in 1..<60 {
+            let directory = TestDirectory(inMemory: true)
+            _ = try TopicStore(path: directory.path) {}
+            let faulty = FaultyDisk(seed: UInt64(step))
+            do {
+                let store = try TopicStore(path: directory.path, disk: faulty.disk) {}
+                _ = try store.create("a", partitions: 2)
+                faulty.die(after: step)
+                _ = try? store.create("b", partitions: 2)
+                _ = try? store.delete("a")
+            }
+            let store = try TopicStore(path: directory.path) {}
+            let names = store.topics.map(\.name)
+            #expect([["a"], ["a", "b"], ["b"]].contains(names), "step \(step): \(names)")
+            for topic in store.topics { #expect(topic.partitions.count == 2) }
+            let directories = try Disk().names(in: directory.path + "/logs")
+            #expect(directories.count == 2 * names.count, "step \(step)")
+        }
+    }
+
+    @Test(arguments: [
+        ("cleanup.policy", "shred"), ("retention.ms", "-2"), ("segment.bytes", "many"),
+        ("min.cleanable.dirty.ratio", "1.5"), ("no.such.setting", "1"), ("message.timestamp.type", "Now"),
+    ])
+    func `a setting that cannot be is refused with its name`(_ name: String, _ value: String) throws {
+        let directory = TestDirectory(inMemory: true)
+        let store = try TopicStore(path: directory.path) {}
+        let error = try #require(throws: TopicStoreError.self) {
+            try store.create("t", partitions: 1, settings: [name: value])
+        }
+        #expect(error.code == .invalidConfig)
+        #expect("\(error)".contains(name))
+        #expect(store.topics.isEmpty)
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "ü", String(repeating: "x", count: 250)])
+    func `a name that cannot be a directory is refused`(_ name: String) throws {
+        let directory = TestDirectory(inMemory: true)
+        let store = try TopicStore(path: directory.path) {}
+        let error = try #require(throws: TopicStoreError.self) { try store.create(name, partitions: 1) }
+        #expect(error.code == .invalidTopic)
+    }
+
+    @Test func `every setting's default is a value that it takes`() throws {
+        for setting in TopicSettings().described {
+            var settings = TopicSettings()
+            try settings.set(setting.name, setting.value)
+            #expect(setting.isDefault)
+        }
+        var settings = try TopicSettings(["retention.ms": "5"])
+        #expect(settings.retentionMilliseconds == 5)
+        try settings.set("retention.ms", nil)
+        #expect(settings == TopicSettings())
+    }
+
+    @Test func `a damaged catalogue is an error for a person`() throws {
+        let directory = TestDirectory(inMemory: true)
+        do { _ = try TopicStore(path: directory.path) {}.create("t", partitions: 1) }
+        flip(directory.path + "/catalog", 10, bit: 1)
+        #expect(throws: TopicStoreError.damagedCatalog(path: directory.path + "/catalog")) {
+            try TopicStore(path: directory.path) {}
+        }
+        #expect(try Disk().names(in: directory.path + "/logs").count == 1)
+    }
+}

@@ -31,6 +31,7 @@ internal import Glibc
     private var jobs: [LoopJob] = []
     private var ownJobs: [LoopJob] = []
     private var hooks: [any TurnHook] = []
+    private var expectant: [ObjectIdentifier: any EventHandler] = [:]
     private var runningHooks: [any TurnHook] = []
     private var thread = pthread_t()
     private var isStarted = false
@@ -139,6 +140,12 @@ internal import Glibc
         _ = linux_epoll_set(epoll, EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
+    /// For what has no descriptor yet, such as a connection whose host is being looked up: it too is
+    /// told when the loop ends.
+    func expect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = handler }
+
+    func unexpect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = nil }
+
     private func set(_ operation: Int32, _ descriptor: Int32, _ interest: Readiness) throws(SystemError) {
         let generation = registrations[Int(descriptor)].generation
         let token = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
@@ -155,6 +162,7 @@ internal import Glibc
         EventLoop.enter(self)
         while !isStopping { turn() }
         for registration in registrations { registration.handler?.loopEnds() }
+        for handler in expectant.values { handler.loopEnds() }
         repeat { turn() } while !(ownJobs.isEmpty && hooks.isEmpty && inbox.closeIfEmpty())
         for index in registrations.indices { registrations[index].handler = nil }
         timers.removeAll()

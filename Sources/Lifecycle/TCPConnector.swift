@@ -36,19 +36,23 @@ final class TCPConnector: EventHandler, @unchecked Sendable {
     func start() {
         lastCause = "its name was not resolved in time"
         timer?.schedule(at: deadline)
+        loop.expect(self)
         Resolver.resolve(host: host, port: port) { [self] result in
             loop.execute { self.resolved(result) }
         }
     }
 
     func cancel() {
+        loop.unexpect(self)
         report = nil
+        loop.unexpect(self)
         timer?.cancel()
         dropDescriptor()
     }
 
     private func resolved(_ result: Result<[SocketAddress], ResolveError>) {
         guard report != nil else { return }
+        loop.unexpect(self)
         switch result {
         case .success(let found):
             addresses = found[...]

@@ -274,6 +274,18 @@ import Testing
         #expect(eventually { peers.all[0].read(\.closed) == ["connection closed by the peer"] })
     }
 
+    @Test func `a loop that ends while a name is looked up tells so, once`() throws {
+        let loop = try EventLoop(name: "short")
+        try loop.start()
+        let client = Peer.connect(port: 1, host: "nothing.invalid", on: loop, milliseconds: 20_000)
+        loop.stop()
+        let sentence = client.read(\.closed)
+        #expect(sentence.count == 1)
+        #expect(
+            sentence.first == "event loop short has ended"
+                || sentence.first?.hasPrefix("cannot find an address of nothing.invalid") == true)
+    }
+
     @Test func `a reset is told as such`() throws {
         let running = try RunningLoop()
         let peers = Peers()

@@ -82,7 +82,7 @@ let package = Package(
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Kafka", "KafkaTesting",
-            "CKafkaPeer"),
+            "CKafkaPeer", "TLS", "HTTP2"),
         command("flotilla", "Telemetry", "Lifecycle", "Settings", "Broker"),
 
         // Tests of the foundations.
@@ -92,7 +92,7 @@ let package = Package(
 
         // Tests of the wrappers.
         tests("TLSTests", "TLS", "Lifecycle", "Telemetry", "ProcessTesting"),
-        tests("HTTP2Tests", "HTTP2", "Lifecycle", "ProcessTesting"),
+        tests("HTTP2Tests", "HTTP2", "Lifecycle", "TLS", "ProcessTesting"),
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),
         tests("JSONTests", "JSON"),

@@ -11,6 +11,10 @@
 
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
 
+    mutating func append(_ source: UnsafeRawBufferPointer) {
+        if let base = source.baseAddress { unsafe append(base, source.count) }
+    }
+
     mutating func append(_ source: UnsafeRawPointer, _ amount: Int) {
         reserve(amount)
         unsafe (base! + count).copyMemory(from: source, byteCount: amount)

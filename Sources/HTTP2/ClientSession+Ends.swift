@@ -72,7 +72,7 @@ extension ClientSession {
     private func report(
         _ slot: UnsafeMutablePointer<RequestSlot>, _ end: RequestOutcome.End, code: ErrorCode = .noError
     ) {
-        unsafe outcomes.append(slot.pointee, end, code: code, hasLeft: hasLeft(slot))
+        unsafe ended.pointee.append(slot, end, code: code, hasLeft: hasLeft(slot))
         unsafe slot.pointee.isReported = true
     }
 

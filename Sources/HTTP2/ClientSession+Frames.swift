@@ -28,8 +28,8 @@ extension ClientSession {
         if unsafe nameCount == 7 && name[0] == UInt8(ascii: ":") {
             unsafe slot.pointee.status = status(value, valueCount)
         } else if unsafe kept.contains(name, nameCount), valueCount <= limits.keptValueBytesMax {
-            unsafe slot.pointee.answer.appendField(name, nameCount, value, valueCount)
-            unsafe slot.pointee.fieldBytes = slot.pointee.answer.count
+            unsafe slot.pointee.bytes.appendField(name, nameCount, value, valueCount)
+            unsafe slot.pointee.fieldBytes = slot.pointee.bytes.count
         }
         return 0
     }
@@ -45,9 +45,9 @@ extension ClientSession {
 
     func data(_ stream: Int32, _ bytes: UnsafePointer<UInt8>, _ count: Int) {
         guard let slot = unsafe slot(of: stream) else { return }
-        let held = unsafe slot.pointee.answer.count - slot.pointee.fieldBytes
+        let held = unsafe slot.pointee.bytes.count - slot.pointee.fieldBytes
         let kept = min(count, limits.bodyBytesMax - held)
-        unsafe slot.pointee.answer.append(bytes, kept)
+        unsafe slot.pointee.bytes.append(bytes, kept)
         if kept < count { unsafe slot.pointee.bodyIsCut = true }
     }
 
@@ -84,6 +84,7 @@ extension ClientSession {
         let header = unsafe frame.pointee.hd
         if header.type == NGHTTP2_HEADERS.rawValue {
             lastLeft = max(lastLeft, header.stream_id)
+            unsafe leaving = slot(of: header.stream_id)
         } else if header.type == NGHTTP2_GOAWAY.rawValue {
             let code = unsafe ErrorCode(rawValue: frame.pointee.goaway.error_code)
             if code != .noError { events.failure = .violation(code) }

@@ -12,11 +12,15 @@ package import Lifecycle
     let limits: ClientLimits
     let kept: KeptFields
     let handle: SessionHandle
-    var slots: SlotTable<RequestSlot>
+    let slots: SlotTable<RequestSlot>
+    private let encoder = HeaderEncoder()
+    /// The request whose HEADERS nghttp2 is about to give out.
+    var leaving: UnsafeMutablePointer<RequestSlot>?
     /// The stream whose header block is being read, nil for one that is of no interest.
     var reading: UnsafeMutablePointer<RequestSlot>?
 
-    package internal(set) var outcomes = OutcomeBatch()
+    /// Behind a pointer: appending within callbacks then needs no check for overlapping access.
+    let ended: UnsafeMutablePointer<OutcomeBatch>
     package internal(set) var events = SessionEvents()
     var peerStreamsMax: Int
     var requestsLeft: Int
@@ -34,6 +38,8 @@ package import Lifecycle
         kept = KeptFields(keeping)
         peerStreamsMax = limits.streamsBeforeSettings
         requestsLeft = limits.requestsMax
+        unsafe ended = .allocate(capacity: 1)
+        unsafe ended.initialize(to: OutcomeBatch())
         slots = SlotTable(capacity: limits.streamsMax) { RequestSlot(index: $0) }
         let options = SessionOptions(
             controlAcksMax: limits.controlAcksMax, settingsEntriesMax: limits.settingsEntriesMax,
@@ -44,7 +50,9 @@ package import Lifecycle
     }
 
     deinit {
-        for index in 0..<slots.capacity { unsafe slots[index].pointee.answer.free() }
+        for index in 0..<slots.capacity { unsafe slots[index].pointee.bytes.free() }
+        unsafe ended.deinitialize(count: 1)
+        unsafe ended.deallocate()
     }
 
     /// How many requests `submit` takes now: 0 also when the peer parks us, says GOAWAY, or is gone.
@@ -63,20 +71,15 @@ package import Lifecycle
     /// template and the body are kept, not copied, until the stream closes.
     @discardableResult
     package func submit(
-        _ template: HeaderTemplate, path: Span<UInt8>, varying: Span<UInt8> = Span(), body: SharedBody?,
+        _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8> = Span(), body: SharedBody?,
         tag: UInt64, deadline: Instant = .distantFuture
     ) -> RequestID? {
+        precondition(path.count + varying.count <= RequestTemplate.variableBytesMax, "the path is too long")
+        precondition(varying.isEmpty || template.varyingPrefix != nil, "the template names no varying field")
         guard room > 0, let slot = unsafe slots.take() else { return nil }
-        unsafe slot.pointee.begin(
-            tag: tag, deadline: deadline.nanoseconds, template: template, body: body)
-        let count = template.count(withVarying: varying)
-        var source = unsafe nghttp2_data_provider(
-            source: nghttp2_data_source(ptr: slot), read_callback: readRequestBody)
-        let stream = template.with(path: path, varying: varying) {
-            unsafe (body?.count ?? 0) > 0
-                ? nghttp2_submit_request(handle.raw, nil, template.fields, count, &source, slot)
-                : nghttp2_submit_request(handle.raw, nil, template.fields, count, nil, slot)
-        }
+        unsafe slot.pointee.begin(tag: tag, deadline: deadline.nanoseconds, template: template, body: body)
+        unsafe slot.pointee.keep(path: path, varying: varying)
+        let stream = unsafe hand(slot, template.method, hasBody: (body?.count ?? 0) > 0)
         guard stream > 0 else {
             unsafe release(slot)
             return nil
@@ -84,6 +87,22 @@ package import Lifecycle
         requestsLeft -= 1
         unsafe slot.pointee.stream = stream
         return unsafe RequestID(index: Int32(slot.pointee.index), generation: slot.pointee.generation)
+    }
+
+    /// Of the header block nghttp2 learns the method alone: `encoder` writes it when it goes out.
+    private func hand(_ slot: UnsafeMutablePointer<RequestSlot>, _ method: [UInt8], hasBody: Bool) -> Int32 {
+        let name: StaticString = ":method"
+        var source = unsafe nghttp2_data_provider(
+            source: nghttp2_data_source(ptr: slot), read_callback: readRequestBody)
+        return unsafe method.withUnsafeBufferPointer { method in
+            var field = unsafe nghttp2_nv(
+                name: UnsafeMutablePointer(mutating: name.utf8Start),
+                value: UnsafeMutablePointer(mutating: method.baseAddress), namelen: name.utf8CodeUnitCount,
+                valuelen: method.count, flags: UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue))
+            return unsafe hasBody
+                ? nghttp2_submit_request(handle.raw, nil, &field, 1, &source, slot)
+                : nghttp2_submit_request(handle.raw, nil, &field, 1, nil, slot)
+        }
     }
 
     /// Hands over bytes from the peer, in pieces of any size.
@@ -95,9 +114,21 @@ package import Lifecycle
     /// Fills `buffer` with frames as far as there are any; a full buffer means: call again.
     package func pull(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isClosed else { return 0 }
-        let (count, failure) = unsafe handle.pull(into: buffer)
+        let (count, failure) = unsafe handle.pull(into: buffer) { unsafe withHeaders($0) }
         if let failure { fail(failure) }
         return count
+    }
+
+    private func withHeaders(_ frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard let slot = unsafe leaving, let template = unsafe slot.pointee.template else {
+            return unsafe frame
+        }
+        unsafe leaving = nil
+        let bytes = unsafe slot.pointee.bytes.bytes
+        let pathBytes = unsafe slot.pointee.pathBytes
+        return unsafe encoder.encode(
+            template, path: UnsafeRawBufferPointer(rebasing: bytes[..<pathBytes]),
+            varying: UnsafeRawBufferPointer(rebasing: bytes[pathBytes...]), insteadOf: frame)
     }
 
     /// There is something for `pull`.
@@ -114,8 +145,11 @@ package import Lifecycle
         return true
     }
 
+    /// What ended since `clearOutcomes`.
+    package var outcomes: OutcomeBatch { unsafe ended.pointee }
+
     /// Forgets the outcomes that were looked at.
-    package func clearOutcomes() { outcomes.removeAll() }
+    package func clearOutcomes() { unsafe ended.pointee.removeAll() }
 
     package func takeEvents() -> SessionEvents {
         defer { events = SessionEvents() }

@@ -34,8 +34,8 @@
     }
 
     /// Bytes valid until nghttp2 is called again, which is not before they are all taken.
-    mutating func lend(_ frame: UnsafePointer<UInt8>, _ count: Int) {
-        unsafe lent = UnsafeRawBufferPointer(start: frame, count: count)
+    mutating func lend(_ frame: UnsafeRawBufferPointer) {
+        unsafe lent = frame
         if spillStart == spillEnd { relend() }
     }
 

@@ -34,6 +34,7 @@ package struct HeaderField: Sendable {
 package enum HeaderFault: Error, Hashable, Sendable, CustomStringConvertible {
     case name(String)
     case value(ofField: String)
+    case tooLarge(bytes: Int, limit: Int)
 
     package var description: String {
         switch self {
@@ -41,6 +42,8 @@ package enum HeaderFault: Error, Hashable, Sendable, CustomStringConvertible {
             "header name \"\(name)\" is not valid in HTTP/2; use lower-case letters, digits and dashes"
         case .value(let field):
             "the value of header \"\(field)\" is not valid; remove line breaks, and blanks at its ends"
+        case .tooLarge(let bytes, let limit):
+            "the headers of a request take \(bytes) bytes, more than \(limit); shorten or leave out some"
         }
     }
 }

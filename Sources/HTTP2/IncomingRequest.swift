@@ -44,17 +44,22 @@ package struct RequestBatch {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    mutating func append(_ slot: borrowing ServerSlot) {
+    /// By pointer: a slot passed by value would be copied, and its references counted.
+    mutating func append(_ slot: UnsafeMutablePointer<ServerSlot>) {
         let start = bytes.count
-        if slot.request.count > 0 { unsafe bytes.append(contentsOf: slot.request.bytes) }
+        if unsafe slot.pointee.request.count > 0 {
+            unsafe bytes.append(contentsOf: slot.pointee.request.bytes)
+        }
+        let body = unsafe start + slot.pointee.fieldBytes
+        let method = unsafe slot.pointee.method
+        let path = unsafe slot.pointee.path
         requests.append(
             IncomingRequest(
-                stream: ServerStream(
-                    index: Int32(slot.index), generation: slot.generation, number: slot.stream),
-                fields: start..<start + slot.fieldBytes,
-                method: start + slot.method.lowerBound..<start + slot.method.upperBound,
-                path: start + slot.path.lowerBound..<start + slot.path.upperBound,
-                body: start + slot.fieldBytes..<bytes.count, headersAreCut: slot.headersAreCut,
-                bodyIsCut: slot.bodyIsCut))
+                stream: unsafe ServerStream(
+                    index: Int32(slot.pointee.index), generation: slot.pointee.generation,
+                    number: slot.pointee.stream),
+                fields: start..<body, method: start + method.lowerBound..<start + method.upperBound,
+                path: start + path.lowerBound..<start + path.upperBound, body: body..<bytes.count,
+                headersAreCut: unsafe slot.pointee.headersAreCut, bodyIsCut: unsafe slot.pointee.bodyIsCut))
     }
 }

@@ -53,17 +53,21 @@ package struct OutcomeBatch {
         bytes.removeAll(keepingCapacity: true)
     }
 
+    /// By pointer: a slot passed by value would be copied, and its references counted.
     mutating func append(
-        _ slot: borrowing RequestSlot, _ end: RequestOutcome.End, code: ErrorCode, hasLeft: Bool
+        _ slot: UnsafeMutablePointer<RequestSlot>, _ end: RequestOutcome.End, code: ErrorCode, hasLeft: Bool
     ) {
         let start = bytes.count
         let isAnswer = end == .answered
-        if isAnswer, slot.answer.count > 0 { unsafe bytes.append(contentsOf: slot.answer.bytes) }
+        if unsafe isAnswer && slot.pointee.bytes.count > 0 {
+            unsafe bytes.append(contentsOf: slot.pointee.bytes.bytes)
+        }
+        let fieldBytes = unsafe isAnswer ? slot.pointee.fieldBytes : 0
         outcomes.append(
             RequestOutcome(
-                tag: slot.tag, end: end, status: isAnswer ? slot.status : 0, code: code, hasLeft: hasLeft,
-                isLate: slot.isReported, bodyIsCut: slot.bodyIsCut,
-                fields: start..<(isAnswer ? start + slot.fieldBytes : start),
-                body: isAnswer ? start + slot.fieldBytes..<bytes.count : start..<start))
+                tag: unsafe slot.pointee.tag, end: end, status: unsafe isAnswer ? slot.pointee.status : 0,
+                code: code, hasLeft: hasLeft, isLate: unsafe slot.pointee.isReported,
+                bodyIsCut: unsafe slot.pointee.bodyIsCut, fields: start..<start + fieldBytes,
+                body: start + fieldBytes..<bytes.count))
     }
 }

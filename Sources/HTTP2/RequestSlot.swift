@@ -11,16 +11,17 @@ internal import CNghttp2
     /// Nanoseconds on the steady clock.
     var deadline: Int64 = .max
 
-    /// Kept until the stream closes: nghttp2 reads both where they are.
-    var template: HeaderTemplate?
+    /// Kept until the stream closes: both are read where they are when the frames go out.
+    var template: RequestTemplate?
     var body: SharedBody?
     var bodySent = 0
 
-    /// The answer so far. Fields first, then the body.
+    /// Until the request leaves, its path and its varying value; then the answer so far, fields first.
+    var bytes = ByteStore()
+    var pathBytes = 0
     var status: UInt16 = 0
     var headerListBytes = 0
     var fieldBytes = 0
-    var answer = ByteStore()
     var bodyIsCut = false
     /// The peer ended its side: the answer is complete.
     var isAnswered = false
@@ -29,7 +30,7 @@ internal import CNghttp2
 
     init(index: Int) { self.index = index }
 
-    mutating func begin(tag: UInt64, deadline: Int64, template: HeaderTemplate, body: SharedBody?) {
+    mutating func begin(tag: UInt64, deadline: Int64, template: RequestTemplate, body: SharedBody?) {
         generation &+= 1
         self.tag = tag
         self.deadline = deadline
@@ -41,20 +42,26 @@ internal import CNghttp2
         isAnswered = false
     }
 
+    mutating func keep(path: Span<UInt8>, varying: Span<UInt8>) {
+        pathBytes = path.count
+        unsafe path.withUnsafeBytes { unsafe bytes.append($0) }
+        unsafe varying.withUnsafeBytes { unsafe bytes.append($0) }
+    }
+
     /// Also for the final answer after a 1xx.
     mutating func beginAnswer() {
         status = 0
         headerListBytes = 0
         fieldBytes = 0
         bodyIsCut = false
-        answer.removeAll()
+        bytes.removeAll()
     }
 
     mutating func clear() {
         stream = 0
         template = nil
         body = nil
-        answer.removeAll()
+        bytes.removeAll()
     }
 
     var isSendingBody: Bool { (body?.count ?? 0) > bodySent }

@@ -86,7 +86,7 @@ extension ServerSession {
     }
 
     private func handOut(_ slot: UnsafeMutablePointer<ServerSlot>) {
-        unsafe requests.append(slot.pointee)
+        unsafe arrived.pointee.append(slot)
         unsafe slot.pointee.isHandedOut = true
         unsafe slot.pointee.request.removeAll()
         unsafe slot.pointee.fieldBytes = 0

@@ -10,11 +10,12 @@ internal import CNghttp2
 @safe package final class ServerSession {
     let limits: ServerLimits
     let handle: SessionHandle
-    var slots: SlotTable<ServerSlot>
+    let slots: SlotTable<ServerSlot>
     /// The stream whose header block is being read, nil for one that is of no interest.
     var reading: UnsafeMutablePointer<ServerSlot>?
 
-    package internal(set) var requests = RequestBatch()
+    /// Behind a pointer: appending within callbacks then needs no check for overlapping access.
+    let arrived: UnsafeMutablePointer<RequestBatch>
     package internal(set) var events = SessionEvents()
     /// The highest stream a client has opened.
     package internal(set) var lastStream: Int32 = 0
@@ -28,6 +29,8 @@ internal import CNghttp2
     package init(limits: ServerLimits = ServerLimits()) {
         precondition(limits.headerListBytesMax < 65_536, "a header list has less than 64 KiB")
         self.limits = limits
+        unsafe arrived = .allocate(capacity: 1)
+        unsafe arrived.initialize(to: RequestBatch())
         slots = SlotTable(capacity: limits.streamsMax) { ServerSlot(index: $0) }
         let options = SessionOptions(
             controlAcksMax: limits.controlAcksMax, settingsEntriesMax: limits.settingsEntriesMax,
@@ -47,6 +50,8 @@ internal import CNghttp2
 
     deinit {
         for index in 0..<slots.capacity { unsafe slots[index].pointee.request.free() }
+        unsafe arrived.deinitialize(count: 1)
+        unsafe arrived.deallocate()
     }
 
     package var openStreams: Int { slots.used }
@@ -55,7 +60,7 @@ internal import CNghttp2
     /// template and the body are kept, not copied, until the stream closes.
     @discardableResult
     package func answer(
-        _ stream: ServerStream, _ template: HeaderTemplate, varying: Span<UInt8> = Span(),
+        _ stream: ServerStream, _ template: AnswerTemplate, varying: Span<UInt8> = Span(),
         body: SharedBody? = nil
     ) -> Bool {
         guard let slot = unsafe openSlot(stream), unsafe !slot.pointee.isAnswered else { return false }
@@ -65,7 +70,7 @@ internal import CNghttp2
         let count = template.count(withVarying: varying)
         var source = unsafe nghttp2_data_provider(
             source: nghttp2_data_source(ptr: slot), read_callback: readAnswerBody)
-        let code = template.with(path: Span(), varying: varying) {
+        let code = template.with(varying: varying) {
             unsafe (body?.count ?? 0) > 0
                 ? nghttp2_submit_response(handle.raw, stream.number, template.fields, count, &source)
                 : nghttp2_submit_response(handle.raw, stream.number, template.fields, count, nil)
@@ -93,8 +98,11 @@ internal import CNghttp2
     /// Nothing more will be read or written: close the connection, then `end`.
     package var isOver: Bool { isClosed || handle.isOver }
 
+    /// What arrived since `clearRequests`.
+    package var requests: RequestBatch { unsafe arrived.pointee }
+
     /// Forgets the requests that were looked at.
-    package func clearRequests() { requests.removeAll() }
+    package func clearRequests() { unsafe arrived.pointee.removeAll() }
 
     package func takeEvents() -> SessionEvents {
         defer { events = SessionEvents() }

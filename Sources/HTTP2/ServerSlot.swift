@@ -22,7 +22,7 @@
     var heldBytes = 0
 
     /// Kept until the stream closes: nghttp2 reads both where they are.
-    var template: HeaderTemplate?
+    var template: AnswerTemplate?
     var body: SharedBody?
     var bodySent = 0
     var isAnswered = false

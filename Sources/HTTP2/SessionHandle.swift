@@ -4,6 +4,8 @@ internal import CNghttp2
 /// session class that owns it and that the callbacks are given as `user_data`.
 @safe struct SessionHandle: ~Copyable {
     let raw: OpaquePointer
+    /// Outlives the session: it holds every block of it.
+    private let memory = SessionMemory()
     /// Behind a pointer, because `send_data` writes to it while `pull` is on the stack.
     let output: UnsafeMutablePointer<FrameOutput>
 
@@ -18,10 +20,11 @@ internal import CNghttp2
         let settings = unsafe options.make()
         defer { unsafe nghttp2_option_del(settings) }
         var session: OpaquePointer?
+        var allocator = unsafe memory.callbacks
         let code =
             unsafe isServer
-            ? nghttp2_session_server_new2(&session, callbacks, nil, settings)
-            : nghttp2_session_client_new2(&session, callbacks, nil, settings)
+            ? nghttp2_session_server_new3(&session, callbacks, nil, settings, &allocator)
+            : nghttp2_session_client_new3(&session, callbacks, nil, settings, &allocator)
         guard code == 0, let session = unsafe session else { preconditionFailure("out of memory") }
         unsafe raw = session
         unsafe output = .allocate(capacity: 1)
@@ -56,7 +59,11 @@ internal import CNghttp2
 
     /// Fills `buffer` with frames to its last byte if there are enough; a frame that does not fit
     /// goes on in the next call.
-    func pull(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, failure: SessionFailure?) {
+    /// `replace` may put another frame in the place of nghttp2's.
+    func pull(
+        into buffer: UnsafeMutableRawBufferPointer,
+        replace: (UnsafeRawBufferPointer) -> UnsafeRawBufferPointer = { unsafe $0 }
+    ) -> (count: Int, failure: SessionFailure?) {
         unsafe output.pointee.open(buffer)
         while unsafe output.pointee.room > 0 {
             var frame: UnsafePointer<UInt8>?
@@ -64,7 +71,7 @@ internal import CNghttp2
             guard count > 0, let frame = unsafe frame else {
                 return (unsafe output.pointee.close(), count < 0 ? SessionFailure(library: count) : nil)
             }
-            unsafe output.pointee.lend(frame, count)
+            unsafe output.pointee.lend(replace(UnsafeRawBufferPointer(start: frame, count: count)))
         }
         return (unsafe output.pointee.close(), nil)
     }

@@ -1,6 +1,6 @@
 /// A fixed number of slots in memory that never moves, so that C can point at them, and the stack of
 /// the free ones: taking and giving back allocates nothing.
-@safe struct SlotTable<Slot>: ~Copyable {
+@safe final class SlotTable<Slot> {
     let capacity: Int
     private let slots: UnsafeMutablePointer<Slot>
     private let free: UnsafeMutablePointer<Int32>
@@ -28,13 +28,13 @@
         return unsafe slots + index
     }
 
-    mutating func take() -> UnsafeMutablePointer<Slot>? {
+    func take() -> UnsafeMutablePointer<Slot>? {
         guard used < capacity else { return nil }
         used += 1
         return unsafe slots + Int(free[capacity - used])
     }
 
-    mutating func giveBack(_ index: Int) {
+    func giveBack(_ index: Int) {
         unsafe free[capacity - used] = Int32(index)
         used -= 1
     }

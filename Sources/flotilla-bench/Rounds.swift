@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 
 /// Repeats work and takes the median, by the thread's own processor time: on a shared machine only
 /// that says what the work costs.

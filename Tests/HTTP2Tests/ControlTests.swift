@@ -143,7 +143,7 @@ import Testing
         var limits = ServerLimits()
         limits.headerListBytesMax = 1_000
         let wire = Wire.open(server: limits)
-        let template = try HeaderTemplate(
+        let template = try RequestTemplate(
             method: "POST", authority: "a",
             headers: [HeaderField("big", String(repeating: "x", count: 2_000))])
         wire.client.push(template: template)
@@ -161,7 +161,7 @@ import Testing
         wire.client.push(tag: 1)
         wire.settle()
         wire.server.answerAll(
-            try HeaderTemplate(
+            try AnswerTemplate(
                 status: 200, headers: [HeaderField("big", String(repeating: "x", count: 2_000))]))
         wire.settle()
         #expect(wire.client.takeOutcomes().map(\.end) == [.reset])

@@ -85,7 +85,7 @@ import Testing
         wire.settle()
         let long = String(repeating: "a", count: 513)
         wire.server.answerAll(
-            try HeaderTemplate(
+            try AnswerTemplate(
                 status: 503,
                 headers: [
                     HeaderField("server", "x"), HeaderField("retry-after", "120"),

@@ -1,16 +1,19 @@
 import Foundation
 import Lifecycle
 import ProcessTesting
+import TLS
 import Testing
 
 @testable import HTTP2
 
 /// The client session against `nghttpd`, which nobody here wrote.
 @Suite struct NghttpdTests {
-    @Test func `thousands of posts over few streams all get their answer`() async throws {
+    @Test(arguments: [false, true])
+    func `thousands of posts over few streams all get their answer`(isSecure: Bool) async throws {
         let run = try RunningLoop()
-        let server = try Nghttpd(["-m", "7"])
-        let template = try HeaderTemplate(
+        let pair = try isSecure ? await TestCertificate() : nil
+        let server = try Nghttpd(["-m", "7"], pair)
+        let template = try RequestTemplate(
             method: "POST", scheme: "http", authority: "localhost",
             headers: [
                 HeaderField("authorization", Push.bearer), HeaderField("apns-topic", "com.example.app"),
@@ -18,12 +21,12 @@ import Testing
             varying: "apns-id")
         let bytes = Push.body
         let body = SharedBody(bytes.span)
-        let client = ClientOnTCP(3_000) { session, index in
+        let client = ClientOnSocket(3_000) { session, index in
             let path = Array((index % 3 == 0 ? "/missing" : "/hello").utf8)
             let id = Array("id-\(index)".utf8)
             session.submit(template, path: path.span, varying: id.span, body: body, tag: UInt64(index))
         }
-        client.connect(port: try await server.process.listeningPort(), on: run.loop)
+        client.connect(port: try await server.process.listeningPort(), on: run.loop, tls: try pair?.client())
         try await eventually("all answers") { client.ended.count == 3_000 || client.closeReason != nil }
         let answers = client.ended
         #expect(answers.count == 3_000 && Set(answers.map(\.outcome.tag)).count == 3_000)
@@ -37,9 +40,10 @@ import Testing
     @Test func `a server that dies leaves what was sent unknown`() async throws {
         let run = try RunningLoop()
         let server = try Nghttpd()
-        let template = try HeaderTemplate(method: "POST", scheme: "http", authority: "localhost", headers: [])
+        let template = try RequestTemplate(
+            method: "POST", scheme: "http", authority: "localhost", headers: [])
         let body = SharedBody([UInt8](repeating: 7, count: 3_000_000).span)
-        let client = ClientOnTCP(50) { session, index in
+        let client = ClientOnSocket(50) { session, index in
             let path = Array("/hello".utf8)
             session.submit(template, path: path.span, body: index < 20 ? nil : body, tag: UInt64(index))
         }
@@ -55,14 +59,15 @@ import Testing
     }
 }
 
-/// `nghttpd` without TLS, serving one file. Killed with this object.
+/// `nghttpd`, serving one file. Killed with this object.
 final class Nghttpd: Sendable {
     let process: ChildProcess
     private let directory: TemporaryDirectory
 
-    init(_ arguments: [String] = []) throws {
+    init(_ arguments: [String] = [], _ pair: TestCertificate? = nil) throws {
         directory = try TemporaryDirectory()
         _ = try directory.write("hello", "hello, phone\n")
-        process = try ChildProcess("nghttpd", arguments + ["--no-tls", "-d", directory.path, "0"])
+        let last = pair.map { ["0", $0.key, $0.certificate] } ?? ["--no-tls", "0"]
+        process = try ChildProcess("nghttpd", arguments + ["-d", directory.path] + last)
     }
 }

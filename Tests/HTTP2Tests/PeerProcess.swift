@@ -1,6 +1,7 @@
 import Foundation
 import Lifecycle
 import ProcessTesting
+import TLS
 
 /// A loop that ends with the test.
 final class RunningLoop: Sendable {
@@ -41,5 +42,32 @@ extension ChildProcess {
             return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }
         }
         return nil
+    }
+}
+
+/// A certificate for this machine that signs itself, made by `openssl`.
+final class TestCertificate: Sendable {
+    private let directory: TemporaryDirectory
+    var key: String { directory.file("key.pem") }
+    var certificate: String { directory.file("certificate.pem") }
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        let process = try ChildProcess(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-keyout",
+                directory.file("key.pem"), "-out", directory.file("certificate.pem"), "-days", "2", "-subj",
+                "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+            ])
+        guard try await process.exitStatus() == 0 else { throw Failure(description: process.errors) }
+    }
+
+    func client() throws -> TLSContext { try TLSContext.client(trust: .authorities(.file(certificate))) }
+    func server() throws -> TLSContext { try TLSContext.server(chain: .file(certificate), key: .file(key)) }
+
+    private struct Failure: Error, CustomStringConvertible {
+        let description: String
     }
 }

@@ -1,20 +1,21 @@
 import Lifecycle
 import ProcessTesting
+import TLS
 import Testing
 
 @testable import HTTP2
 
 /// The server session against clients that nobody here wrote.
 @Suite struct ServerPeersTests {
-    @Test func `h2load gets every answer`() async throws {
-        let server = try AnsweringServer()
+    @Test(arguments: [false, true]) func `h2load gets every answer`(isSecure: Bool) async throws {
+        let server = try AnsweringServer(isSecure ? await TestCertificate() : nil)
         let directory = try TemporaryDirectory()
         let body = try directory.write("body", String(repeating: "x", count: 600))
         let load = try ChildProcess(
             "h2load",
             [
                 "-n", "5000", "-c", "4", "-m", "100", "-d", body, "-H", "apns-id: 1234",
-                "http://127.0.0.1:\(server.port)/3/device/abc",
+                "\(isSecure ? "https" : "http")://127.0.0.1:\(server.port)/3/device/abc",
             ])
         #expect(try await load.exitStatus() == 0)
         #expect(load.output.contains("5000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(load.output)")
@@ -33,6 +34,19 @@ import Testing
         #expect(curl.output.contains("HTTP/2 400"))
         #expect(curl.output.contains("apns-id: 42"))
         #expect(curl.output.hasSuffix("POST /echo hello"))
+    }
+
+    @Test func `curl agrees on h2 over TLS`() async throws {
+        let pair = try await TestCertificate()
+        let server = try AnsweringServer(pair)
+        let curl = try ChildProcess(
+            "curl",
+            [
+                "--silent", "--include", "--http2", "--cacert", pair.certificate, "--data", "hello",
+                "https://127.0.0.1:\(server.port)/echo",
+            ])
+        #expect(try await curl.exitStatus() == 0)
+        #expect(curl.output.contains("HTTP/2 400") && curl.output.hasSuffix("POST /echo hello"))
     }
 
     @Test func `nghttp is told that its body is too large before it has sent it`() async throws {
@@ -59,25 +73,33 @@ private final class AnsweringServer: Sendable {
     private let listener: Listener
     var port: Int { listener.port }
 
-    init() throws {
+    init(_ pair: TestCertificate? = nil) throws {
         run = try RunningLoop()
+        let tls = try pair?.server()
         listener = try Listener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 100) {
             connection in
-            let good = Push.answer(200)
-            let bad = Push.answer(400)
-            let large = Push.answer(413)
-            return ServerOnTCP(connection) { batch, request, session in
-                let id = batch.fields(of: request)["apns-id"].map(Array.init) ?? []
-                let path = text(batch.path(of: request)) ?? ""
-                if request.bodyIsCut {
-                    session.answer(request.stream, large)
-                } else if path.hasPrefix("/3/device/") {
-                    session.answer(request.stream, good, varying: id.span)
-                } else {
-                    let method = text(batch.method(of: request)) ?? ""
-                    let echo = Array("\(method) \(path) \(text(batch.body(of: request)) ?? "")".utf8)
-                    session.answer(request.stream, bad, varying: id.span, body: SharedBody(echo.span))
-                }
+            guard let tls else { return ServerOnSocket(connection, AnsweringServer.answers()) }
+            return TLSConnection.accept(connection, tls) {
+                ServerOnSocket(secure: $0, AnsweringServer.answers())
+            }
+        }
+    }
+
+    private static func answers() -> (RequestBatch, IncomingRequest, ServerSession) -> Void {
+        let good = Push.answer(200)
+        let bad = Push.answer(400)
+        let large = Push.answer(413)
+        return { batch, request, session in
+            let id = batch.fields(of: request)["apns-id"].map(Array.init) ?? []
+            let path = text(batch.path(of: request)) ?? ""
+            if request.bodyIsCut {
+                session.answer(request.stream, large)
+            } else if path.hasPrefix("/3/device/") {
+                session.answer(request.stream, good, varying: id.span)
+            } else {
+                let method = text(batch.method(of: request)) ?? ""
+                let echo = Array("\(method) \(path) \(text(batch.body(of: request)) ?? "")".utf8)
+                session.answer(request.stream, bad, varying: id.span, body: SharedBody(echo.span))
             }
         }
     }

@@ -78,7 +78,7 @@ enum Push {
     static let token = String(repeating: "0123456789abcdef", count: 4)
     static let body = [UInt8](repeating: UInt8(ascii: "x"), count: 600)
 
-    static func template(varying: String? = "apns-id") -> HeaderTemplate {
+    static func template(varying: String? = "apns-id") -> RequestTemplate {
         let headers = [
             HeaderField("authorization", bearer), HeaderField("apns-push-type", "liveactivity"),
             HeaderField("apns-topic", "com.example.app.push-type.liveactivity"),
@@ -86,17 +86,17 @@ enum Push {
         ]
         return valid {
             () throws(HeaderFault) in
-            try HeaderTemplate(
+            try RequestTemplate(
                 method: "POST", authority: "api.push.apple.com", headers: headers, varying: varying)
         }
     }
 
-    static func answer(_ status: Int, varying: String? = "apns-id") -> HeaderTemplate {
-        valid { () throws(HeaderFault) in try HeaderTemplate(status: status, varying: varying) }
+    static func answer(_ status: Int, varying: String? = "apns-id") -> AnswerTemplate {
+        valid { () throws(HeaderFault) in try AnswerTemplate(status: status, varying: varying) }
     }
 
     /// The fields are constants of this file: a fault in them is a fault of the test.
-    private static func valid(_ make: () throws(HeaderFault) -> HeaderTemplate) -> HeaderTemplate {
+    private static func valid<T>(_ make: () throws(HeaderFault) -> T) -> T {
         do { return try make() } catch { preconditionFailure("\(error)") }
     }
 }
@@ -106,7 +106,7 @@ extension ClientSession {
     func push(
         _ path: String = "/3/device/" + Push.token, id: String = "", body: [UInt8] = Push.body,
         tag: UInt64 = 0,
-        template: HeaderTemplate = Push.template(), deadline: Instant = .distantFuture
+        template: RequestTemplate = Push.template(), deadline: Instant = .distantFuture
     ) -> RequestID? {
         submit(
             template, path: Array(path.utf8).span, varying: Array(id.utf8).span,
@@ -121,7 +121,7 @@ extension ClientSession {
 
 extension ServerSession {
     /// Answers everything that came.
-    func answerAll(_ template: HeaderTemplate = Push.answer(200), id: String = "", body: [UInt8] = []) {
+    func answerAll(_ template: AnswerTemplate = Push.answer(200), id: String = "", body: [UInt8] = []) {
         let shared = body.isEmpty ? nil : SharedBody(body.span)
         for request in requests.requests {
             answer(request.stream, template, varying: Array(id.utf8).span, body: shared)

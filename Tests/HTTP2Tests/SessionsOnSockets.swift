@@ -1,11 +1,12 @@
 import Lifecycle
 import Synchronization
+import TLS
 
 @testable import HTTP2
 
-/// A client session on a TCP connection: sends `total` requests as fast as the server lets it and
+/// A client session on TLS, or on plain TCP: sends `total` requests as fast as the server lets it and
 /// gathers how they ended. `@unchecked Sendable`: all but `ended` is touched on the loop only.
-final class ClientOnTCP: TCPConnectionDelegate, @unchecked Sendable {
+final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unchecked Sendable {
     struct Answer: Sendable {
         var outcome: RequestOutcome
         var body: String
@@ -13,6 +14,7 @@ final class ClientOnTCP: TCPConnectionDelegate, @unchecked Sendable {
 
     let session = ClientSession(keeping: ["server"])
     private var connection: TCPConnection?
+    private var secure: TLSConnection?
     private let total: Int
     private let submit: (ClientSession, Int) -> Void
     private var sent = 0
@@ -27,15 +29,22 @@ final class ClientOnTCP: TCPConnectionDelegate, @unchecked Sendable {
     var ended: [Answer] { answers.withLock { $0 } }
     var closeReason: String? { reason.withLock { $0 } }
 
-    func connect(port: Int, on loop: EventLoop) {
+    func connect(port: Int, on loop: EventLoop, tls: TLSContext? = nil) {
         loop.execute {
             let deadline = loop.now.advanced(byMilliseconds: 10_000)
+            if let tls {
+                self.secure = TLSConnection.connect(
+                    tls, host: "127.0.0.1", port: port, on: loop, deadline: deadline, delegate: self)
+                return
+            }
             self.connection = TCPConnection.connect(
                 host: "127.0.0.1", port: port, on: loop, deadline: deadline, delegate: self)
         }
     }
 
     func connected() { work() }
+    func established(applicationProtocol: String) { work() }
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
         session.receive(bytes)
@@ -44,11 +53,15 @@ final class ClientOnTCP: TCPConnectionDelegate, @unchecked Sendable {
 
     func writable() { work() }
 
-    func closed(_ reason: TCPCloseReason) {
+    func closed(_ reason: TCPCloseReason) { ended("\(reason)") }
+    func closed(_ reason: TLSCloseReason) { ended("\(reason)") }
+
+    private func ended(_ why: String) {
         session.end()
         collect()
-        self.reason.withLock { $0 = "\(reason)" }
+        reason.withLock { $0 = why }
         connection = nil
+        secure = nil
     }
 
     private func work() {
@@ -57,11 +70,13 @@ final class ClientOnTCP: TCPConnectionDelegate, @unchecked Sendable {
             submit(session, sent)
             sent += 1
         }
-        var hasRoom = true
+        var hasRoom = secure == nil
         while hasRoom, session.wantsToSend {
             hasRoom = connection?.send(upTo: 65_536) { session.pull(into: $0) } ?? false
         }
-        if session.isOver { connection?.finish() }
+        guard session.isOver else { return }
+        connection?.finish()
+        secure?.finish()
     }
 
     private func collect() {
@@ -77,17 +92,19 @@ final class ClientOnTCP: TCPConnectionDelegate, @unchecked Sendable {
     }
 }
 
-/// A server session on a TCP connection: gives every path a status and a body.
-final class ServerOnTCP: TCPConnectionDelegate {
+/// A server session on TLS, or on plain TCP: has each request answered.
+final class ServerOnSocket: TCPConnectionDelegate, TLSConnectionDelegate {
     private let session = ServerSession()
-    private let connection: TCPConnection
+    private var connection: TCPConnection?
+    private var secure: TLSConnection?
     private let answer: (RequestBatch, IncomingRequest, ServerSession) -> Void
 
     init(
-        _ connection: TCPConnection,
+        _ connection: TCPConnection? = nil, secure: TLSConnection? = nil,
         _ answer: @escaping (RequestBatch, IncomingRequest, ServerSession) -> Void
     ) {
         self.connection = connection
+        self.secure = secure
         self.answer = answer
         work()
     }
@@ -98,16 +115,27 @@ final class ServerOnTCP: TCPConnectionDelegate {
     }
 
     func writable() { work() }
-    func closed(_ reason: TCPCloseReason) { session.end() }
+    func established(applicationProtocol: String) {}
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
+    func closed(_ reason: TCPCloseReason) { ended() }
+    func closed(_ reason: TLSCloseReason) { ended() }
+
+    private func ended() {
+        session.end()
+        connection = nil
+        secure = nil
+    }
 
     private func work() {
         let batch = session.requests
         for request in batch.requests { answer(batch, request, session) }
         session.clearRequests()
-        var hasRoom = true
+        var hasRoom = secure == nil
         while hasRoom, session.wantsToSend {
-            hasRoom = connection.send(upTo: 65_536) { session.pull(into: $0) }
+            hasRoom = connection?.send(upTo: 65_536) { session.pull(into: $0) } ?? false
         }
-        if session.isOver { connection.finish() }
+        guard session.isOver else { return }
+        connection?.finish()
+        secure?.finish()
     }
 }

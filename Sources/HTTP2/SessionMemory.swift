@@ -1,0 +1,114 @@
+internal import CNghttp2
+
+/// Memory for one `nghttp2_session`: blocks of a few sizes, kept for the next stream when a stream
+/// is done with them. nghttp2 allocates about eight blocks for a request; from here each costs a few
+/// instructions, and one session's blocks lie side by side.
+///
+/// Pinned to the session's thread. It holds as much as the session ever held at once (streams are
+/// limited, so that is too) and gives everything back when the session is gone.
+@safe final class SessionMemory {
+    private static let headerBytes = 16
+    private static let smallestShift = 6
+    /// 64, 128, … 4,096 bytes, the header included; what is larger comes from `malloc`.
+    private static let classes = 7
+    private static let slabBytes = 16_384
+
+    private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+    private var slabs: [UnsafeMutableRawPointer] = unsafe []
+
+    init() {
+        unsafe free = .allocate(capacity: SessionMemory.classes)
+        unsafe free.initialize(repeating: nil, count: SessionMemory.classes)
+    }
+
+    deinit {
+        for index in unsafe slabs.indices { unsafe slabs[index].deallocate() }
+        unsafe free.deallocate()
+    }
+
+    /// For `nghttp2_session_*_new3`. The session must not outlive this object.
+    var callbacks: nghttp2_mem {
+        unsafe nghttp2_mem(
+            mem_user_data: Unmanaged.passUnretained(self).toOpaque(), malloc: allocateBlock, free: freeBlock,
+            calloc: allocateZeroed, realloc: resizeBlock)
+    }
+
+    fileprivate func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
+        let total = count + SessionMemory.headerBytes
+        let shift = Int.bitWidth - (total - 1).leadingZeroBitCount
+        let index = max(0, shift - SessionMemory.smallestShift)
+        guard index < SessionMemory.classes else { return unsafe large(total) }
+        if unsafe free[index] == nil { refill(index) }
+        guard let block = unsafe free[index] else { return nil }
+        unsafe free[index] = block.load(as: UnsafeMutableRawPointer?.self)
+        unsafe block.storeBytes(of: index, as: Int.self)
+        return unsafe block + SessionMemory.headerBytes
+    }
+
+    fileprivate func free(_ block: UnsafeMutableRawPointer) {
+        let block = unsafe block - SessionMemory.headerBytes
+        let index = unsafe block.load(as: Int.self)
+        guard index < SessionMemory.classes else { return unsafe block.deallocate() }
+        unsafe block.storeBytes(of: free[index], as: UnsafeMutableRawPointer?.self)
+        unsafe free[index] = block
+    }
+
+    /// How many bytes the block has room for.
+    fileprivate static func room(_ block: UnsafeMutableRawPointer) -> Int {
+        let index = unsafe (block - headerBytes).load(as: Int.self)
+        return (index < classes ? 1 << (index + smallestShift) : index) - headerBytes
+    }
+
+    /// A large block's header holds its size, which no class index reaches.
+    private func large(_ total: Int) -> UnsafeMutableRawPointer? {
+        let block = UnsafeMutableRawPointer.allocate(byteCount: total, alignment: SessionMemory.headerBytes)
+        unsafe block.storeBytes(of: total, as: Int.self)
+        return unsafe block + SessionMemory.headerBytes
+    }
+
+    private func refill(_ index: Int) {
+        let slab = UnsafeMutableRawPointer.allocate(byteCount: SessionMemory.slabBytes, alignment: 64)
+        unsafe slabs.append(slab)
+        let size = 1 << (index + SessionMemory.smallestShift)
+        // From the end, so that blocks are taken in the order of their addresses.
+        for offset in stride(from: SessionMemory.slabBytes - size, through: 0, by: -size) {
+            unsafe (slab + offset).storeBytes(of: free[index], as: UnsafeMutableRawPointer?.self)
+            unsafe free[index] = slab + offset
+        }
+    }
+}
+
+// nghttp2 calls these within the session's own calls, with the memory, which is alive then.
+
+private func with<R>(_ user: UnsafeMutableRawPointer?, _ body: (SessionMemory) -> R) -> R {
+    unsafe Unmanaged<SessionMemory>.fromOpaque(user!)._withUnsafeGuaranteedRef(body)
+}
+
+private func allocateBlock(_ count: Int, _ user: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    unsafe with(user) { unsafe $0.allocate(count) }
+}
+
+private func freeBlock(_ block: UnsafeMutableRawPointer?, _ user: UnsafeMutableRawPointer?) {
+    if let block = unsafe block { unsafe with(user) { unsafe $0.free(block) } }
+}
+
+private func allocateZeroed(
+    _ amount: Int, _ size: Int, _ user: UnsafeMutableRawPointer?
+) -> UnsafeMutableRawPointer? {
+    let (count, isTooMuch) = amount.multipliedReportingOverflow(by: size)
+    guard !isTooMuch, let block = unsafe allocateBlock(count, user) else { return nil }
+    unsafe block.initializeMemory(as: UInt8.self, repeating: 0, count: count)
+    return unsafe block
+}
+
+private func resizeBlock(
+    _ block: UnsafeMutableRawPointer?, _ count: Int, _ user: UnsafeMutableRawPointer?
+) -> UnsafeMutableRawPointer? {
+    guard let block = unsafe block else { return unsafe allocateBlock(count, user) }
+    let room = unsafe SessionMemory.room(block)
+    if count <= room { return unsafe block }
+    guard let larger = unsafe allocateBlock(count, user) else { return nil }
+    unsafe larger.copyMemory(from: block, byteCount: room)
+    unsafe freeBlock(block, user)
+    return unsafe larger
+}

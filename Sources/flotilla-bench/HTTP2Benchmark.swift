@@ -1,0 +1,67 @@
+internal import Foundation
+
+/// HTTP/2 over TLS 1.3, both sides beside nghttp2's own tools in the same run: our client and h2load
+/// against `nghttpd`, then our server and `nghttpd` under h2load. Servers run on processor 0, clients on 1.
+enum HTTP2Benchmark {
+    static let targets = (client: 0.65, server: 0.65)
+
+    static func run(_ arguments: [String]) throws {
+        let options = try HTTP2Options(arguments)
+        switch options.role {
+        case .client(let port):
+            let load = try HTTP2Load(
+                requests: options.requests, streams: options.streams, authority: "127.0.0.1:\(port)")
+            try load.run(port: port, certificate: options.certificate, connections: options.connections)
+        case .server:
+            try HTTP2Answers.serve(certificate: options.certificate, key: options.key)
+        case .judge:
+            try HTTP2Rounds(options).run()
+        }
+    }
+}
+
+/// What was asked for on the command line; `client` and `server` are what the benchmark starts itself as.
+struct HTTP2Options {
+    enum Role {
+        case judge
+        case client(port: Int)
+        case server
+    }
+
+    var role = Role.judge
+    var requests = 1_000_000
+    var streams = 100
+    var connections = 4
+    var rounds = 5
+    var isJSON = false
+    var certificate = ""
+    var key = ""
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--json": isJSON = true
+            case "--server": role = .server
+            case "--client": role = .client(port: try Self.number(rest.popFirst(), of: argument))
+            case "--requests": requests = try Self.number(rest.popFirst(), of: argument)
+            case "--streams": streams = try Self.number(rest.popFirst(), of: argument)
+            case "--connections": connections = try Self.number(rest.popFirst(), of: argument)
+            case "--rounds": rounds = try Self.number(rest.popFirst(), of: argument)
+            case "--certificate": certificate = rest.popFirst() ?? ""
+            case "--key": key = rest.popFirst() ?? ""
+            default:
+                throw BenchmarkFailure(
+                    "unknown option \(argument); there are --requests --streams --connections --rounds --json"
+                )
+            }
+        }
+    }
+
+    private static func number(_ text: String?, of option: String) throws -> Int {
+        guard let text, let number = Int(text), number > 0 else {
+            throw BenchmarkFailure("\(option) needs a number above 0")
+        }
+        return number
+    }
+}

@@ -1,0 +1,137 @@
+internal import Dispatch
+internal import HTTP2
+internal import Lifecycle
+internal import Synchronization
+internal import TLS
+
+/// The pushes that both clients of the benchmark make: 64 hex digits of token, the headers of a push
+/// with a bearer of 191 bytes, 600 bytes of body.
+enum PushLoad {
+    static let tokens = 10_000
+    static let body = [UInt8](repeating: UInt8(ascii: "x"), count: 600)
+    static let headers = [
+        (
+            "authorization",
+            "bearer " + String(String(repeating: "eyJhbGciOiJFUzI1NiIsImtpZCI6Ikx", count: 6).prefix(184))
+        ),
+        ("apns-topic", "com.example.matchday.push-type.liveactivity"), ("apns-push-type", "liveactivity"),
+        ("apns-priority", "10"), ("apns-expiration", "1763632800"),
+    ]
+
+    /// Every process makes the same ones.
+    static func token(_ index: Int) -> String {
+        var random = SplitMix(state: UInt64(index))
+        return (0..<4).map { _ in
+            let word = String(random.next(), radix: 16)
+            return String(repeating: "0", count: 16 - word.count) + word
+        }.joined()
+    }
+
+    static func path(_ index: Int) -> String { "/3/device/\(token(index))" }
+}
+
+/// A client process of the benchmark: `connections` sessions over TLS on one event loop, each with
+/// `streams` pushes open until `requests` have been answered.
+final class HTTP2Load: @unchecked Sendable {
+    private let loop: EventLoop
+    private let done: Mutex<Result<Int, BenchmarkFailure>?>
+    private let finished = DispatchSemaphore(value: 0)
+    private let paths: [UInt8]
+    private let pathBytes: Int
+    let streams: Int
+    private let requests: Int
+    private var submitted = 0
+    private var succeeded = 0
+    private let template: RequestTemplate
+    private let body: SharedBody
+
+    init(requests: Int, streams: Int, authority: String) throws {
+        loop = try EventLoop(name: "bench")
+        done = Mutex(nil)
+        paths = (0..<PushLoad.tokens).flatMap { Array(PushLoad.path($0).utf8) }
+        pathBytes = paths.count / PushLoad.tokens
+        self.streams = streams
+        self.requests = requests
+        template = try RequestTemplate(
+            method: "POST", authority: authority,
+            headers: PushLoad.headers.map { HeaderField($0.0, $0.1) })
+        let bytes = PushLoad.body
+        body = SharedBody(bytes.span)
+    }
+
+    func run(port: Int, certificate: String, connections: Int) throws {
+        let context = try TLSContext.client(trust: .authorities(.file(certificate)))
+        try loop.start()
+        loop.execute { [self] in
+            for _ in 0..<connections { HTTP2LoadConnection(self).connect(context, port: port, on: loop) }
+        }
+        while done.withLock({ $0 == nil }) { finished.wait() }
+        loop.stop()
+        _ = try done.withLock { $0 }?.get()
+    }
+
+    func submit(to session: ClientSession) {
+        let paths = paths
+        while submitted < requests, session.openRequests < streams {
+            let start = submitted % PushLoad.tokens * pathBytes
+            let path = paths.span.extracting(start..<start + pathBytes)
+            guard session.submit(template, path: path, body: body, tag: UInt64(submitted)) != nil else {
+                return
+            }
+            submitted += 1
+        }
+    }
+
+    func take(_ batch: OutcomeBatch) {
+        for outcome in batch.outcomes where outcome.end == .answered && outcome.status == 200 {
+            succeeded += 1
+        }
+        guard succeeded == requests else { return }
+        done.withLock { $0 = .success(succeeded) }
+        finished.signal()
+    }
+
+    func fail(_ why: String) {
+        done.withLock {
+            if $0 == nil { $0 = .failure(BenchmarkFailure("after \(succeeded) answers: \(why)")) }
+        }
+        finished.signal()
+    }
+}
+
+/// One session and the TLS connection under it.
+private final class HTTP2LoadConnection: TLSConnectionDelegate {
+    private let load: HTTP2Load
+    private let session: ClientSession
+    private var connection: TLSConnection?
+
+    init(_ load: HTTP2Load) {
+        self.load = load
+        var limits = ClientLimits()
+        limits.streamsMax = load.streams
+        session = ClientSession(limits: limits, keeping: ["apns-id", "retry-after"])
+    }
+
+    func connect(_ context: TLSContext, port: Int, on loop: EventLoop) {
+        let deadline = loop.now.advanced(byMilliseconds: 10_000)
+        connection = TLSConnection.connect(
+            context, host: "127.0.0.1", port: port, on: loop, deadline: deadline, delegate: self)
+    }
+
+    func established(applicationProtocol: String) { load.submit(to: session) }
+
+    func received(_ plaintext: UnsafeRawBufferPointer) {
+        unsafe session.receive(plaintext)
+        guard !session.outcomes.outcomes.isEmpty else { return load.submit(to: session) }
+        load.take(session.outcomes)
+        session.clearOutcomes()
+        load.submit(to: session)
+    }
+
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { unsafe session.pull(into: buffer) }
+
+    func closed(_ reason: TLSCloseReason) {
+        session.end()
+        load.fail("\(reason)")
+    }
+}

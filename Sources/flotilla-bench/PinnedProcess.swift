@@ -1,0 +1,96 @@
+internal import Foundation
+internal import Glibc
+
+/// A process on one processor, and what it cost from its start to its end: start-up is included, as a
+/// user pays for it too. Its output goes to a file. Killed with the value that holds it.
+final class PinnedProcess {
+    struct Cost {
+        var processorSeconds: Double
+        var systemSeconds: Double
+        var peakMemoryMiB: Int
+    }
+
+    let output: String
+    private let name: String
+    private var identifier: pid_t = 0
+
+    init(_ arguments: [String], processor: Int, output: String) throws {
+        self.output = output
+        name = arguments[0]
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        let flags = O_WRONLY | O_CREAT | O_TRUNC
+        unsafe posix_spawn_file_actions_addopen(&actions, 1, output, flags, 0o600)
+        unsafe posix_spawn_file_actions_addopen(&actions, 2, output + ".errors", flags, 0o600)
+        let all = ["taskset", "-c", String(processor)] + arguments
+        var words = unsafe all.map { unsafe strdup($0) } + [nil]
+        defer { for index in unsafe words.indices { unsafe free(words[index]) } }
+        let code = unsafe posix_spawnp(&identifier, "taskset", &actions, nil, &words, environ)
+        guard code == 0 else {
+            throw BenchmarkFailure("cannot start \(name): \(unsafe String(cString: strerror(code)))")
+        }
+    }
+
+    deinit { if identifier > 0 { _ = stop() } }
+
+    /// Waits for the end; another status than 0 is a failure.
+    func wait() throws -> Cost {
+        let (cost, status) = reap()
+        guard status == 0 else {
+            throw BenchmarkFailure("\(name) ended with status \(status): \(text().suffix(500))")
+        }
+        return cost
+    }
+
+    func stop() -> Cost {
+        kill(identifier, SIGKILL)
+        return reap().0
+    }
+
+    func text() -> String {
+        let texts = [output, output + ".errors"].map { try? String(contentsOfFile: $0, encoding: .utf8) }
+        return texts.compactMap { $0 }.joined()
+    }
+
+    /// The port on which the process listens, once it does; the system has chosen it.
+    func listeningPort() throws -> Int {
+        for _ in 0..<2_000 {
+            if let port = openPort() { return port }
+            usleep(5_000)
+        }
+        throw BenchmarkFailure("\(name) does not listen: \(text().suffix(500))")
+    }
+
+    private func openPort() -> Int? {
+        let directory = "/proc/\(identifier)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        let sockets = Set(
+            names.compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
+            })
+        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+        for line in table.split(separator: "\n").dropFirst() {
+            let columns = line.split(separator: " ")
+            guard columns.count > 9, columns[3] == "0A", sockets.contains("socket:[\(columns[9])]") else {
+                continue
+            }
+            return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }
+        }
+        return nil
+    }
+
+    private func reap() -> (Cost, Int32) {
+        var status: Int32 = 0
+        var usage = rusage()
+        unsafe wait4(identifier, &status, 0, &usage)
+        identifier = 0
+        let user = Double(usage.ru_utime.tv_sec) + Double(usage.ru_utime.tv_usec) / 1e6
+        let system = Double(usage.ru_stime.tv_sec) + Double(usage.ru_stime.tv_usec) / 1e6
+        return (
+            Cost(
+                processorSeconds: user + system, systemSeconds: system, peakMemoryMiB: usage.ru_maxrss >> 10),
+            status
+        )
+    }
+}

@@ -1,0 +1,82 @@
+import Testing
+
+@testable import HTTP2
+
+/// Header blocks written from templates, read by nghttp2's decoder, which knows nothing of them.
+@Suite struct HeaderEncoderTests {
+    static let seeds = 300
+
+    @Test func `whatever templates alternate and whatever table the peer has, the fields arrive`() throws {
+        for seed in 0..<HeaderEncoderTests.seeds {
+            var random = Seeded(seed)
+            let wire = Wire.open(fragment: [50, 16_384][random.below(2)])
+            let templates = try (0..<(1 + random.below(5))).map { _ in try Sample(&random) }
+            for turn in 0..<60 {
+                if random.below(8) == 0 {
+                    let size = UInt32([0, 40, 120, 500, 4_096, 100_000][random.below(6)])
+                    wire.server.change(SettingsChange(headerTableBytes: size))
+                    if random.below(2) == 0 { wire.settle() }
+                }
+                let sample = templates[random.below(templates.count)]
+                let path = "/" + String(repeating: "p", count: random.below(3) * 130) + "\(turn)"
+                let id = random.below(3) == 0 ? "" : "id-\(turn)"
+                wire.client.push(path, id: id, body: [], template: sample.template)
+                wire.settle()
+                let batch = wire.server.requests
+                try #require(batch.requests.count == 1, "seed \(seed), turn \(turn): \(wire.server.events)")
+                let fields = batch.fields(of: batch.requests[0]).map {
+                    "\(text($0.name)!): \(text($0.value)!)"
+                }
+                let last = id.isEmpty ? [] : ["apns-id: \(id)"]
+                #expect(fields == sample.pseudo + [":path: \(path)"] + sample.rest + last, "seed \(seed)")
+                wire.server.answerAll()
+                wire.settle()
+                wire.client.clearOutcomes()
+            }
+        }
+    }
+
+    /// A template and the fields that must arrive.
+    private struct Sample {
+        let template: RequestTemplate
+        let pseudo: [String]
+        let rest: [String]
+
+        init(_ random: inout Seeded) throws {
+            let method = ["POST", "GET", "DELETE"][random.below(3)]
+            let authority = "host-\(random.below(2))"
+            let names = ["authorization", "apns-topic", "apns-priority", "age", "x", "accept"]
+            var headers: [(String, String)] = []
+            for _ in 0..<random.below(7) {
+                let value =
+                    String(repeating: "v", count: random.below(4) * random.below(400)) + "\(random.below(4))"
+                headers.append((names[random.below(names.count)], value))
+            }
+            template = try RequestTemplate(
+                method: method, authority: authority,
+                headers: headers.map { HeaderField($0.0, $0.1, isIndexed: $0.1.count % 5 != 1) },
+                varying: "apns-id")
+            pseudo = [":method: \(method)", ":scheme: https", ":authority: \(authority)"]
+            rest = headers.map { "\($0.0): \($0.1)" }
+        }
+    }
+
+    @Test func `fields that HTTP/2 does not allow are refused by name, never with their value`() {
+        func fault(_ fields: [HeaderField]) -> HeaderFault? {
+            do throws(HeaderFault) {
+                _ = try RequestTemplate(method: "POST", authority: "a", headers: fields)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(fault([HeaderField("Upper", "1")]) == .name("Upper"))
+        #expect(fault([HeaderField(":path", "/")]) == .name(":path"))
+        #expect(fault([HeaderField("", "1")]) == .name(""))
+        #expect(fault([HeaderField("authorization", "bearer a\r\nb")]) == .value(ofField: "authorization"))
+        #expect(fault([HeaderField("big", String(repeating: "~", count: 20_000))]) != nil)
+        #expect(fault([HeaderField("apns-topic", "com.example")]) == nil)
+        let text = "\(HeaderFault.value(ofField: "authorization"))"
+        #expect(text.contains("authorization") && !text.contains("bearer"))
+    }
+}

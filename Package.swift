@@ -70,6 +70,9 @@ let package = Package(
         // The domain.
         module("LiveActivity", "JSON", "TLS"),
 
+        // Speaking to Apple.
+        module("APNs", "JSON", "TLS", "Lifecycle", "Telemetry"),
+
         // The outside world on one machine.
         module(
             "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
@@ -102,6 +105,7 @@ let package = Package(
 
         // Tests of the domain.
         tests("LiveActivityTests", "LiveActivity", "JSON", "Simulation"),
+        tests("APNsTests", "APNs", "JSON", "TLS", "Lifecycle", "Telemetry", "Simulation"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

@@ -1,0 +1,26 @@
+internal import JSON
+package import TLS
+package import Telemetry
+
+/// Makes the JSON Web Token that says to APNs whose pushes these are.
+package enum ProviderToken {
+    /// `iat` is a number, as the standard has it; the key id stands in the header.
+    package static func make(teamID: String, keyID: String, key: SigningKey, at time: WallTime) -> String {
+        var header = JSONWriter(capacity: 64)
+        header.beginObject()
+        header.name("alg")
+        header.value("ES256")
+        header.name("kid")
+        header.value(keyID)
+        header.endObject()
+        var claims = JSONWriter(capacity: 64)
+        claims.beginObject()
+        claims.name("iss")
+        claims.value(teamID)
+        claims.name("iat")
+        claims.value(time.seconds)
+        claims.endObject()
+        let signed = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
+        return signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
+    }
+}

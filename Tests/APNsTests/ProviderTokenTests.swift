@@ -1,0 +1,59 @@
+import Foundation
+import Lifecycle
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNs
+
+private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count) * 60_000_000_000) }
+
+@Test func `a provider token is what Apple documents, and its signature holds`() throws {
+    let key = SigningKey()
+    let token = ProviderToken.make(
+        teamID: "ABCDE12345", keyID: "KEY1234567", key: key, at: WallTime(milliseconds: 1_763_600_000_500))
+    let parts = token.split(separator: ".").map(String.init)
+    #expect(parts.count == 3)
+    #expect(
+        Base64URL.decode(parts[0]).map { String(decoding: $0, as: UTF8.self) }
+            == #"{"alg":"ES256","kid":"KEY1234567"}"#)
+    #expect(
+        Base64URL.decode(parts[1]).map { String(decoding: $0, as: UTF8.self) }
+            == #"{"iss":"ABCDE12345","iat":1763600000}"#)
+    let signature = try #require(Base64URL.decode(parts[2]))
+    #expect(key.verifyingKey.verifies(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
+}
+
+@Test func `a token is made once and then after fifty minutes`() {
+    var policy = ProviderTokenPolicy()
+    #expect(policy.decide(at: minutes(0)) == .make)
+    policy.made(at: minutes(0))
+    for minute in 0..<50 { #expect(policy.decide(at: minutes(minute)) == .keep) }
+    #expect(policy.decide(at: minutes(50)) == .make)
+}
+
+@Test func `an expired token is made anew once, and never within twenty minutes`() {
+    var policy = ProviderTokenPolicy()
+    policy.made(at: minutes(0))
+    let tooSoon = policy.expired(at: minutes(19))
+    #expect(!tooSoon)
+    #expect(policy.decide(at: minutes(19)) == .keep)
+    let inTime = policy.expired(at: minutes(20))
+    #expect(inTime)
+    #expect(policy.decide(at: minutes(20)) == .make)
+    policy.made(at: minutes(20))
+    #expect(policy.decide(at: minutes(20)) == .keep)
+    let again = policy.expired(at: minutes(21))
+    #expect(!again, "the answers of pushes that were under way")
+}
+
+@Test func `after too many updates the present token is kept as long as Apple takes it`() {
+    var policy = ProviderTokenPolicy()
+    policy.made(at: minutes(0))
+    policy.tooMany(at: minutes(45))
+    #expect(policy.decide(at: minutes(55)) == .keep)
+    #expect(policy.decide(at: minutes(60)) == .make)
+    policy.made(at: minutes(60))
+    #expect(policy.decide(at: minutes(66)) == .keep)
+    #expect(policy.decide(at: minutes(110)) == .make)
+}

@@ -84,8 +84,8 @@ let package = Package(
 
         // The commands.
         command(
-            "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Kafka", "KafkaTesting",
-            "CKafkaPeer", "TLS", "HTTP2"),
+            "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
+            "KafkaTesting", "CKafkaPeer", "TLS", "HTTP2"),
         command("flotilla", "Telemetry", "Lifecycle", "Settings", "Broker"),
 
         // Tests of the foundations.

@@ -3,6 +3,10 @@ internal import Glibc
 /// Benchmarks: each prints what it does, the median of several runs, and its ratio to a peer that did
 /// the same work in the same run.
 private let benchmarks: [(name: String, what: String, run: ([String]) throws -> Void)] = [
+    (
+        "broker", "records and transactions through the embedded broker, beside librdkafka's mock cluster",
+        BrokerBenchmark.run
+    ),
     ("http2", "pushes over HTTP/2 and TLS, beside h2load and nghttpd", HTTP2Benchmark.run),
     ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run),
     ("kafka", "records produced and consumed, beside the same calls in C", KafkaBenchmark.run),

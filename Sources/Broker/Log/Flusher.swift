@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Lifecycle
 internal import Synchronization
+package import Telemetry
 
 /// When an append counts as safe, and who may read it.
 package enum FlushPolicy: Sendable, Equatable {
@@ -33,8 +34,10 @@ struct FlushResult: Sendable {
     var error: DiskError?
 }
 
-/// Group commit: syncs what the logs hand over, together, on a thread of its own, and hands the
-/// results back in a batch. While one round of syncs is under way the next one gathers.
+/// Group commit: syncs what the logs hand over, on threads of its own, and hands the results back in
+/// batches. While a log's sync is under way, its next one gathers; syncs of different logs run side
+/// by side, because the file system carries out together what it is asked for together (twelve
+/// files: 35 ms one after the other, 4 ms by four threads).
 ///
 /// A log has at most one request here, so the queue is bounded by the number of partitions.
 package final class Flusher: Sendable {
@@ -45,19 +48,19 @@ package final class Flusher: Sendable {
     }
 
     private let disk: Disk
+    private let syncSeconds: Histogram?
     private let state = Mutex(State())
     private let wake: @Sendable () -> Void
     private let work = Signal()
-    /// Rounds of syncs so far.
-    private let rounds = Atomic<Int>(0)
+    /// How many threads should `run`: more gain nothing.
+    package static let threads = 4
 
     /// `wake` is called on the flusher's thread when results are there to be taken.
-    package init(disk: Disk, wake: @escaping @Sendable () -> Void) {
+    package init(disk: Disk, syncSeconds: Histogram? = nil, wake: @escaping @Sendable () -> Void) {
         self.disk = disk
+        self.syncSeconds = syncSeconds
         self.wake = wake
     }
-
-    package var roundsCount: Int { rounds.load(ordering: .relaxed) }
 
     func submit(_ request: FlushRequest) {
         state.withLock { $0.requests.append(request) }
@@ -71,18 +74,20 @@ package final class Flusher: Sendable {
         }
     }
 
-    /// One round: everything that waits, in order. Returns whether there was anything.
+    /// Syncs what has waited longest. Returns whether there was anything.
     @discardableResult
     package func runOnce() -> Bool {
-        let requests = state.withLock { state in
-            defer { state.requests.removeAll(keepingCapacity: true) }
-            return state.requests
+        let request = state.withLock { $0.requests.isEmpty ? nil : $0.requests.removeFirst() }
+        guard let request else { return false }
+        let began = Instant.now()
+        let result = flush(request)
+        syncSeconds?.observe(Instant.now().seconds(since: began))
+        let isFirst = state.withLock { state in
+            state.results.append(result)
+            return state.results.count == 1
         }
-        guard !requests.isEmpty else { return false }
-        rounds.add(1, ordering: .relaxed)
-        let results = requests.map(flush)
-        state.withLock { $0.results.append(contentsOf: results) }
-        wake()
+        // Results that nobody has taken yet were announced by the first of them.
+        if isFirst { wake() }
         return true
     }
 
@@ -101,12 +106,14 @@ package final class Flusher: Sendable {
         return result
     }
 
-    /// Runs rounds until `stop`, then a last one.
+    /// Syncs until `stop`, and then what is left. On any number of threads at once.
     package func run() {
         while !state.withLock({ $0.stopping }) {
             if !runOnce() { work.wait() }
         }
-        runOnce()
+        while runOnce() {}
+        // The next thread is to hear of the end, too.
+        work.raise()
     }
 
     package func stop() {

@@ -6,6 +6,7 @@ package struct LogCounters: Sendable {
     let damaged: Counter
     let diskFailures: Counter
     let recoveredBytesCut: Counter
+    let syncSeconds: Histogram
 
     package init(_ metrics: Metrics) {
         appendedBytes = metrics.counter(
@@ -17,5 +18,8 @@ package struct LogCounters: Sendable {
             "flotilla_broker_disk_failures_total", help: "Writes and syncs that failed, disk full included.")
         recoveredBytesCut = metrics.counter(
             "flotilla_broker_cut_bytes_total", help: "Bytes of torn tails that recovery cut off.")
+        syncSeconds = metrics.histogram(
+            "flotilla_broker_sync_seconds",
+            help: "Time until the disk had what one log asked to be synced; acks=all waits for it.")
     }
 }

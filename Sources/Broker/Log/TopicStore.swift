@@ -32,6 +32,7 @@ package final class TopicStore {
         wake: @escaping @Sendable () -> Void
     ) throws(TopicStoreError) {
         self.path = path
+        let counters = LogCounters(metrics)
         worker = DiskWorker(disk: disk, wake: wake)
         let stayedUp: Bool
         do throws(DiskError) {
@@ -50,8 +51,8 @@ package final class TopicStore {
         catalog = try Self.readCatalog(path, disk)
         environment = LogEnvironment(
             disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax),
-            flusher: Flusher(disk: disk, wake: wake), flush: flush, machineStayedUp: stayedUp, log: log,
-            counters: LogCounters(metrics))
+            flusher: Flusher(disk: disk, syncSeconds: counters.syncSeconds, wake: wake), flush: flush,
+            machineStayedUp: stayedUp, log: log, counters: counters)
         try removeStrangers()
         for entry in catalog.entries { try open(entry) }
     }

@@ -1,31 +1,32 @@
 internal import Lifecycle
 
-/// The two threads that wait for the disk so that the loop need not: one syncs, one compacts and
-/// removes.
+/// The threads that wait for the disk so that the loop need not: some sync, one compacts and removes.
 final class DiskThreads: Sendable {
     private let flusher: Flusher
     private let worker: DiskWorker
-    private let flushing: WorkerThread
-    private let working: WorkerThread
+    private let threads: [WorkerThread]
 
     init(_ flusher: Flusher, _ worker: DiskWorker) throws(SystemError) {
         self.flusher = flusher
         self.worker = worker
-        flushing = try WorkerThread(name: "broker-flush") { flusher.run() }
+        var threads: [WorkerThread] = []
         do throws(SystemError) {
-            working = try WorkerThread(name: "broker-work") { worker.run() }
+            for _ in 0..<Flusher.threads {
+                threads.append(try WorkerThread(name: "broker-flush") { flusher.run() })
+            }
+            threads.append(try WorkerThread(name: "broker-work") { worker.run() })
         } catch {
             flusher.stop()
-            flushing.join()
+            for thread in threads { thread.join() }
             throw error
         }
+        self.threads = threads
     }
 
-    /// Finishes the round and the job under way.
+    /// Finishes the syncs that are asked for and the job under way.
     func stop() {
         flusher.stop()
         worker.stop()
-        flushing.join()
-        working.join()
+        for thread in threads { thread.join() }
     }
 }

@@ -1,0 +1,120 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+
+/// The client's side of the comparison: the same for every server.
+struct BrokerLoad {
+    private let settings: KafkaSettings
+    private let shape: BrokerShape
+    /// Different records, half of each incompressible: what JSON with tokens in it looks like.
+    private let values: [[UInt8]]
+
+    init(_ address: String, shape: BrokerShape, recordBytes: Int) {
+        settings = KafkaSettings(brokers: [address])
+        self.shape = shape
+        var generator = SystemRandomNumberGenerator()
+        let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789{}:,\"".utf8)
+        let common = (0..<recordBytes / 2).map { _ in letters[Int(generator.next(upperBound: UInt64(41)))] }
+        values = (0..<256).map { _ in
+            common + (0..<recordBytes - recordBytes / 2).map { _ in UInt8.random(in: 0...255) }
+        }
+    }
+
+    private var options: ProducerOptions {
+        var options = ProducerOptions()
+        options.compression = shape.compression
+        return options
+    }
+
+    /// Records a second, from the first send to the last acknowledgement.
+    func produce(_ count: Int) throws -> Double {
+        let producer = try Producer(settings, options, name: "bench", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(BrokerShape.topic)
+        var deliveries: [Delivery] = []
+        var stored = 0
+        func collect(waitMilliseconds: Int32) {
+            deliveries.removeAll(keepingCapacity: true)
+            _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
+            stored += deliveries.count { $0.isStored }
+        }
+        // The first record meets the connection and the producer id.
+        send(producer, topic, 0) { collect(waitMilliseconds: 1) }
+        while stored < 1 { collect(waitMilliseconds: 10) }
+        let began = Instant.now()
+        for number in 0..<count {
+            send(producer, topic, number) { collect(waitMilliseconds: 1) }
+            if number % 1_000 == 0 { collect(waitMilliseconds: 0) }
+        }
+        let limit = Instant.now().advanced(byMilliseconds: 60_000)
+        while stored < count + 1, Instant.now() < limit { collect(waitMilliseconds: 10) }
+        let seconds = Instant.now().seconds(since: began)
+        guard stored == count + 1 else {
+            throw BenchmarkFailure("\(count + 1 - stored) records were not stored")
+        }
+        return Double(count) / seconds
+    }
+
+    private func send(_ producer: Producer, _ topic: Topic, _ number: Int, whenFull: () -> Void) {
+        let value = values[number % values.count]
+        let partition = Int32(number % shape.partitions)
+        while producer.send(
+            to: topic, partition: partition, key: nil, value: value.span, tag: 0) == .full
+        {
+            whenFull()
+        }
+    }
+
+    /// Records a second from the first record on. Reads again from the beginning until it has read
+    /// enough: the mock keeps only the newest 5 MiB of each partition.
+    func consume(_ count: Int) throws -> Double {
+        var options = ConsumerOptions(.manual)
+        options.outOfRange = .earliest
+        options.readsOpenTransactions = true
+        options.prefetchKibibytesMax = 65_536
+        let consumer = try Consumer(settings, options, name: "bench", log: .silent, metrics: Metrics())
+        let partitions = (0..<shape.partitions).map { TopicPartition(BrokerShape.topic, Int32($0)) }
+        var batch = RecordBatch()
+        var read = 0
+        var seconds = 0.0
+        let perPass = min(count, 3_500 * shape.partitions)
+        while read < count {
+            try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
+            var passed = 0
+            var began: Instant?
+            let limit = Instant.now().advanced(byMilliseconds: 30_000)
+            while passed < perPass {
+                _ = consumer.poll(into: &batch, waitMilliseconds: 100)
+                if began == nil, batch.count > 0 { began = Instant.now() }
+                passed += batch.count
+                guard Instant.now() < limit else {
+                    throw BenchmarkFailure("read \(passed) of \(perPass) records")
+                }
+            }
+            if let began { seconds += Instant.now().seconds(since: began) }
+            read += passed
+        }
+        batch.clear()
+        return Double(read) / seconds
+    }
+
+    /// Records a second in transactions of a thousand.
+    func transact(_ count: Int) throws -> Double {
+        let producer = try TransactionalProducer(
+            settings, options, transactionalID: "bench", name: "bench", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(BrokerShape.topic)
+        try producer.initialise()
+        try producer.warmUp([topic])
+        let began = Instant.now()
+        for _ in 0..<count {
+            try producer.begin()
+            for number in 0..<1_000 {
+                let value = values[number % values.count]
+                let result = producer.send(
+                    to: topic, partition: Int32(number % shape.partitions), key: nil, value: value.span)
+                guard result == .queued else { throw BenchmarkFailure("a record was \(result)") }
+            }
+            try producer.commit()
+        }
+        return Double(count * 1_000) / Instant.now().seconds(since: began)
+    }
+}

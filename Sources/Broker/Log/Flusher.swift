@@ -52,6 +52,11 @@ package final class Flusher: Sendable {
     private let state = Mutex(State())
     private let wake: @Sendable () -> Void
     private let work = Signal()
+    private let rounds = Atomic<Int>(0)
+
+    /// Requests carried out so far.
+    package var roundsCount: Int { rounds.load(ordering: .relaxed) }
+
     /// How many threads should `run`: more gain nothing.
     package static let threads = 4
 
@@ -79,6 +84,7 @@ package final class Flusher: Sendable {
     package func runOnce() -> Bool {
         let request = state.withLock { $0.requests.isEmpty ? nil : $0.requests.removeFirst() }
         guard let request else { return false }
+        rounds.add(1, ordering: .relaxed)
         let began = Instant.now()
         let result = flush(request)
         syncSeconds?.observe(Instant.now().seconds(since: began))

@@ -80,7 +80,7 @@ let package = Package(
         // What only tests import.
         module("ProcessTesting"),
         module("Simulation"),
-        module("KafkaTesting", "CRdKafka"),
+        module("KafkaTesting", "CRdKafka", "Broker"),
 
         // The commands.
         command(
@@ -99,8 +99,8 @@ let package = Package(
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),
         tests("JSONTests", "JSON"),
-        tests("KafkaPureTests", "Kafka", "Lifecycle"),
-        tests("KafkaTests", "Kafka", "KafkaTesting", "Telemetry", "Lifecycle"),
+        tests("KafkaPureTests", "Kafka", "Lifecycle", "ProcessTesting"),
+        tests("KafkaTests", "Kafka", "KafkaTesting", "Telemetry", "Lifecycle", "ProcessTesting"),
         tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         // Tests of the domain.

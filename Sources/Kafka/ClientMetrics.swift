@@ -11,6 +11,8 @@ final class ClientMetrics {
     private let roundTrip: Gauge
     private let assigned: Gauge
     private let throttledSeconds: Gauge
+    private let produceSeconds: Histogram
+    private let transactionSeconds: Histogram
     private var lags: [TopicPartition: Gauge] = [:]
     private var stableAges: [TopicPartition: Gauge] = [:]
     private var ages = StableOffsetAges()
@@ -30,6 +32,12 @@ final class ClientMetrics {
         assigned = gauge(
             "flotilla_kafka_assigned_partitions", "Partitions the group has given to this client")
         throttledSeconds = gauge("flotilla_kafka_throttle_seconds", "How long a broker made this client wait")
+        produceSeconds = metrics.histogram(
+            "flotilla_kafka_produce_duration_seconds", help: "From sending a record to its acknowledgement",
+            labels: ["client": client])
+        transactionSeconds = metrics.histogram(
+            "flotilla_kafka_txn_duration_seconds", help: "From the beginning of a transaction to its commit",
+            labels: ["client": client])
     }
 
     func error(_ code: ErrorCode, fatal: Bool) {
@@ -51,6 +59,18 @@ final class ClientMetrics {
             "flotilla_kafka_commit_total", help: "Offset commits by what became of them",
             labels: ["client": client, "result": outcome.label]
         ).add()
+    }
+
+    /// One entry per acknowledged batch, for all its records.
+    func delivered(_ count: Int, microseconds: Int64) {
+        if count > 0, microseconds >= 0 {
+            produceSeconds.observe(Double(microseconds) / 1_000_000, count: count)
+        }
+    }
+
+    func transactionCommitted(seconds: Double) {
+        transactionSeconds.observe(seconds)
+        transaction("committed")
     }
 
     func transaction(_ result: String) {

@@ -69,9 +69,7 @@ package final class Producer: Sendable {
         while deliveries.count < limit {
             guard let event = unsafe rd_kafka_queue_poll(client.queue, wait) else { return false }
             if unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR {
-                while let message = unsafe rd_kafka_event_message_next(event) {
-                    unsafe deliveries.append(Delivery(message))
-                }
+                unsafe take(event, &deliveries)
             } else {
                 unsafe client.events.take(event)
             }
@@ -80,6 +78,16 @@ package final class Producer: Sendable {
         }
         client.wakeup.signal()
         return true
+    }
+
+    private func take(_ event: OpaquePointer, _ deliveries: inout [Delivery]) {
+        let before = deliveries.count
+        var latency: Int64 = -1
+        while let message = unsafe rd_kafka_event_message_next(event) {
+            unsafe deliveries.append(Delivery(message))
+            if latency < 0 { latency = unsafe rd_kafka_message_latency(message) }
+        }
+        client.metrics.delivered(deliveries.count - before, microseconds: latency)
     }
 
     /// Sends everything now, lingering over nothing, and collects until all is delivered or the time

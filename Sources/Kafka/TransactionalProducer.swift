@@ -1,5 +1,6 @@
 internal import CRdKafka
 internal import Glibc
+internal import Lifecycle
 package import Telemetry
 
 /// Sends records and commits consumed offsets in transactions. Pinned to one thread.
@@ -14,6 +15,7 @@ package final class TransactionalProducer {
     package static let initialiseMilliseconds = 15_000
 
     private let client: Client
+    private var begunAt = Instant.now()
 
     /// - Parameter transactionalID: from the slot, so that no living process has the same.
     package init(
@@ -60,6 +62,7 @@ package final class TransactionalProducer {
     }
 
     package func begin() throws(TransactionFailure) {
+        begunAt = .now()
         try unsafe call(.begin) { unsafe rd_kafka_begin_transaction(client.pointer) }
     }
 
@@ -123,7 +126,7 @@ package final class TransactionalProducer {
             unsafe rd_kafka_commit_transaction(client.pointer, -1)
         }
         client.letGo()
-        client.metrics.transaction("committed")
+        client.metrics.transactionCommitted(seconds: Instant.now().seconds(since: begunAt))
     }
 
     package func abort() throws(TransactionFailure) {

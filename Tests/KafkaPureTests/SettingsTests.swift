@@ -1,4 +1,5 @@
 import Kafka
+import ProcessTesting
 import Testing
 
 @Test func `no broker is one sentence`() {
@@ -19,13 +20,13 @@ func `names and addresses are brokers`(broker: String) {
     #expect(KafkaSettings(brokers: [broker]).problems().isEmpty)
 }
 
-@Test func `every problem is told at once`() {
-    let directory = TemporaryDirectory()
+@Test func `every problem is told at once`() throws {
+    let directory = try TemporaryDirectory()
     var settings = KafkaSettings(brokers: ["kafka"])
     settings.security = .scramOverTLS
     settings.certificateAuthorityFile = directory.path + "/missing.pem"
     settings.certificateFile = directory.path
-    settings.passwordFile = directory.write("empty", "\n")
+    settings.passwordFile = try directory.write("empty", "\n")
     settings.properties = ["enable.auto.commit": "true", "enable.ssl.certificate.verification": "false"]
     #expect(
         settings.problems() == [
@@ -40,10 +41,10 @@ func `names and addresses are brokers`(broker: String) {
         ])
 }
 
-@Test func `secrets for a protocol that does not use them are a mistake`() {
-    let directory = TemporaryDirectory()
+@Test func `secrets for a protocol that does not use them are a mistake`() throws {
+    let directory = try TemporaryDirectory()
     var settings = KafkaSettings(brokers: ["kafka:9092"])
-    settings.certificateAuthorityFile = directory.write("ca.pem", "x")
+    settings.certificateAuthorityFile = try directory.write("ca.pem", "x")
     settings.user = "flotilla"
     #expect(
         settings.problems() == [

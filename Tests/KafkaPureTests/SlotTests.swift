@@ -1,9 +1,10 @@
 import Glibc
 import Kafka
+import ProcessTesting
 import Testing
 
 @Test func `a restart takes its own slot and has its own name again`() throws {
-    let directory = TemporaryDirectory()
+    let directory = try TemporaryDirectory()
     var slot: Slot? = try Slot.take(under: directory.path)
     let first = slot!.identity(stage: "expander", loop: 2)
     #expect(first.hasPrefix("flotilla.expander.") && first.hasSuffix(".2"))
@@ -14,7 +15,7 @@ import Testing
 }
 
 @Test func `two processes never share a slot`() throws {
-    let directory = TemporaryDirectory()
+    let directory = try TemporaryDirectory()
     let one = try Slot.take(under: directory.path)
     let two = try Slot.take(under: directory.path)
     #expect(one.number == 0 && two.number == 1)
@@ -23,7 +24,7 @@ import Testing
 }
 
 @Test func `the first free slot is taken, not the next one`() throws {
-    let directory = TemporaryDirectory()
+    let directory = try TemporaryDirectory()
     var first: Slot? = try Slot.take(under: directory.path)
     let second = try Slot.take(under: directory.path)
     let id = first!.id
@@ -34,7 +35,7 @@ import Testing
 }
 
 @Test func `a process killed with its slot leaves it free`() throws {
-    let directory = TemporaryDirectory()
+    let directory = try TemporaryDirectory()
     // Debian's `flock` holds the lock in another process until that process dies.
     mkdir(directory.path + "/slot-0", 0o700)
     let locker = try Process("/usr/bin/flock", ["--close", directory.path + "/slot-0", "/bin/cat"])
@@ -49,7 +50,7 @@ import Testing
 }
 
 @Test func `when every slot is taken the sentence says so`() throws {
-    let directory = TemporaryDirectory()
+    let directory = try TemporaryDirectory()
     let one = try Slot.take(under: directory.path, slotsMax: 1)
     #expect(throws: SlotError.allTaken(directory.path, 1)) {
         try Slot.take(under: directory.path, slotsMax: 1)
@@ -59,17 +60,17 @@ import Testing
 
 @Test(arguments: ["", "0123", "not hexadecimal, and just as long!\n", "0123456789abcdef0123456789abcdef"])
 func `half an id is replaced by a whole new one`(text: String) throws {
-    let directory = TemporaryDirectory()
+    let directory = try TemporaryDirectory()
     mkdir(directory.path + "/slot-0", 0o700)
-    _ = directory.write("slot-0/id", text)
+    _ = try directory.write("slot-0/id", text)
     let id = try Slot.take(under: directory.path, randomByte: { 0xAB }).id
     #expect(id == String(repeating: "ab", count: 16))
     #expect(try Slot.take(under: directory.path).id == id)
 }
 
-@Test func `a data directory that cannot be made is one sentence`() {
-    let directory = TemporaryDirectory()
-    let file = directory.write("file", "")
+@Test func `a data directory that cannot be made is one sentence`() throws {
+    let directory = try TemporaryDirectory()
+    let file = try directory.write("file", "")
     let error = #expect(throws: SlotError.self) { try Slot.take(under: file + "/data") }
     #expect(
         error?.description

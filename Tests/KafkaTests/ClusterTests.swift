@@ -1,0 +1,228 @@
+import Glibc
+import KafkaTesting
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+// What only a cluster with real transactions shows: the embedded broker or, at the address that
+// FLOTILLA_KAFKA gives, Apache Kafka.
+
+private func settings(_ cluster: TestCluster) -> KafkaSettings { KafkaSettings(brokers: cluster.brokers) }
+
+private func unique(_ name: String) -> String { "\(name)-\(getpid())-\(UInt32.random(in: 0 ... .max))" }
+
+/// A topic of its own for one test, gone afterwards.
+private final class TestTopic {
+    let name = unique("test")
+    let cluster: TestCluster
+    let admin: Admin
+
+    init(partitions: Int = 2, configuration: [String: String] = [:]) throws {
+        cluster = try TestCluster()
+        admin = try Admin(settings(cluster), log: .silent, metrics: Metrics())
+        let outcomes = try admin.create([
+            NewTopic(name, partitions: partitions, replication: 1, configuration: configuration)
+        ])
+        try #require(outcomes.map(\.code) == [ErrorCode.none])
+    }
+
+    deinit { _ = try? admin.delete([name]) }
+}
+
+private func makeTransactions(_ topic: TestTopic, _ id: String) throws -> TransactionalProducer {
+    try TransactionalProducer(
+        settings(topic.cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics())
+}
+
+private func makeConsumer(
+    _ topic: TestTopic, group: String? = nil, instance: String? = nil, readsOpenTransactions: Bool = false
+) throws -> Consumer {
+    var options = ConsumerOptions(
+        group.map { .group($0, instanceID: instance, topics: [topic.name]) } ?? .manual)
+    options.readsOpenTransactions = readsOpenTransactions
+    options.sessionMilliseconds = 6000
+    let consumer = try Consumer(
+        settings(topic.cluster), options, name: "test", log: .silent, metrics: Metrics())
+    if group == nil {
+        try consumer.assign((0..<2).map { PartitionStart(TopicPartition(topic.name, $0), .beginning) })
+    }
+    return consumer
+}
+
+private func join(_ consumer: Consumer) throws -> [TopicPartition] {
+    var batch = RecordBatch()
+    var held: [TopicPartition] = []
+    _ = try eventually(within: 30_000) {
+        for event in consumer.poll(into: &batch, waitMilliseconds: 20) {
+            if case .offered(let partitions) = event {
+                try consumer.assignFromCommitted(partitions)
+                held = partitions
+            }
+            if case .revoked = event { try consumer.release() }
+        }
+        return !held.isEmpty
+    }
+    return held
+}
+
+private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: String) -> SendResult {
+    let value = Array(value.utf8)
+    return producer.send(to: topic, partition: 0, key: nil, value: value.span)
+}
+
+@Test func `topics are created with their settings, described, refused twice, and deleted`() async throws {
+    try await onThread {
+        let topic = try TestTopic(
+            partitions: 3, configuration: ["cleanup.policy": "compact", "retention.ms": "3600000"])
+        let admin = topic.admin
+        let known = try eventually { (try? admin.describe(topic.name).partitions) == [0, 1, 2] }
+        #expect(known)
+        let configuration = try admin.configurations(of: [topic.name])[topic.name]
+        #expect(configuration?["cleanup.policy"] == "compact")
+        #expect(configuration?["retention.ms"] == "3600000")
+        let again = try admin.create([NewTopic(topic.name, partitions: 3, replication: 1)])
+        #expect(again.map(\.code) == [.topicExists])
+        #expect(try admin.delete([topic.name]).map(\.code) == [.none])
+        let gone = try eventually {
+            do { return try !admin.topics().contains { $0.name == topic.name } } catch { return false }
+        }
+        #expect(gone)
+    }
+}
+
+@Test func `an aborted transaction is not read, a committed one is, with its offsets`() async throws {
+    try await onThread {
+        let topic = try TestTopic()
+        let group = unique("group")
+        let member = try makeConsumer(topic, group: group)
+        #expect(try join(member).count == 2)
+        let producer = try makeTransactions(topic, unique("id"))
+        let out = try producer.topic(topic.name)
+        try producer.initialise()
+        try producer.warmUp([out])
+        let first = TopicPartition(topic.name, 0)
+
+        try producer.begin()
+        for index in 0..<10 { #expect(send(producer, out, "aborted \(index)") == .queued) }
+        let early = try #require(member.captureGroup(forEpoch: member.epoch))
+        try producer.sendOffsets([OffsetToCommit(first, offset: 4, metadata: "early")], early)
+        try producer.abort()
+        #expect(try member.committed([first]).map(\.offset) == [nil])
+
+        try producer.begin()
+        for index in 0..<10 { #expect(send(producer, out, "\(index)") == .queued) }
+        let late = try #require(member.captureGroup(forEpoch: member.epoch))
+        try producer.sendOffsets([OffsetToCommit(first, offset: 7, metadata: "late")], late)
+        try producer.commit()
+        #expect(try member.committed([first]).map(\.offset) == [7])
+        #expect(try member.committed([first]).map(\.metadata) == ["late"])
+
+        let committed = try makeConsumer(topic).read(10)
+        #expect(committed.compactMap(\.value) == (0..<10).map { "\($0)" })
+        #expect(try topic.admin.committed(by: group, [first]).map(\.offset) == [7])
+        #expect(try topic.admin.groups().contains(group))
+        #expect(member.close())
+    }
+}
+
+@Test func `records behind an open transaction wait, and the next holder of its id sets them free`()
+    async throws
+{
+    try await onThread {
+        let topic = try TestTopic()
+        let id = unique("id")
+        var dead: TransactionalProducer? = try makeTransactions(topic, id)
+        try dead!.initialise()
+        try dead!.begin()
+        let lost = try dead!.topic(topic.name)
+        #expect(send(dead!, lost, "never committed") == .queued)
+        let sent = try eventually {
+            dead!.serve()
+            return dead!.outstanding == 0
+        }
+        #expect(sent)
+        dead = nil
+
+        let producer = try makeTransactions(topic, id)
+        let out = try producer.topic(topic.name)
+        let start = Instant.now()
+        try producer.initialise()
+        try producer.begin()
+        #expect(send(producer, out, "alive") == .queued)
+        try producer.commit()
+        #expect(try makeConsumer(topic).read(1).compactMap(\.value) == ["alive"])
+        #expect(Instant.now().milliseconds(since: start) < TransactionalProducer.transactionMilliseconds)
+    }
+}
+
+@Test func `the older of two producers with one id is fenced`() async throws {
+    try await onThread {
+        let topic = try TestTopic()
+        let id = unique("id")
+        let older = try makeTransactions(topic, id)
+        let out = try older.topic(topic.name)
+        try older.initialise()
+        try older.begin()
+        #expect(send(older, out, "old") == .queued)
+        let newer = try makeTransactions(topic, id)
+        try newer.initialise()
+        let failure = #expect(throws: TransactionFailure.self) { try older.commit() }
+        #expect(failure?.advice == .rebuildFenced)
+        let again = try newer.topic(topic.name)
+        try newer.begin()
+        #expect(send(newer, again, "new") == .queued)
+        try newer.commit()
+        #expect(try makeConsumer(topic).read(1).compactMap(\.value) == ["new"])
+    }
+}
+
+@Test func `work of an older membership cannot be committed`() async throws {
+    try await onThread {
+        let topic = try TestTopic()
+        let group = unique("group")
+        let zombie = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
+        #expect(try join(zombie).count == 2)
+        let producer = try makeTransactions(topic, unique("id"))
+        let out = try producer.topic(topic.name)
+        try producer.initialise()
+        let captured = try #require(zombie.captureGroup(forEpoch: zombie.epoch))
+        try producer.begin()
+        #expect(send(producer, out, "stale") == .queued)
+        // The process that replaced it has the same static id.
+        let heir = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
+        #expect(try join(heir).count == 2)
+        let failure = #expect(throws: TransactionFailure.self) {
+            try producer.sendOffsets([OffsetToCommit(TopicPartition(topic.name, 0), offset: 1)], captured)
+        }
+        #expect(failure?.advice == .abortAndDrop)
+        try producer.abort()
+        #expect(try heir.committed([TopicPartition(topic.name, 0)]).map(\.offset) == [nil])
+        #expect(heir.close())
+    }
+}
+
+@Test func `an offset is found by its time`() async throws {
+    try await onThread {
+        let topic = try TestTopic()
+        let producer = try Producer(settings(topic.cluster), name: "test", log: .silent, metrics: Metrics())
+        let out = try producer.topic(topic.name)
+        var deliveries: [Delivery] = []
+        let hour: Int64 = 3_600_000
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        let base = Int64(now.tv_sec) * 1000 - 10 * hour
+        for index in 0..<5 {
+            let time = base + Int64(index) * hour
+            #expect(
+                producer.send(to: out, partition: 0, key: nil, value: nil, tag: 0, timestamp: time)
+                    == .queued)
+            #expect(producer.flush(withinMilliseconds: 10_000, into: &deliveries) == 0)
+        }
+        let first = TopicPartition(topic.name, 0)
+        #expect(try topic.admin.offsets(atMilliseconds: base + 2 * hour, [first]) == [first: 2])
+        #expect(try topic.admin.offsets(atMilliseconds: base + 2 * hour + 1, [first]) == [first: 3])
+        #expect(try topic.admin.offsets(atMilliseconds: base + 9 * hour, [first]) == [first: nil])
+    }
+}

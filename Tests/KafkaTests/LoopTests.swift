@@ -1,0 +1,66 @@
+import KafkaTesting
+import Lifecycle
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+/// What a stage does on a loop: read what is there, in batches, send it on, and never wait.
+private final class Echo: EventHandler {
+    private let consumer: Consumer
+    private let producer: Producer
+    private let topic: Topic
+    private var batch = RecordBatch(recordsMax: 50)
+    private var deliveries: [Delivery] = []
+    private let stored: Counter
+
+    init(_ cluster: MockCluster, on loop: EventLoop, stored: Counter) throws {
+        consumer = try makeReader(cluster, partitions: 1)
+        producer = try makeProducer(cluster)
+        topic = try producer.topic("out")
+        self.stored = stored
+        try loop.register(consumer.descriptor, for: .readable, self)
+        try loop.register(producer.descriptor, for: .readable, self)
+    }
+
+    func ready(_ readiness: Readiness) {
+        _ = consumer.poll(into: &batch)
+        for index in 0..<batch.count {
+            let record = batch[index]
+            let result = producer.send(
+                to: topic, partition: 0, key: record.key, value: record.value, tag: UInt64(record.offset))
+            if result != .queued { Issue.record("\(result)") }
+        }
+        _ = producer.collect(into: &deliveries)
+        stored.add(deliveries.count)
+        deliveries.removeAll(keepingCapacity: true)
+    }
+
+    func loopEnds() {}
+}
+
+@Test func `a consumer and a producer live on an event loop without a wait`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        cluster.createTopic("out", partitions: 1)
+        let loop = try EventLoop(name: "echo")
+        let stored = Metrics().counter("flotilla_test_stored_total", help: "What came back")
+        try loop.start()
+        loop.execute {
+            do { _ = try Echo(cluster, on: loop, stored: stored) } catch { Issue.record("\(error)") }
+        }
+        let producer = try makeProducer(cluster)
+        let topic = try producer.topic("jobs")
+        var deliveries: [Delivery] = []
+        for index in 0..<500 {
+            #expect(producer.put(topic, partition: 0, "\(index)", nil, collecting: &deliveries) == .queued)
+        }
+        #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+        let done = try eventually { stored.value == 500 }
+        #expect(done)
+        loop.stop()
+        let keys = try makeReader(cluster, "out", partitions: 1).read(500).compactMap(\.key)
+        #expect(keys == (0..<500).map(String.init))
+    }
+}

@@ -7,10 +7,12 @@ Prints one line per theme, what failed with what the client logged, and a count.
 function; one with a `yield` has the broker killed and started again there, all of them at once."""
 
 import argparse
+import faulthandler
 import importlib
 import inspect
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -28,6 +30,8 @@ LIMIT_SECONDS = 420
 
 
 class Behaviour:
+    verbose = False
+
     def __init__(self, theme, function):
         self.theme = theme
         self.function = function
@@ -62,6 +66,8 @@ class Behaviour:
             kind = "" if isinstance(problem, AssertionError) else f"{type(problem).__name__}: "
             self.outcome = f"failed: {kind}{problem} ({os.path.basename(place.filename)}:{place.lineno})"
         self.seconds += time.monotonic() - began
+        if Behaviour.verbose:
+            print(f"{self.seconds:6.1f} s  {self.theme}: {self.sentence}: {self.outcome}", flush=True)
         return result
 
     def tidy(self):
@@ -143,9 +149,12 @@ def main():
     options.add_argument("--restart-command")
     options.add_argument("--only", action="append", help="a word of a theme or a sentence; may be repeated")
     options.add_argument("--jobs", type=int, default=10)
-    options.add_argument("--seconds", action="store_true", help="print how long each behaviour took")
+    options.add_argument("--verbose", action="store_true", help="print each behaviour as it ends")
     options = options.parse_args()
 
+    # Who seems to hang says where: kill -USR1.
+    faulthandler.register(signal.SIGUSR1)
+    Behaviour.verbose = options.verbose
     behaviours = load(options.only)
     calm = [b for b in behaviours if not b.restarts]
     shaken = [b for b in behaviours if b.restarts] if options.restart_command else []
@@ -160,9 +169,6 @@ def main():
     in_parallel([b for b in behaviours if hasattr(b, "kafka")], lambda b: b.tidy(), options.jobs)
 
     report(behaviours, THEMES)
-    if options.seconds:
-        for b in sorted(behaviours, key=lambda b: -b.seconds):
-            print(f"{b.seconds:6.1f} s  {b.theme}: {b.sentence}")
     count = {kind: sum(b.outcome.startswith(kind) for b in behaviours) for kind in ("passed", "skipped")}
     failed = len(behaviours) - sum(count.values())
     skipped = f", {count['skipped']} skipped (they need --restart-command)" if count["skipped"] else ""

@@ -61,27 +61,6 @@ def without_a_committed_offset_the_reset_decides(k):
     equal(event.error() and event.error().code(), KafkaError._AUTO_OFFSET_RESET, "the event")
 
 
-def a_commit_of_a_member_that_was_replaced_is_refused(k):
-    topic = k.topic(2)
-    group = k.name("g")
-    one = Member(k, group, [topic])
-    eventually(lambda: len(one.assigned) == 2, "the first member has everything", limit=30)
-    one.pause()
-    # It does not answer the rebalance, so the group goes on without it.
-    two = Member(k, group, [topic])
-    eventually(lambda: len(two.assigned) == 2, "the second member has everything", limit=60)
-    codes = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.REBALANCE_IN_PROGRESS)
-    places = [TopicPartition(topic, 0, 7)]
-    refused(
-        (*codes, KafkaError._ASSIGNMENT_LOST),
-        lambda: one.consumer.commit(offsets=places, asynchronous=False),
-        "the commit",
-    )
-    equal(two.consumer.committed(places, timeout=20)[0].offset, OFFSET_INVALID, "the committed offset")
-    one.leave()
-    two.leave()
-
-
 def a_group_is_listed_and_described(k):
     topic = k.topic(2)
     group = k.name("g")

@@ -4,7 +4,7 @@ import time
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, TopicPartition
 
-from kit import check, equal, eventually, recently, records
+from kit import check, equal, eventually, recently, records, refused
 
 
 def watermarks_are_the_first_offset_and_the_next(k):
@@ -106,10 +106,8 @@ def a_missing_topic_and_a_missing_partition_are_errors(k):
     message = eventually(lambda: consumer.poll(0.5), "an event")
     equal(message.error() and message.error().code(), KafkaError.UNKNOWN_TOPIC_OR_PART, "the event")
     topic = k.topic(2)
-    other = k.consumer(topic_metadata_propagation_max_ms=500)
-    other.assign([TopicPartition(topic, 7, 0)])
-    message = eventually(lambda: other.poll(0.5), "an event")
-    equal(message.error() and message.error().code(), KafkaError._UNKNOWN_PARTITION, "the event")
+    record = {"value": b"v", "partition": 7}
+    refused(KafkaError._UNKNOWN_PARTITION, lambda: k.send(k.producer(), topic, [record]), "to write to partition 7")
 
 
 def times_are_found_after_a_crash(k):

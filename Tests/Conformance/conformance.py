@@ -89,7 +89,7 @@ def load(words):
     return found
 
 
-def in_parallel(behaviours, work, jobs):
+def in_parallel(behaviours, work, jobs, limit=LIMIT_SECONDS):
     """Does the work with every behaviour; one that does not come back is given up, not waited for."""
     waiting = queue.SimpleQueue()
     for behaviour in behaviours:
@@ -108,14 +108,15 @@ def in_parallel(behaviours, work, jobs):
     for _ in range(min(jobs, len(behaviours))):
         threading.Thread(target=take, daemon=True).start()
     left = set(behaviours)
-    end = time.monotonic() + LIMIT_SECONDS
+    end = time.monotonic() + limit
     while left and time.monotonic() < end:
         try:
             left.discard(ended.get(timeout=1))
         except queue.Empty:
             pass
     for behaviour in left:
-        behaviour.outcome = f"failed: did not come back within {LIMIT_SECONDS} s"
+        behaviour.seconds = limit
+        behaviour.outcome = f"failed: did not come back within {limit} s"
 
 
 def report(behaviours, themes):
@@ -166,7 +167,7 @@ def main():
         restart(options.restart_command, options.bootstrap)
         in_parallel(waiting, lambda b: b.go_on(), len(waiting))
         waiting = [b for b in waiting if b.outcome == "waiting"]
-    in_parallel([b for b in behaviours if hasattr(b, "kafka")], lambda b: b.tidy(), options.jobs)
+    in_parallel([b for b in behaviours if hasattr(b, "kafka")], lambda b: b.tidy(), options.jobs, limit=30)
 
     report(behaviours, THEMES)
     count = {kind: sum(b.outcome.startswith(kind) for b in behaviours) for kind in ("passed", "skipped")}

@@ -91,7 +91,7 @@ def a_group_is_deleted_when_it_is_empty_and_with_it_its_offsets(k):
     group = k.name("g")
     member = Member(k, group, [topic])
     eventually(lambda: member.assigned, "an assignment", limit=30)
-    member.consumer.commit(offsets=[TopicPartition(topic, 0, 3)], asynchronous=False)
+    member.commit([TopicPartition(topic, 0, 3)])
 
     def delete():
         k.admin.delete_consumer_groups([group], request_timeout=20)[group].result()

@@ -226,6 +226,7 @@ class Member:
         self.consumer = kafka.consumer(group, on_error=self.errors.append, **settings)
         kafka._closing.remove(self.consumer)
         self.consumer.subscribe(topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._revoke)
+        self._commit = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -241,6 +242,9 @@ class Member:
 
     def _run(self):
         while not self._stop.is_set():
+            if self._commit is not None:
+                self.consumer.commit(offsets=self._commit, asynchronous=False)
+                self._commit = None
             message = self.consumer.poll(0.05)
             if message is None:
                 continue
@@ -252,8 +256,10 @@ class Member:
     def codes(self):
         return {error.code() for error in self.errors}
 
-    def commit(self):
-        return self.consumer.commit(asynchronous=False)
+    def commit(self, offsets):
+        """On the polling thread: a commit beside a poll of the same consumer can wait for ever."""
+        self._commit = offsets
+        eventually(lambda: self._commit is None, "the member has committed")
 
     def pause(self):
         """Stops polling without leaving."""

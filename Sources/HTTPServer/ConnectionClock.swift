@@ -30,10 +30,13 @@ struct ConnectionClock {
         since = now
     }
 
-    mutating func enter(_ phase: Phase, now: Instant) {
-        if case .cut = self.phase { return }
+    /// False when the connection has been cut: the peer was told so, and nothing may happen any more.
+    @discardableResult
+    mutating func enter(_ phase: Phase, now: Instant) -> Bool {
+        if case .cut = self.phase { return false }
         self.phase = phase
         since = now
+        return true
     }
 
     mutating func received(bodyBytes: Int) {

@@ -52,8 +52,7 @@ final class HTTPConnection: @unchecked Sendable {
         do {
             let decoded = try call.head(target: target).decode(peer: peer, limits: core.limits)
             exchange = try Exchange(decoded, routes: core.routes, limits: core.limits)
-            clock.withLock { $0.enter(.body(bytes: 0), now: .now()) }
-            return true
+            return enter(.body(bytes: 0))
         } catch {
             core.metrics?.refused(error.code)
             exchange = Exchange(refused: error)
@@ -80,8 +79,9 @@ final class HTTPConnection: @unchecked Sendable {
         switch exchange?.course {
         case .answer(let response): return queue(response, on: connection)
         case .handler(.immediate(let respond)):
-            return queue(
-                exchange?.request.map(respond) ?? .error(500, "internal", "try again"), on: connection)
+            // Whoever was told that the request came too slowly must not see it done all the same.
+            guard let request = exchange?.request, enter(.sending) else { return false }
+            return queue(respond(request), on: connection)
         case .handler(.deferred(let handle)): return suspend(connection, for: handle)
         case .waiting(let slot): return slot.response.map { queue($0, on: connection) } ?? true
         case nil: return false
@@ -90,25 +90,34 @@ final class HTTPConnection: @unchecked Sendable {
 
     /// The library forgets the connection until the reply is there; then it calls again.
     private func suspend(_ connection: MHDConnection, for handle: HTTPRoutes.Defer) -> Bool {
-        guard let request = exchange?.request, core.waitBegan() else {
-            return queue(.error(503, "stopping", "the server is stopping; try again"), on: connection)
-        }
+        guard let request = exchange?.request else { return false }
+        guard core.waitBegan() else { return queue(HTTPServerCore.stopping, on: connection) }
         let slot = ReplySlot { [core] in
             connection.resume()
             core.waitEnded()
         }
         exchange?.course = .waiting(slot)
         exchange?.request = nil
+        // First this: from the moment the clock knows the slot, other threads may fill it and resume.
         connection.suspend()
-        clock.withLock { $0.enter(.answering(slot), now: .now()) }
-        handle(request, HTTPReply(slot))
+        if enter(.answering(slot)) {
+            handle(request, HTTPReply(slot))
+        } else {
+            slot.fill(HTTPServerCore.tooSlow)
+        }
         return true
     }
 
     private func queue(_ response: HTTPResponse, on connection: MHDConnection) -> Bool {
-        clock.withLock { $0.enter(.sending, now: .now()) }
+        enter(.sending)
         core.metrics?.answered(response.status)
         let closes = response.closes || exchange?.closes ?? true || core.isStopping
         return connection.queue(response, closes: closes)
+    }
+
+    /// False when the connection has been cut.
+    @discardableResult
+    private func enter(_ phase: ConnectionClock.Phase) -> Bool {
+        clock.withLock { $0.enter(phase, now: .now()) }
     }
 }

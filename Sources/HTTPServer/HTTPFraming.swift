@@ -28,7 +28,7 @@ struct HTTPFraming: Equatable {
             contentLength = try lengths.first.map { text throws(HTTPRefusal) in try Self.length(text) } ?? 0
             closes = isOld
         } else {
-            guard encodings == ["chunked"], !isOld else {
+            guard encodings.map({ $0.lowercased() }) == ["chunked"], !isOld else {
                 throw .malformed("the only Transfer-Encoding is chunked, once, in HTTP/1.1")
             }
             contentLength = nil
@@ -37,6 +37,10 @@ struct HTTPFraming: Equatable {
         if let expected = headers["expect"], expected.lowercased() != "100-continue" {
             throw HTTPRefusal(417, "expectation_failed", "the only expectation is 100-continue")
         }
+    }
+
+    static func isDecided(by name: String) -> Bool {
+        ["content-length", "transfer-encoding"].contains(name.lowercased())
     }
 
     private static func length(_ text: String) throws(HTTPRefusal) -> Int {

@@ -62,23 +62,42 @@ package import Telemetry
     /// Frees the port, lets requests in flight finish until the deadline, answers 503 for the rest, and
     /// closes. Blocks; not from a handler.
     package func stop(by deadline: Instant) {
-        guard let daemon = unsafe daemon else { return }
+        guard let daemon = unsafe beginStopping() else { return }
+        while isFinishing(by: deadline) { usleep(UInt32(Self.pollMilliseconds * 1000)) }
+        unsafe end(daemon)
+    }
+
+    /// The same for a task, which must not block while requests finish.
+    package func stop(by deadline: Instant) async {
+        guard let daemon = unsafe beginStopping() else { return }
+        while isFinishing(by: deadline) { try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds)) }
+        unsafe end(daemon)
+    }
+
+    private func beginStopping() -> OpaquePointer? {
+        guard let daemon = unsafe daemon else { return nil }
         unsafe self.daemon = nil
         core.beginStopping()
         let descriptor = unsafe MHD_quiesce_daemon(daemon)
         if descriptor >= 0 { close(descriptor) }
-        while !core.isQuiet, Instant.now() < deadline { Self.rest() }
-        // The library aborts the process when it is stopped with a suspended connection.
-        while core.hasWaits {
-            core.abandonWaits()
-            Self.rest()
-        }
+        return unsafe daemon
+    }
+
+    /// Until the deadline requests are waited for; after it only for replies that are given in their
+    /// handlers' stead, because the library aborts a process that stops it with a suspended connection.
+    private func isFinishing(by deadline: Instant) -> Bool {
+        if Instant.now() < deadline { return !core.isQuiet }
+        core.abandonWaits()
+        return core.hasWaits
+    }
+
+    private func end(_ daemon: OpaquePointer) {
         unsafe MHD_stop_daemon(daemon)
         watch.stop()
         unsafe Unmanaged.passUnretained(core).release()
     }
 
-    private static func rest() { usleep(2000) }
+    private static let pollMilliseconds = 2
 }
 
 // MARK: libmicrohttpd's callbacks

@@ -12,6 +12,9 @@ final class HTTPServerCore: Sendable {
         var waits = 0
     }
 
+    static let tooSlow = HTTPResponse.error(503, "too_slow", "the answer took too long; try again")
+    static let stopping = HTTPResponse.error(503, "stopping", "the server is stopping; try again")
+
     let routes: HTTPRoutes
     let limits: HTTPLimits
     let metrics: HTTPMetrics?
@@ -57,7 +60,7 @@ final class HTTPServerCore: Sendable {
         let connections = state.withLock { Array($0.connections.values) }
         for connection in connections {
             let overdue = connection.clock.withLock { $0.check(now: now, limits: limits) }
-            overdue?.fill(.error(503, "too_slow", "the answer took too long; try again"))
+            overdue?.fill(Self.tooSlow)
         }
     }
 
@@ -68,7 +71,7 @@ final class HTTPServerCore: Sendable {
             let slot = connection.clock.withLock { clock -> ReplySlot? in
                 if case .answering(let slot) = clock.phase { slot } else { nil }
             }
-            slot?.fill(.error(503, "stopping", "the server is stopping; try again"))
+            slot?.fill(Self.stopping)
         }
     }
 }

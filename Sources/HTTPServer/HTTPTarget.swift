@@ -84,9 +84,10 @@ struct HTTPTarget: Equatable {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "A")...UInt8(ascii: "Z"):
             true
-        default: allowedMarks.contains(byte)
+        case UInt8(ascii: "!"), UInt8(ascii: "$")...UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: ";"),
+            UInt8(ascii: "="), UInt8(ascii: "?"), UInt8(ascii: "@"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
         }
     }
-
-    private static let allowedMarks = Set("-._~!$&'()*+,;=:@/?%".utf8)
 }

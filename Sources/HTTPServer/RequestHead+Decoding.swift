@@ -40,13 +40,24 @@ extension RequestHead {
             guard unsafe !line.name.isEmpty, unsafe line.name.allSatisfy(Self.isNameByte) else {
                 throw .malformed("a header's name holds a character that it must not")
             }
-            let isText = unsafe line.value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-            guard isText, let value = unsafe String(validating: line.value, as: UTF8.self) else {
+            let value = unsafe Self.trimmed(line.value)
+            let isText = unsafe value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+            guard isText, let text = unsafe String(validating: value, as: UTF8.self) else {
                 throw .malformed("a header's value holds bytes that are not text")
             }
-            unsafe headers.add(String(decoding: line.name, as: UTF8.self), value)
+            let name = unsafe String(decoding: line.name, as: UTF8.self)
+            if unsafe value.count < line.value.count, HTTPFraming.isDecided(by: name) {
+                throw .malformed("\(name) must not end in a space")
+            }
+            headers.add(name, text)
         }
         return headers
+    }
+
+    private static func trimmed(_ value: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
+        var end = value.endIndex
+        while end > value.startIndex, unsafe value[end - 1] == 0x20 || value[end - 1] == 0x09 { end -= 1 }
+        return unsafe value[..<end]
     }
 
     private static func tooLarge(_ limit: String) -> HTTPRefusal {
@@ -58,9 +69,11 @@ extension RequestHead {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "A")...UInt8(ascii: "Z"):
             true
-        default: nameMarks.contains(byte)
+        case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"),
+            UInt8(ascii: "~"):
+            true
+        default: false
         }
     }
-
-    private static let nameMarks = Set("!#$%&'*+-.^_`|~".utf8)
 }

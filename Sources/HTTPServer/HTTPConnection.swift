@@ -1,5 +1,4 @@
 internal import Lifecycle
-internal import Synchronization
 
 /// One connection of a server: libmicrohttpd's callbacks end here.
 ///
@@ -8,14 +7,14 @@ internal import Synchronization
 final class HTTPConnection: @unchecked Sendable {
     private let core: HTTPServerCore
     private let peer: String
-    let clock: Mutex<ConnectionClock>
+    let clock: TracedLock<ConnectionClock>
     private var target: [UInt8] = []
     private var exchange: Exchange?
 
     init(core: HTTPServerCore, peer: String, descriptor: Int32) {
         self.core = core
         self.peer = peer
-        clock = Mutex(ConnectionClock(descriptor: descriptor, now: .now()))
+        clock = TracedLock(ConnectionClock(descriptor: descriptor, now: .now()))
     }
 
     /// The request line is there; `target` as it was sent, which later callbacks see decoded.

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The obligation to answer one request, from any thread. Who drops it without sending has forgotten
 /// the request: the peer then gets 500.
 package final class HTTPReply: Sendable {
@@ -24,9 +22,9 @@ final class ReplySlot: Sendable {
         var whenFilled: (@Sendable () -> Void)?
     }
 
-    private let state: Mutex<State>
+    private let state: TracedLock<State>
 
-    init(whenFilled: @escaping @Sendable () -> Void) { state = Mutex(State(whenFilled: whenFilled)) }
+    init(whenFilled: @escaping @Sendable () -> Void) { state = TracedLock(State(whenFilled: whenFilled)) }
 
     func fill(_ response: HTTPResponse) {
         let action = state.withLock { state in

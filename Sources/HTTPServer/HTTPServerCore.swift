@@ -1,5 +1,4 @@
 internal import Lifecycle
-internal import Synchronization
 
 /// What the connections of a server share.
 final class HTTPServerCore: Sendable {
@@ -18,7 +17,7 @@ final class HTTPServerCore: Sendable {
     let routes: HTTPRoutes
     let limits: HTTPLimits
     let metrics: HTTPMetrics?
-    private let state = Mutex(State())
+    private let state = TracedLock(State())
 
     init(routes: HTTPRoutes, limits: HTTPLimits, metrics: HTTPMetrics?) {
         self.routes = routes

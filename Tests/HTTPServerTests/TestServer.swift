@@ -42,7 +42,7 @@ final class TestServer: Sendable {
     var calls: [String] { seen.all }
 
     /// Sends bytes on a connection of their own and returns what came back until it closed.
-    func exchange(_ text: String, answers: Int = .max, within milliseconds: Int = 5000) async throws -> (
+    func exchange(_ text: String, answers: Int = .max, within milliseconds: Int = 20_000) async throws -> (
         answers: [RawAnswer], isClosed: Bool
     ) {
         let port = port

@@ -65,8 +65,8 @@ struct JSONLimitsTests {
         let clock = ContinuousClock()
         for text in texts {
             let took = clock.measure { _ = refusal(text) }
-            // Fifty milliseconds is the promise for a release build on a quiet machine.
-            #expect(took < .seconds(2), "\(text.prefix(20))")
+            // The proof demands fifty milliseconds, in release; here, quadratic time would not end at all.
+            #expect(took < .seconds(20), "\(text.prefix(20))")
         }
     }
 }

@@ -65,7 +65,7 @@ let package = Package(
         module("Kafka", "CRdKafka", "CLinux", "Telemetry", "Lifecycle", features: "Lifetimes"),
         module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
         module("JSON", "CSimdJSON"),
-        module("HTTPServer", "CMicroHTTPD", "JSON", "Lifecycle", "Telemetry"),
+        module("HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
         module("LiveActivity", "JSON", "TLS"),

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CMicroHTTPD
 internal import Glibc
 package import Lifecycle
@@ -20,6 +21,8 @@ package import Telemetry
     private let core: HTTPServerCore
     private let watch: ConnectionWatch
     private var daemon: OpaquePointer?
+    /// Closed by the daemon.
+    private let listening: Int32
 
     /// Binds and begins to serve. An empty host or `*` is every address.
     ///
@@ -31,18 +34,17 @@ package import Telemetry
         let numbers = metrics.map { HTTPMetrics($0, listener: name) }
         core = HTTPServerCore(routes: routes, limits: limits, metrics: numbers)
         numbers?.watch { [weak core] in core?.connectionCount ?? 0 }
-        let listening = try Listener.bind(host: host, port: port)
-        address = listening.address
+        (listening, address) = try Listener.bind(host: host, port: port)
         do {
             watch = try ConnectionWatch(core)
         } catch {
-            close(listening.descriptor)
+            close(listening)
             throw error
         }
         // The daemon's threads hold the core; `stop` gives it back when they are gone.
         let context = unsafe Unmanaged.passRetained(core).toOpaque()
         var settings = unsafe mhd_settings(
-            listen_socket: listening.descriptor, is_ipv6: listening.address.isIPv6 ? 1 : 0,
+            listen_socket: listening, is_ipv6: address.isIPv6 ? 1 : 0,
             threads: UInt32(limits.threads), connections_max: UInt32(limits.connectionsMax),
             connections_per_peer_max: UInt32(limits.connectionsPerPeerMax),
             connection_memory_bytes: limits.connectionMemoryBytes, handle: handleRequest,
@@ -51,7 +53,7 @@ package import Telemetry
         guard unsafe daemon != nil else {
             let code = errno
             unsafe Unmanaged<HTTPServerCore>.fromOpaque(context).release()
-            close(listening.descriptor)
+            close(listening)
             watch.stop()
             throw SystemError("start the threads of an HTTP listener", code: code)
         }
@@ -78,17 +80,27 @@ package import Telemetry
         guard let daemon = unsafe daemon else { return nil }
         unsafe self.daemon = nil
         core.beginStopping()
-        let descriptor = unsafe MHD_quiesce_daemon(daemon)
-        if descriptor >= 0 { close(descriptor) }
+        stopListening()
         return unsafe daemon
+    }
+
+    /// The library's own way to stop listening races with its thread, which then aborts the process. So
+    /// the descriptor stays, but stands for something that nobody can connect to; the daemon closes it.
+    private func stopListening() {
+        let deaf = eventfd(0, Int32(EFD_CLOEXEC))
+        guard deaf >= 0 else { return }
+        dup2(deaf, listening)
+        close(deaf)
     }
 
     /// Until the deadline requests are waited for; after it only for replies that are given in their
     /// handlers' stead, because the library aborts a process that stops it with a suspended connection.
     private func isFinishing(by deadline: Instant) -> Bool {
-        if Instant.now() < deadline { return !core.isQuiet }
+        let now = Instant.now()
+        if now < deadline { return !core.isQuiet }
         core.abandonWaits()
-        return core.hasWaits
+        let isOver = now >= deadline.advanced(byMilliseconds: Self.lastWordsMilliseconds)
+        return core.hasWaits || !core.isQuiet && !isOver
     }
 
     private func end(_ daemon: OpaquePointer) {
@@ -98,6 +110,8 @@ package import Telemetry
     }
 
     private static let pollMilliseconds = 2
+    /// For answers that say that the server stops to leave the machine.
+    private static let lastWordsMilliseconds = 250
 }
 
 // MARK: libmicrohttpd's callbacks

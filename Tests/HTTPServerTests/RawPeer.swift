@@ -30,10 +30,8 @@ final class RawPeer {
         let connected = withUnsafePointer(to: &other) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
         }
-        guard bound == 0, connected == 0 else {
-            close(descriptor)
-            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-        }
+        // `deinit` closes the descriptor: by now it belongs to an object.
+        guard bound == 0, connected == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
     deinit { close(descriptor) }

@@ -7,6 +7,7 @@ private let benchmarks: [(name: String, what: String, run: ([String]) throws -> 
         "broker", "records and transactions through the embedded broker, beside librdkafka's mock cluster",
         BrokerBenchmark.run
     ),
+    ("broker-log", "one partition's log: appends, reads, a start after a kill", BrokerLogBenchmark.run),
     ("http2", "pushes over HTTP/2 and TLS, beside h2load and nghttpd", HTTP2Benchmark.run),
     ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run),
     ("kafka", "records produced and consumed, beside the same calls in C", KafkaBenchmark.run),

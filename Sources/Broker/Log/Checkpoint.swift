@@ -37,6 +37,11 @@ struct Checkpoint: Equatable {
         self = read
     }
 
+    /// Nothing came behind it.
+    func isEnd(of active: Segment) -> Bool {
+        segment == active.baseOffset && position == active.size && offset == active.endOffset
+    }
+
     private init(from reader: inout WireReader) throws(WireError) {
         logStartOffset = try reader.int64()
         segment = try reader.int64()

@@ -78,6 +78,7 @@ extension PartitionLog {
             undoWrite(segment, error)
             throw .disk(error)
         }
+        isFailing = false
         segment.isDirty = true
         segment.appended(header, now: now.milliseconds)
         endOffset = header.nextOffset
@@ -89,9 +90,7 @@ extension PartitionLog {
     /// must find a clean end, and on a full disk the bytes are wanted back.
     private func undoWrite(_ segment: Segment, _ error: DiskError) {
         environment.counters.diskFailures.add()
-        environment.log.error(
-            "append failed", .field("topic", topic), .field("partition", Int(partition)),
-            .field("error", error.description))
+        sayFailing(error)
         guard let file = segment.file else { return }
         do throws(DiskError) {
             try environment.disk.truncate(file, to: segment.size)
@@ -99,6 +98,14 @@ extension PartitionLog {
             // The file keeps a torn tail: the next write goes over it, recovery cuts it.
             segment.isDirty = true
         }
+    }
+
+    func sayFailing(_ error: DiskError) {
+        guard !isFailing else { return }
+        isFailing = true
+        environment.log.error(
+            "appends fail, producers are told to try again", .field("topic", topic),
+            .field("partition", Int(partition)), .field("error", error.description))
     }
 
     private func appended() {

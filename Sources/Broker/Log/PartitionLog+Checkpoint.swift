@@ -5,14 +5,23 @@ struct CheckpointState {
 
     private var bytesSince = 0
     private(set) var isDue = false
+    /// The file on the disk says what is in memory.
+    private(set) var isCurrent = false
 
     mutating func appended(bytes: Int) {
         bytesSince += bytes
+        isCurrent = false
         if bytesSince >= Self.interval { isDue = true }
     }
 
     /// Something changed that must not wait for many bytes.
-    mutating func demand() { isDue = true }
+    mutating func demand() {
+        isDue = true
+        isCurrent = false
+    }
+
+    /// The log was opened exactly as its checkpoint left it.
+    mutating func opened() { isCurrent = true }
 
     mutating func taken() {
         bytesSince = 0
@@ -37,6 +46,7 @@ extension PartitionLog {
     /// Syncs everything and leaves a checkpoint at the very end, so that opening reads nothing.
     package func close() throws(LogError) {
         guard closed == nil else { return }
+        guard !checkpoints.isCurrent else { return abandon("the broker is stopping") }
         do throws(DiskError) {
             for file in flush.underWay + (flush.full + [active]).compactMap(\.file) {
                 try environment.disk.sync(file)

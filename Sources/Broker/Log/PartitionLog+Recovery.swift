@@ -20,14 +20,12 @@ extension PartitionLog {
         try recover(from: checkpoint)
         logStartOffset = max(logStartOffset, segments[0].baseOffset)
         endOffset = active.endOffset
-        do throws(DiskError) {
-            // What a dead process wrote may still be in memory only.
-            if let file = active.file { try environment.disk.sync(file) }
-            try environment.disk.syncDirectory(directory)
-        } catch {
-            throw .disk(error)
+        if checkpoint?.isEnd(of: active) ?? false, !flush.directoryIsDirty {
+            checkpoints.opened()
+        } else {
+            try syncAll(from: checkpoint)
+            checkpoints.demand()
         }
-        flush.directoryIsDirty = false
         durableOffset = endOffset
         lastStableOffset = producers.stableOffset(highWatermark: highWatermark)
     }
@@ -45,6 +43,19 @@ extension PartitionLog {
         cutOffset = offset
         defer { cutOffset = nil }
         try open()
+    }
+
+    /// What a dead process wrote may be in memory only. Everything below a checkpoint was synced.
+    private func syncAll(from checkpoint: Checkpoint?) throws(LogError) {
+        do throws(DiskError) {
+            for segment in segments where segment.endOffset > checkpoint?.offset ?? 0 {
+                try environment.disk.sync(segment.handle(environment.open))
+            }
+            try environment.disk.syncDirectory(directory)
+        } catch {
+            throw .disk(error)
+        }
+        flush.directoryIsDirty = false
     }
 
     private func findSegments() throws(DiskError) {

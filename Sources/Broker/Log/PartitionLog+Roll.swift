@@ -24,6 +24,7 @@ extension PartitionLog {
             try create(next)
         } catch {
             environment.counters.diskFailures.add()
+            sayFailing(error)
             throw .disk(error)
         }
         if old.isDirty { flush.full.append(old) }

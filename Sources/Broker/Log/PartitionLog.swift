@@ -37,6 +37,8 @@ package final class PartitionLog {
     var isCompacting = false
     /// While reopening after a failed sync: what lies from here on is cut.
     var cutOffset: Int64?
+    /// The last append failed; said once, not for every producer that tries again.
+    var isFailing = false
     /// Why the log takes and gives nothing, nil when it does.
     var closed: String?
 

@@ -24,8 +24,16 @@ struct ProducerEntry: Equatable {
         }
     }
 
-    mutating func remember(_ batch: Batch) {
+    mutating func appended(_ header: BatchHeader) {
+        if epoch != header.producerEpoch {
+            epoch = header.producerEpoch
+            batches = []
+        }
+        lastUsed = max(lastUsed, header.maxTimestamp)
         if batches.count == Self.batchesMax { batches.removeFirst() }
-        batches.append(batch)
+        batches.append(
+            Batch(
+                firstSequence: header.baseSequence, lastSequence: header.lastSequence,
+                baseOffset: header.baseOffset, lastOffset: header.lastOffset, timestamp: header.maxTimestamp))
     }
 }

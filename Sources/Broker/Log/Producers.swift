@@ -62,18 +62,8 @@ struct Producers: Equatable {
     /// Takes over a data batch that was written.
     mutating func appended(_ header: BatchHeader) {
         guard header.hasProducer else { return }
-        var entry =
-            entries[header.producerID] ?? ProducerEntry(epoch: header.producerEpoch, lastUsed: 0)
-        if entry.epoch != header.producerEpoch {
-            entry.epoch = header.producerEpoch
-            entry.batches = []
-        }
-        entry.lastUsed = max(entry.lastUsed, header.maxTimestamp)
-        entry.remember(
-            .init(
-                firstSequence: header.baseSequence, lastSequence: header.lastSequence,
-                baseOffset: header.baseOffset, lastOffset: header.lastOffset, timestamp: header.maxTimestamp))
-        entries[header.producerID] = entry
+        entries[header.producerID, default: ProducerEntry(epoch: header.producerEpoch, lastUsed: 0)]
+            .appended(header)
         if header.isTransactional, open[header.producerID] == nil {
             open[header.producerID] = header.baseOffset
         }

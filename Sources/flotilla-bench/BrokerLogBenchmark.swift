@@ -1,0 +1,145 @@
+internal import Broker
+internal import Glibc
+internal import Telemetry
+
+/// One partition's log without the network: appends with checksum and bookkeeping, reads with the
+/// checksum checked again, a start after a kill, a compaction. Beside each, what the disk calls or
+/// the checksum alone cost in the same run.
+enum BrokerLogBenchmark {
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        print(
+            "broker-log: \(options.mebibytes) MiB of 1,000-byte records in batches of \(options.records), sync off"
+        )
+        print(
+            "$ flotilla-bench broker-log --mib \(options.mebibytes) --records \(options.records) "
+                + "--runs \(options.runs) --dir \(options.directory)")
+        var rates: [String: [Double]] = [:]
+        for _ in 0..<options.runs {
+            let path = try temporaryDirectory(options.directory)
+            defer { remove(path) }
+            for (name, rate) in try once(path, options) { rates[name, default: []].append(rate) }
+        }
+        for (name, values) in rates.sorted(by: { $0.key < $1.key }) {
+            print("  \(name): \(grouped(values.median)) MiB a second")
+        }
+        print("  peak memory \(Usage.peakMemoryMiB()) MiB")
+    }
+
+    private static func once(_ path: String, _ options: Options) throws -> [(String, Double)] {
+        let batch = batch(options.records)
+        let count = max(1, (options.mebibytes << 20) / batch.count)
+        let mebibytes = Double(count * batch.count) / 1_048_576
+        var rates: [(String, Double)] = []
+        func measure(_ name: String, _ work: () throws -> Void) rethrows {
+            rates.append((name, mebibytes / (try Usage.of(work)).seconds))
+        }
+        measure("1 checksum alone") { for _ in 0..<count { checksum(batch) } }
+        try measure("2 write alone") { try plainWrites(path + "/plain", batch, count) }
+        unsafe unlink(path + "/plain")
+        try measureLog(path, batch, count, &rates, mebibytes)
+        return rates
+    }
+
+    private static func measureLog(
+        _ path: String, _ batch: [UInt8], _ count: Int, _ rates: inout [(String, Double)], _ mebibytes: Double
+    ) throws {
+        do {
+            let store = try TopicStore(path: path + "/data", flush: .os) {}
+            let log = try store.create(
+                "t", partitions: 1, settings: ["segment.bytes": "268435456", "max.message.bytes": "8388608"]
+            ).partitions[0]
+            let append = try Usage.of {
+                for index in 0..<count {
+                    _ = try unsafe batch.withUnsafeBytes { try unsafe log.append($0, now: .now()) }
+                    if index % 1000 == 0 { while store.flusher.runOnce() { store.deliver() } }
+                }
+            }
+            rates.append(("3 append", mebibytes / append.seconds))
+            let read = try Usage.of { try readAll(log) }
+            rates.append(("4 read", mebibytes / read.seconds))
+            try removeCheckpoint(path + "/data/logs/t-0.1")
+        }
+        let start = try Usage.of { _ = try TopicStore(path: path + "/data", flush: .os) {} }
+        rates.append(("5 start after a kill, everything read", mebibytes / start.seconds))
+    }
+
+    private static func readAll(_ log: PartitionLog) throws {
+        var writer = WireWriter(capacity: 1 << 20)
+        var offset: Int64 = 0
+        while offset < log.highWatermark {
+            writer.reset(keeping: 2 << 20)
+            let result = try log.read(from: offset, maxBytes: 1 << 20, committed: true, into: &writer)
+            guard result.nextOffset > offset else { throw BenchmarkFailure("a read got stuck at \(offset)") }
+            offset = result.nextOffset
+        }
+    }
+
+    private static func removeCheckpoint(_ directory: String) throws {
+        for name in try Disk().names(in: directory) where !name.hasSuffix(".log") {
+            try Disk().remove(directory + "/" + name)
+        }
+    }
+
+    private static func plainWrites(_ path: String, _ batch: [UInt8], _ count: Int) throws {
+        let disk = Disk()
+        let file = try disk.open(path, create: true, writable: true)
+        for index in 0..<count { try disk.write(batch, to: file, at: index * batch.count) }
+    }
+
+    @inline(never)
+    private static func checksum(_ batch: [UInt8]) {
+        precondition(CRC32C.of(batch) != 1, "not the checksum of this batch")
+    }
+
+    private static func batch(_ records: Int) -> [UInt8] {
+        var state: UInt64 = 7
+        let value = (0..<1000).map { _ -> UInt8 in
+            state = state &* 6_364_136_223_846_793_005 &+ 1
+            return UInt8(truncatingIfNeeded: state >> 33)
+        }
+        return BatchBuilder.batch(
+            (0..<records).map { _ in NewRecord(key: nil, value: value) }, time: WallTime.now().milliseconds)
+    }
+
+    private static func temporaryDirectory(_ parent: String) throws -> String {
+        var template = Array((parent + "/broker-log-XXXXXX").utf8CString)
+        guard let path = unsafe mkdtemp(&template) else {
+            throw BenchmarkFailure("cannot write in \(parent)")
+        }
+        return unsafe String(cString: path)
+    }
+
+    private static func remove(_ path: String) {
+        guard let names = try? Disk().names(in: path) else {
+            unsafe unlink(path)
+            return
+        }
+        for name in names { remove(path + "/" + name) }
+        unsafe rmdir(path)
+    }
+
+    private struct Options {
+        var mebibytes = 512
+        var records = 16
+        var runs = 3
+        var directory = "/tmp"
+
+        init(_ arguments: [String]) throws {
+            var left = arguments[...]
+            while let name = left.popFirst() {
+                guard let value = left.popFirst() else { throw BenchmarkFailure("\(name) wants a value") }
+                let number = Int(value)
+                switch (name, number) {
+                case ("--mib", let number?): mebibytes = number
+                case ("--records", let number?): records = number
+                case ("--runs", let number?): runs = number
+                case ("--dir", _): directory = value
+                default:
+                    throw BenchmarkFailure(
+                        "\(name) \(value) is not known; use --mib, --records, --runs, --dir")
+                }
+            }
+        }
+    }
+}

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Work on files that the loop thread must not wait for: compaction, and freeing removed files. One
 /// thread, one job after the other; results are handed back in a batch.
 ///
@@ -19,7 +17,7 @@ package final class DiskWorker: Sendable {
     }
 
     private let disk: Disk
-    private let state = Mutex(State())
+    private let state = TracedLock(State())
     private let wake: @Sendable () -> Void
     private let work = Signal()
 

@@ -49,7 +49,7 @@ package final class Flusher: Sendable {
 
     private let disk: Disk
     private let syncSeconds: Histogram?
-    private let state = Mutex(State())
+    private let state = TracedLock(State())
     private let wake: @Sendable () -> Void
     private let work = Signal()
     private let rounds = Atomic<Int>(0)

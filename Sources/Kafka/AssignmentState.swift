@@ -11,6 +11,13 @@ package struct AssignmentState: Sendable {
     package private(set) var epoch = 0
     package private(set) var partitions: Set<TopicPartition> = []
     package private(set) var paused: Set<TopicPartition> = []
+    /// The process was stopped for so long that the group may have given the partitions away, and
+    /// nothing has shown since that it did not.
+    package private(set) var isSuspect = false
+    private var commitsAsked = 0
+    private var commitsAnswered = 0
+    /// Answers to what was asked before the stop prove nothing about the time after it.
+    private var commitsBeforeStop = 0
     /// A change that the stage has been told of and has not answered.
     package private(set) var pending: Pending?
 
@@ -27,10 +34,30 @@ package struct AssignmentState: Sendable {
         epoch += 1
     }
 
+    /// The process was stopped; false when it has no partitions to lose.
+    package mutating func suspended() -> Bool {
+        if partitions.isEmpty { return false }
+        isSuspect = true
+        commitsBeforeStop = commitsAsked
+        return true
+    }
+
+    /// A commit was asked for and answered after the stop.
+    package mutating func confirmed() { isSuspect = false }
+
+    package mutating func commitAsked() { commitsAsked += 1 }
+
+    /// Only a member whose partitions these still are can commit. Answers come in order.
+    package mutating func commitAnswered(_ outcome: CommitOutcome) {
+        commitsAnswered += 1
+        if outcome == .committed, commitsAnswered > commitsBeforeStop { isSuspect = false }
+    }
+
     package mutating func assigned(_ partitions: some Sequence<TopicPartition>) {
         pending = nil
         self.partitions = Set(partitions)
         paused = []
+        isSuspect = false
         epoch += 1
     }
 

@@ -51,8 +51,8 @@ package final class Consumer {
     package func poll(into batch: inout RecordBatch, waitMilliseconds: Int32 = 0) -> [ConsumerEvent] {
         batch.clear()
         client.wakeup.clear()
-        lastPoll = .now()
         var events: [ConsumerEvent] = []
+        noteStop(since: lastPoll, allowedMilliseconds: 0, &events)
         var wait = waitMilliseconds
         while !batch.isFull, let message = unsafe rd_kafka_consumer_poll(client.pointer, wait) {
             wait = 0
@@ -65,9 +65,21 @@ package final class Consumer {
         }
         // A full batch or a callback may have left something in the queue.
         if batch.isFull || !client.events.group.changes.isEmpty { client.wakeup.signal() }
+        noteStop(since: lastPoll, allowedMilliseconds: Int(waitMilliseconds), &events)
         takeChanges(&events)
         takeCommits(&events)
         return events
+    }
+
+    /// A stop of the process shows as time that neither the caller's wait nor its work explains.
+    private func noteStop(since last: Instant, allowedMilliseconds: Int, _ events: inout [ConsumerEvent]) {
+        let now = Instant.now()
+        let stopped = now.milliseconds(since: last) - allowedMilliseconds
+        lastPoll = now
+        guard stopped >= options.sessionMilliseconds - Self.leaseMarginMilliseconds else { return }
+        if case .group = options.membership, state.suspended() {
+            events.append(.suspended(milliseconds: stopped))
+        }
     }
 
     /// A message that is no record, or one that nobody may have while its partition is being

@@ -6,6 +6,9 @@ extension Consumer {
     /// is still in time.
     package static let drainMarginMilliseconds = 5000
 
+    /// Kept back from the session's time: a member counts as stopped a little before the group thinks so.
+    package static let leaseMarginMilliseconds = 2000
+
     /// Which assignment the records of the next poll belong to.
     package var epoch: Int { state.epoch }
     package var partitions: Set<TopicPartition> { state.partitions }
@@ -15,9 +18,11 @@ extension Consumer {
     package var isLost: Bool { unsafe rd_kafka_assignment_lost(client.pointer) != 0 }
 
     /// Whether effects on the outside are still safe: a process that was stopped for a while may not
-    /// know yet that its partitions are another's.
-    package func isSurelyOurs(at now: Instant, marginMilliseconds: Int = 2000) -> Bool {
-        now.milliseconds(since: lastPoll) < options.sessionMilliseconds - marginMilliseconds && !isLost
+    /// know yet that its partitions are another's. Right after it wakes the library does not either,
+    /// so that a stop is forgotten only when a later commit has succeeded.
+    package func isSurelyOurs(at now: Instant) -> Bool {
+        let age = now.milliseconds(since: lastPoll)
+        return age < options.sessionMilliseconds - Self.leaseMarginMilliseconds && !state.isSuspect && !isLost
     }
 
     /// Who we are in the group, for a transaction about to begin over work that was read in `epoch`.

@@ -9,6 +9,9 @@ package enum ConsumerEvent: Sendable, Equatable {
     case revoked([TopicPartition], by: Instant)
     /// The partitions are another's already: commit nothing, drop what is in hand, and `release`.
     case lost([TopicPartition])
+    /// The process was stopped for so long that the partitions may be another's by now. A commit,
+    /// of the same offsets as before if need be, shows whether they are; `isSurelyOurs` is false until then.
+    case suspended(milliseconds: Int)
     /// Everything below `offset` has been handed over; it is the end as it was then.
     case end(TopicPartition, offset: Int64)
     /// What became of an asynchronous commit.

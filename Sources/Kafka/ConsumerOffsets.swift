@@ -5,6 +5,7 @@ extension Consumer {
     package func commit(_ offsets: [OffsetToCommit], withinMilliseconds limit: Int = 5000) -> CommitOutcome {
         let outcome = commitCode(offsets, limit)
         client.metrics.committed(outcome)
+        if outcome == .committed { state.confirmed() }
         return outcome
     }
 
@@ -34,13 +35,16 @@ extension Consumer {
         if isLost { return .willBeReadAgain(.assignmentLost) }
         let list = PartitionList(offsets)
         let code = unsafe ErrorCode(rd_kafka_commit(client.pointer, list.pointer, 1))
-        return code == .none ? nil : CommitOutcome(code)
+        guard code == .none else { return CommitOutcome(code) }
+        state.commitAsked()
+        return nil
     }
 
     func takeCommits(_ events: inout [ConsumerEvent]) {
         for commit in client.events.group.commits {
             let outcome = CommitOutcome(commit.code)
             client.metrics.committed(outcome)
+            state.commitAnswered(outcome)
             events.append(.committed(commit.partitions, outcome))
         }
         client.events.group.commits = []

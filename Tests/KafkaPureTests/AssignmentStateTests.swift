@@ -62,3 +62,30 @@ private let b = TopicPartition("jobs", 1)
     #expect(none.start == PartitionStart(a, .beginning))
     #expect(some.start == PartitionStart(a, .offset(7)))
 }
+
+@Test func `after a stop only a commit asked for since then shows that partitions are still ours`() {
+    var state = AssignmentState()
+    let withoutPartitions = state.suspended()
+    state.assigned([a])
+    state.commitAsked()
+    let withPartitions = state.suspended()
+    #expect(!withoutPartitions && withPartitions)
+    state.commitAnswered(.committed)
+    #expect(state.isSuspect, "that was asked before the stop")
+    state.commitAsked()
+    state.commitAnswered(.willBeReadAgain(.illegalGeneration))
+    #expect(state.isSuspect)
+    state.commitAsked()
+    state.commitAnswered(.committed)
+    #expect(!state.isSuspect)
+}
+
+@Test func `a new assignment is ours whatever happened before`() {
+    var state = AssignmentState()
+    state.assigned([a])
+    _ = state.suspended()
+    state.lost([a])
+    state.released()
+    state.assigned([b])
+    #expect(!state.isSuspect)
+}

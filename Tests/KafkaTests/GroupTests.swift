@@ -178,7 +178,7 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
         _ = try join(consumer)
         _ = try consumer.read(8)
         let epoch = consumer.epoch
-        #expect(consumer.isSurelyOurs(at: .now(), marginMilliseconds: 500))
+        #expect(consumer.isSurelyOurs(at: consumer.lastPoll))
         // It stops polling; the library itself says when it has left the group.
         #expect(try eventually { consumer.isLost })
         #expect(!consumer.isSurelyOurs(at: .now()))
@@ -197,6 +197,28 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
         // And comes back as a new member.
         #expect(try join(consumer).count == 4)
         #expect(consumer.epoch > epoch)
+        #expect(consumer.close())
+    }
+}
+
+@Test func `a member that was stopped and not evicted acts again once a commit has shown it`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let consumer = try member(cluster, "stopped")
+        _ = try join(consumer)
+        var batch = RecordBatch()
+        _ = consumer.poll(into: &batch)
+        let jobs = OffsetToCommit(TopicPartition("jobs", 0), offset: 0)
+        // Its heart beats on a thread of the library: for the group nothing happens.
+        let pause = consumer.options.sessionMilliseconds - Consumer.leaseMarginMilliseconds
+        let last = consumer.lastPoll
+        let idle = try eventually { Instant.now().milliseconds(since: last) > pause }
+        #expect(idle && !consumer.isSurelyOurs(at: .now()))
+        let events = consumer.poll(into: &batch)
+        let told = events.contains { if case .suspended(let time) = $0 { time >= pause } else { false } }
+        #expect(told && !consumer.isSurelyOurs(at: consumer.lastPoll))
+        #expect(consumer.commit([jobs]) == .committed)
+        #expect(consumer.isSurelyOurs(at: consumer.lastPoll))
         #expect(consumer.close())
     }
 }

@@ -110,9 +110,10 @@ class Kafka:
             eventually(lambda: self.partitions(name) == partitions, f"topic {name} has {partitions} partitions")
 
     def partitions(self, topic):
-        """How many partitions the metadata show, 0 for an unknown topic."""
-        found = self.admin.list_topics(topic, timeout=10).topics[topic]
-        return 0 if found.error else len(found.partitions)
+        """How many partitions the metadata show, 0 for an unknown topic. To ask for one topic by its
+        name would make it, where topics are made by asking."""
+        found = self.admin.list_topics(timeout=10).topics.get(topic)
+        return 0 if found is None or found.error else len(found.partitions)
 
     # Clients
 

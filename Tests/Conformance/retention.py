@@ -24,7 +24,8 @@ def beyond_its_bytes_a_partition_loses_its_oldest_segments(k):
     found = k.read(topic)
     start = found[0].offset()
     equal([m.value() for m in found], sent[start:], "what is left")
-    check(len(found) * 10_000 >= 2 * _SEGMENT, f"{len(found)} records are fewer than the limit allows")
+    # A record takes a little more on disk than its value.
+    check(len(found) * 10_100 >= 2 * _SEGMENT, f"{len(found)} records are fewer than the limit allows")
     equal(k.watermarks(topic)[1], 800, "the end")
     _errors_below(k, topic)
 

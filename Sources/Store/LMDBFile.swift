@@ -58,8 +58,7 @@ enum LMDBFile {
         guard unsafe mdb_env_info(environment, &info) == 0, unsafe mdb_env_stat(environment, &stat) == 0
         else { return Statistics() }
         return unsafe Statistics(
-            usedBytes: (info.me_last_pgno + 1) * Int(stat.ms_psize), mapBytes: info.me_mapsize,
-            lastTransaction: info.me_last_txnid)
+            usedBytes: (info.me_last_pgno + 1) * Int(stat.ms_psize), mapBytes: info.me_mapsize)
     }
 
     static func error(

@@ -16,7 +16,6 @@ package struct RowBatch: ~Copyable {
     package init() {}
 
     package var count: Int { entries.count }
-    package var byteCount: Int { bytes.count }
 
     package mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>) {
         entries.append(Entry(start: bytes.count, keyBytes: key.count, valueBytes: value.count))

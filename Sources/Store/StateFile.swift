@@ -10,6 +10,10 @@ package import Telemetry
 /// A process that dies leaves an open mark and whole data, because the kernel has them. A machine that
 /// goes down leaves an open mark of another boot, and then the data are worth nothing. It must never
 /// serve rows of which it does not know that they are what was committed.
+///
+/// Its owner's thread writes through it; any thread may read through `environment`. What it cannot
+/// see: LMDB has no checksums, so a byte of a value that the disk changed stays changed, and a file
+/// that somebody cuts while it is open ends the process with SIGBUS; the next start finds the cut.
 package final class StateFile {
     package let beginning: Beginning
     package let environment: Environment

@@ -2,5 +2,4 @@
 package struct Statistics: Sendable, Equatable {
     package var usedBytes = 0
     package var mapBytes = 0
-    package var lastTransaction = 0
 }

@@ -80,6 +80,11 @@ final class Coordination {
         handle(.transactionalCommit(request), exchange)
     }
 
+    /// Offsets of a topic that is gone must not meet a new one of its name.
+    func topicDeleted(_ name: String) {
+        perform(groups.topicDeleted(name, at: .now()))
+    }
+
     /// Nil when a transactional batch may be appended to the partition.
     func refusal(
         _ transactionalID: String?, producer id: Int64, epoch: Int16, _ partition: TopicPartition

@@ -75,6 +75,7 @@ struct TopicsHandler {
                 let logs = node.topics.topic(named: name)?.partitions ?? []
                 try node.topics.delete(name)
                 node.forget(logs)
+                node.coordination.topicDeleted(name)
                 node.log.info("topic deleted", .field("topic", name))
             } catch {
                 outcome.error = error.code

@@ -78,7 +78,7 @@ let package = Package(
             "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
 
         // What only tests import.
-        module("ProcessTesting"),
+        module("ProcessTesting", "CLinux"),
         module("Simulation"),
         module("KafkaTesting", "CRdKafka", "Broker"),
 
@@ -86,7 +86,8 @@ let package = Package(
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
             "KafkaTesting", "CKafkaPeer", "TLS", "HTTP2"),
-        command("flotilla", "Telemetry", "Lifecycle", "Settings", "Broker"),
+        command(
+            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),

@@ -111,3 +111,8 @@ static inline const char *linux_error_words(int code) { return strerrordesc_np(c
 
 /// At most 15 bytes are kept.
 static inline void linux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+extern int pipe2(int ends[2], int flags);
+
+/// Both ends are closed in children.
+static inline int linux_pipe(int *ends) { return pipe2(ends, O_CLOEXEC); }

@@ -3,15 +3,20 @@ internal import Synchronization
 
 /// A real process beside a test: one of ours, or a peer that nobody here wrote. Its output is kept;
 /// it is killed with the test that started it, whatever happens.
+///
+/// Made with `posix_spawn` and not with Foundation's `Process`: a child must not inherit the signals
+/// that the test's threads block, and the sanitizers must find nothing here that is not the test's.
 package final class ChildProcess: Sendable {
-    private struct Text {
-        var output = ""
-        var errors = ""
-        var openPipes = 2
+    private struct Ending {
+        /// As `waitpid` gave it; nil while the process runs.
+        var status: Int32?
     }
 
-    private let process: Process
-    private let text: Mutex<Text>
+    private let name: String
+    package let identifier: Int32
+    private let standardOutput: CollectedOutput
+    private let standardError: CollectedOutput
+    private let ending = Mutex(Ending())
 
     /// - Parameters:
     ///   - executable: a path, or a name that is looked up as a shell would.
@@ -19,91 +24,99 @@ package final class ChildProcess: Sendable {
     ///   - input: what the child reads, then the end; without it, nothing at all.
     package init(
         _ executable: String, _ arguments: [String] = [], environment: [String: String] = [:],
-        directory: String? = nil, input: Data? = nil
+        input: Data? = nil
     ) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try Self.find(executable))
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-            .filter { !$0.value.isEmpty }
-        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-        let output = Pipe()
-        let errors = Pipe()
-        process.standardOutput = output
-        process.standardError = errors
-        let standardInput = Pipe()
-        if input == nil {
-            process.standardInput = FileHandle.nullDevice
-        } else {
-            process.standardInput = standardInput
+        let path = try Self.find(executable)
+        name = URL(fileURLWithPath: path).lastPathComponent
+        let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }.filter { !$0.value.isEmpty }
+        let output = try PipeEnds()
+        let errors = try PipeEnds()
+        let source = try input.map { _ in try PipeEnds() }
+        let spawned = Spawn(
+            path: path, arguments: [path] + arguments, environment: all.map { "\($0.key)=\($0.value)" },
+            input: source?.reading, output: output.writing, errors: errors.writing)
+        defer {
+            output.closeWriting()
+            errors.closeWriting()
+            source?.closeReading()
         }
-        self.process = process
-        text = Mutex(Text())
-        try process.run()
-        collect(output.fileHandleForReading) { $0.output += $1 }
-        collect(errors.fileHandleForReading) { $0.errors += $1 }
-        if let input {
-            let handle = standardInput.fileHandleForWriting
-            Thread.detachNewThread {
-                // The child may be gone before it has read everything; that shows in its exit status.
-                try? handle.write(contentsOf: input)
-                try? handle.close()
-            }
+        identifier = try spawned.run()
+        standardOutput = CollectedOutput(output.reading)
+        standardError = CollectedOutput(errors.reading)
+        if let input, let source { Self.feed(input, into: source.writing) }
+    }
+
+    deinit {
+        // Killed and waited for, so that nothing is left for the next test to trip over.
+        if statusIfEnded() == nil {
+            kill(identifier, SIGKILL)
+            var status: Int32 = 0
+            unsafe waitpid(identifier, &status, 0)
         }
     }
 
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
-
-    private func collect(_ handle: FileHandle, into add: @escaping @Sendable (inout Text, String) -> Void) {
-        Thread.detachNewThread { [weak self] in
-            while true {
-                let data = handle.availableData
-                guard let self else { return }
-                if data.isEmpty {
-                    self.text.withLock { $0.openPipes -= 1 }
-                    return
+    private static func feed(_ input: Data, into descriptor: Int32) {
+        Thread.detachNewThread {
+            // The child may be gone before it has read everything; that shows in its exit status.
+            signal(SIGPIPE, SIG_IGN)
+            unsafe input.withUnsafeBytes { bytes in
+                var offset = 0
+                while offset < bytes.count {
+                    let count = unsafe write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
+                    if count <= 0 { break }
+                    offset += count
                 }
-                self.text.withLock { add(&$0, String(decoding: data, as: UTF8.self)) }
             }
+            close(descriptor)
         }
     }
 
-    package var identifier: Int32 { process.processIdentifier }
-    package var isRunning: Bool { process.isRunning }
+    package var isRunning: Bool { statusIfEnded() == nil }
     /// Standard output so far.
-    package var output: String { text.withLock { $0.output } }
+    package var output: String { standardOutput.text }
     /// Standard error so far.
-    package var errors: String { text.withLock { $0.errors } }
+    package var errors: String { standardError.text }
 
-    package func send(signal: Int32) { kill(process.processIdentifier, signal) }
+    package func send(signal: Int32) {
+        if isRunning { kill(identifier, signal) }
+    }
+
+    private func statusIfEnded() -> Int32? {
+        ending.withLock { ending in
+            if ending.status == nil {
+                var status: Int32 = 0
+                if unsafe waitpid(identifier, &status, WNOHANG) == identifier { ending.status = status }
+            }
+            return ending.status
+        }
+    }
 
     /// Waits until either output holds the words.
     package func waitFor(_ words: String, seconds: Double = 20) async throws {
         try await eventually("“\(words)” in the output of \(name)", seconds: seconds) {
+            let hasEnded = !isRunning
             if output.contains(words) || errors.contains(words) { return true }
-            if !process.isRunning {
-                throw Ended(name: name, status: process.terminationStatus, errors: errors)
-            }
+            if hasEnded { throw Ended(name: name, errors: errors) }
             return false
         }
     }
 
     /// Waits for the end; the status is negative when a signal ended it.
     package func exitStatus(seconds: Double = 30) async throws -> Int32 {
-        try await eventually("the end of \(name)", seconds: seconds) { !process.isRunning }
+        try await eventually("the end of \(name)", seconds: seconds) { !isRunning }
         // What it said last may still be on its way; a grandchild may hold the pipe open for longer.
-        try? await eventually("the end of its output", seconds: 1) { text.withLock { $0.openPipes } == 0 }
-        return process.terminationReason == .uncaughtSignal
-            ? -process.terminationStatus : process.terminationStatus
+        try? await eventually("the end of its output", seconds: 1) {
+            standardOutput.hasEnded && standardError.hasEnded
+        }
+        let status = statusIfEnded() ?? 0
+        let signal = status & 0x7F
+        return signal == 0 ? (status >> 8) & 0xFF : -signal
     }
-
-    private var name: String { process.executableURL?.lastPathComponent ?? "the process" }
 
     private struct Ended: Error, CustomStringConvertible {
         let name: String
-        let status: Int32
         let errors: String
-        var description: String { "\(name) ended with status \(status): \(errors.suffix(2000))" }
+        var description: String { "\(name) ended: \(errors.suffix(2000))" }
     }
 
     private struct NotFound: Error, CustomStringConvertible {

@@ -15,5 +15,5 @@ enum AllSettings {
         "how long SIGTERM waits for what is in flight before the process exits as if killed")
 
     static let schema = Schema(
-        [logLevel.declaration, logFormat.declaration, drainLimit.declaration] + broker)
+        [logLevel.declaration, logFormat.declaration, drainLimit.declaration] + admin + kafka + up + broker)
 }

@@ -43,23 +43,20 @@ extension Command {
         summary: "Runs the embedded broker: one node that speaks Kafka's protocol, for one machine.",
         usage: "--data DIR [--listen HOST:PORT]",
         example: "flotilla broker --data /var/lib/flotilla/broker --listen 127.0.0.1:9092",
-        namespace: "broker", settings: ["broker.", "log.", "lifecycle."]
+        namespace: "broker", settings: ["broker.", "admin.", "log.", "lifecycle."]
     ) { invocation in
         try invocation.refuseWords()
-        let process = RunningProcess(invocation.settings)
-        let service = BrokerService(try brokerSettings(invocation.settings))
-        do {
-            try await process.run([service])
-        } catch let error as BrokerError {
-            throw Refusal(status: .configuration, "\(error)")
-        }
-    }
-
-    private static func brokerSettings(_ settings: ResolvedSettings) throws -> BrokerSettings {
-        let data = settings[AllSettings.brokerData]
+        let data = invocation.settings[AllSettings.brokerData]
         guard !data.isEmpty else {
             throw Refusal(status: .usage, "broker.data is not set; name a directory with --data")
         }
+        let process = RunningProcess(invocation.settings)
+        let admin = AdminService(invocation.settings)
+        let service = BrokerService(try brokerSettings(invocation.settings, data: data))
+        try await process.run([admin, service]) { admin.beginServing() }
+    }
+
+    static func brokerSettings(_ settings: ResolvedSettings, data: String) throws -> BrokerSettings {
         var broker = BrokerSettings(dataDirectory: data)
         broker.host = settings[AllSettings.brokerListen].host
         broker.port = settings[AllSettings.brokerListen].port

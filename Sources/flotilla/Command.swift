@@ -23,5 +23,5 @@ struct Command: Sendable {
     }
 
     /// In the order in which a newcomer meets them.
-    static let all: [Command] = [.broker, .config, .version]
+    static let all: [Command] = [.up, .broker, .lag, .config, .version]
 }

@@ -47,7 +47,7 @@ struct Flotilla {
             return .success
         } catch {
             for line in "\(error)".split(separator: "\n") { complain("flotilla \(name): \(line)") }
-            return (error as? any Fatal)?.exitStatus ?? .software
+            return ExitStatus(of: error)
         }
     }
 

@@ -5,19 +5,20 @@ import Testing
 /// The embedded broker as its own process.
 struct BrokerCommandTests {
     private func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let path = NSTemporaryDirectory() + "flotilla-broker-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try await body(path)
+        let directory = try TemporaryDirectory()
+        try await body(directory.file("data"))
     }
 
     private func broker(_ arguments: String...) throws -> ChildProcess {
-        try ChildProcess(builtProduct("flotilla"), ["broker", "--log-format", "text"] + arguments)
+        try ChildProcess(
+            builtProduct("flotilla"),
+            ["broker", "--log-format", "text", "--admin-listen", "127.0.0.1:0"] + arguments)
     }
 
     @Test func `SIGTERM stops the broker in order`() async throws {
         try await withDirectory { path in
             let broker = try broker("--data", path, "--listen", "127.0.0.1:0")
-            try await broker.waitFor("serving")
+            try await broker.waitFor("broker: serving")
             broker.send(signal: SIGTERM)
             #expect(try await broker.exitStatus() == 0)
             #expect(broker.errors.contains("stopped"))
@@ -27,9 +28,9 @@ struct BrokerCommandTests {
     @Test func `a data directory belongs to one broker`() async throws {
         try await withDirectory { path in
             let first = try broker("--data", path, "--listen", "127.0.0.1:0")
-            try await first.waitFor("serving")
+            try await first.waitFor("broker: serving")
             let second = try broker("--data", path, "--listen", "127.0.0.1:0")
-            #expect(try await second.exitStatus() != 0)
+            #expect(try await second.exitStatus() == 75)
             #expect(second.errors.contains("in use by another process"))
         }
     }
@@ -41,7 +42,7 @@ struct BrokerCommandTests {
             #expect(refused.errors.contains("--allow-remote"))
             let allowed = try broker("--data", path, "--listen", "0.0.0.0:0", "--allow-remote")
             try await allowed.waitFor("without TLS")
-            try await allowed.waitFor("serving")
+            try await allowed.waitFor("broker: serving")
         }
     }
 }

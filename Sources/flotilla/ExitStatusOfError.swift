@@ -1,0 +1,33 @@
+internal import Broker
+internal import Glibc
+internal import Kafka
+internal import Lifecycle
+
+extension ExitStatus {
+    /// How the process ends because of an error, by what a restart could do about it.
+    init(of error: any Error) {
+        self =
+            switch error {
+            case let error as any Fatal: error.exitStatus
+            case let error as SystemError: Self.status(ofCode: error.code)
+            case let error as DiskError: Self.status(ofCode: error.code)
+            case SlotError.cannot(_, _, let code): Self.status(ofCode: code)
+            case is SlotError, TopicStoreError.locked: .temporary
+            case TopicStoreError.disk(let error): Self.status(ofCode: error.code)
+            case TopicStoreError.damagedCatalog: .dataError
+            case is BrokerError, is ConfigurationError: .configuration
+            case is KafkaError, is TransactionFailure: .unavailable
+            default: .software
+            }
+    }
+
+    private static func status(ofCode code: Int32) -> ExitStatus {
+        switch code {
+        case EADDRINUSE, EADDRNOTAVAIL, ECONNREFUSED: .unavailable
+        case EACCES, EPERM, EROFS: .noPermission
+        case ENOENT, ENOTDIR: .cannotCreate
+        case ENOSPC, EDQUOT, EIO: .ioError
+        default: .systemError
+        }
+    }
+}

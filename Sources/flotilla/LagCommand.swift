@@ -1,0 +1,67 @@
+internal import Kafka
+internal import Lifecycle
+internal import Settings
+internal import Telemetry
+
+extension Command {
+    /// How far behind the readers of the topics are: the first question of a bad night.
+    static let lag = Command(
+        name: "lag", summary: "Shows how many records each consumer group has still to read.",
+        usage: "[GROUP…] [--json]", example: "flotilla lag --kafka-brokers kafka-1:9092,kafka-2:9092",
+        settings: ["kafka."],
+        options: [("--json", false, "one JSON object a line instead of a table")]
+    ) { invocation in
+        let admin = try Admin(KafkaSettings(invocation.settings), log: .silent, metrics: Metrics())
+        let rows = try LagRow.all(invocation.words, of: admin)
+        if invocation.options["--json"] != nil {
+            for row in rows { print(row.json) }
+        } else if rows.isEmpty {
+            print("no group has committed anything")
+        } else {
+            print(Table(LagRow.heads, rows.map(\.cells)).text)
+        }
+    }
+}
+
+/// One partition that a group reads.
+private struct LagRow {
+    static let heads = ["group", "topic", "partition", "committed", "end", "lag"]
+
+    let group: String
+    let lag: GroupLag
+
+    /// Of the groups named, else of all.
+    static func all(_ named: [String], of admin: Admin) throws -> [LagRow] {
+        let known = try admin.groups()
+        for group in named where !known.contains(group) {
+            throw Refusal(status: .usage, "there is no group \(group); without a name, all are shown")
+        }
+        let partitions = try admin.topics().flatMap { topic in
+            topic.partitions.map { TopicPartition(topic.name, $0) }
+        }
+        return try (named.isEmpty ? known.sorted() : named).flatMap { group in
+            try admin.lag(of: group, partitions).filter { $0.committed.offset != nil }
+                .map { LagRow(group: group, lag: $0) }
+        }
+    }
+
+    private var partition: TopicPartition { lag.committed.partition }
+
+    var cells: [String] {
+        [
+            group, partition.topic, String(partition.partition), lag.committed.offset.map(String.init) ?? "–",
+            String(lag.ends.high), String(lag.records),
+        ]
+    }
+
+    var json: String {
+        var writer = JSONLine()
+        writer.field("group", group)
+        writer.field("topic", partition.topic)
+        writer.field("partition", Int64(partition.partition))
+        writer.field("committed", lag.committed.offset ?? 0)
+        writer.field("end", lag.ends.high)
+        writer.field("lag", lag.records)
+        return writer.text
+    }
+}

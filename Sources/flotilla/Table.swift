@@ -1,0 +1,50 @@
+internal import JSON
+
+/// Rows for people: columns as wide as what stands in them, numbers to the right.
+struct Table {
+    private let heads: [String]
+    private let rows: [[String]]
+
+    init(_ heads: [String], _ rows: [[String]]) {
+        self.heads = heads
+        self.rows = rows
+    }
+
+    var text: String {
+        let widths = heads.indices.map { column in ([heads] + rows).map { $0[column].count }.max() ?? 0 }
+        let isNumber = heads.indices.map { column in
+            rows.allSatisfy { Int($0[column]) != nil || $0[column] == "–" }
+        }
+        let lines = ([heads] + rows).map { row in
+            row.indices.map { column in
+                let blanks = String(repeating: " ", count: widths[column] - row[column].count)
+                return isNumber[column] ? blanks + row[column] : row[column] + blanks
+            }.joined(separator: "  ")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// One object for programs, on one line.
+struct JSONLine: ~Copyable {
+    private var writer = JSONWriter()
+
+    init() { writer.beginObject() }
+
+    mutating func field(_ name: StaticString, _ value: String) {
+        writer.name(name)
+        writer.value(value)
+    }
+
+    mutating func field(_ name: StaticString, _ value: Int64) {
+        writer.name(name)
+        writer.value(value)
+    }
+
+    var text: String {
+        mutating get {
+            writer.endObject()
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+    }
+}

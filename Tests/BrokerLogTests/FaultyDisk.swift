@@ -9,6 +9,7 @@ final class FaultyDisk: Sendable {
     struct State {
         var steps = 0
         var dieAt: Int?
+        var failAt: Int?
         var isDead = false
         /// Fails the next operation of a kind once.
         var failNext: (operation: Disk.Operation, fault: Disk.Fault)?
@@ -33,6 +34,9 @@ final class FaultyDisk: Sendable {
 
     func die(after steps: Int) { state.withLock { $0.dieAt = $0.steps + steps } }
 
+    /// One operation fails, so many from here on; the disk is well again after it.
+    func fail(after steps: Int) { state.withLock { $0.failAt = $0.steps + steps } }
+
     func failNext(_ operation: Disk.Operation, _ fault: Disk.Fault) {
         state.withLock { $0.failNext = (operation, fault) }
     }
@@ -52,6 +56,7 @@ final class FaultyDisk: Sendable {
             }
             return .fail(EIO)
         }
+        if state.failAt == state.steps { return .fail(ENOSPC) }
         if let next = state.failNext, next.operation == operation {
             state.failNext = nil
             return next.fault

@@ -161,6 +161,25 @@ struct LogBehaviourTests {
         #expect(try one.values().isEmpty == false)
     }
 
+    @Test func `a roll that fails at any step leaves nothing that a later start stumbles over`() throws {
+        for operation in [Disk.Operation.create, .truncate, .rename, .write] {
+            let one = try OneLog(["segment.bytes": "220"])
+            try one.log.append(timed("first", 0))
+            try one.log.append(timed("second", 0))
+            one.faulty.failNext(operation, .fail(ENOSPC))
+            #expect(throws: LogError.self) { try one.log.append(timed("refused, it was too large", 0)) }
+            one.faulty.clearFailure()
+            // Small enough for the old segment, which goes on behind the name of the failed one.
+            try one.log.append(timed("3", 0))
+            for _ in 0..<5 { try one.log.append(timed("more and more", 0)) }
+            one.store.settle()
+            let copy = TestDirectory(inMemory: true)
+            copyTree(one.directory.path, copy.path)
+            let again = try TopicStore(path: copy.path) {}
+            #expect(again.topic(named: "t")?.partitions[0].endOffset == 8, "\(operation)")
+        }
+    }
+
     @Test func `after a failed sync nothing unsafe was acknowledged or is left`() throws {
         let one = try OneLog()
         try one.log.append(timed("safe", 0))

@@ -18,7 +18,7 @@ struct ProducersTests {
 
     private func producers(_ batches: BatchHeader...) -> Producers {
         var producers = Producers()
-        for batch in batches { producers.appended(batch) }
+        for batch in batches { producers.appended(batch, now: 100) }
         return producers
     }
 
@@ -40,7 +40,7 @@ struct ProducersTests {
     @Test func `one of the last five batches is a duplicate and says where it went`() throws {
         var known = Producers()
         for index in 0..<7 as Range<Int32> {
-            known.appended(batch(sequence: index * 2, count: 2, at: Int64(index) * 10))
+            known.appended(batch(sequence: index * 2, count: 2, at: Int64(index) * 10), now: 100)
         }
         for index in 2..<7 as Range<Int32> {
             #expect(

@@ -74,6 +74,19 @@ struct TopicStoreTests {
         }
     }
 
+    @Test func `a creation that fails can be tried again`() throws {
+        for step in 1..<40 {
+            let directory = TestDirectory(inMemory: true)
+            let faulty = FaultyDisk(seed: 1)
+            let store = try TopicStore(path: directory.path, disk: faulty.disk) {}
+            faulty.fail(after: step)
+            let isDone = (try? store.create("t", partitions: 2)) != nil
+            if !isDone { _ = try store.create("t", partitions: 2) }
+            #expect(store.catalog.entries.count == 1, "step \(step)")
+            #expect(store.topics.map(\.partitions.count) == [2])
+        }
+    }
+
     @Test(arguments: [
         ("cleanup.policy", "shred"), ("retention.ms", "-2"), ("segment.bytes", "many"),
         ("min.cleanable.dirty.ratio", "1.5"), ("no.such.setting", "1"), ("message.timestamp.type", "Now"),

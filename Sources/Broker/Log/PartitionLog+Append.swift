@@ -30,7 +30,7 @@ extension PartitionLog {
         header.leaderEpoch = 0
         if settings.usesAppendTime { unsafe header.stamp(now.milliseconds, body: batch) }
         try unsafe write(header, batch, now: now)
-        producers.appended(header)
+        producers.appended(header, now: now.milliseconds)
         appended()
         return Appended(
             baseOffset: header.baseOffset, nextOffset: endOffset,

@@ -64,6 +64,16 @@ extension PartitionLog {
             segments.append(Segment(baseOffset: base, directory: directory))
         }
         segments.sort { $0.baseOffset < $1.baseOffset }
+        // Only the newest may be empty; another is what a failed roll could not take back.
+        for segment in segments.dropLast() where try isEmpty(segment) {
+            environment.open.close(segment)
+            try environment.disk.remove(segment.path)
+            segments.removeAll { $0 === segment }
+        }
+    }
+
+    private func isEmpty(_ segment: Segment) throws(DiskError) -> Bool {
+        try environment.disk.size(segment.handle(environment.open)) == 0
     }
 
     private func readCheckpoint() throws(LogError) -> Checkpoint? {

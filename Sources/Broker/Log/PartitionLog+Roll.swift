@@ -25,6 +25,9 @@ extension PartitionLog {
         } catch {
             environment.counters.diskFailures.add()
             sayFailing(error)
+            // The old segment grows on: an empty file in the middle of it must not stay.
+            environment.open.close(next)
+            try? environment.disk.remove(next.path)
             throw .disk(error)
         }
         if old.isDirty { flush.full.append(old) }

@@ -73,7 +73,7 @@ extension PartitionLog {
 
     /// Takes a stored batch into the producers' state, as its append did.
     private func replay(_ header: BatchHeader, _ bytes: UnsafeRawBufferPointer) throws(LogError) {
-        guard header.isControl else { return producers.appended(header) }
+        guard header.isControl else { return producers.appended(header, now: header.maxTimestamp) }
         guard let commit = unsafe Marker.commits(header, bytes) else { return }
         producers.ended(
             producerID: header.producerID, epoch: header.producerEpoch, commit: commit,

@@ -24,12 +24,13 @@ struct ProducerEntry: Equatable {
         }
     }
 
-    mutating func appended(_ header: BatchHeader) {
+    /// `now` counts and not what the records say of their time: a producer of old records is not idle.
+    mutating func appended(_ header: BatchHeader, now: Int64) {
         if epoch != header.producerEpoch {
             epoch = header.producerEpoch
             batches = []
         }
-        lastUsed = max(lastUsed, header.maxTimestamp)
+        lastUsed = max(lastUsed, now)
         if batches.count == Self.batchesMax { batches.removeFirst() }
         batches.append(
             Batch(

@@ -60,10 +60,10 @@ struct Producers: Equatable {
     }
 
     /// Takes over a data batch that was written.
-    mutating func appended(_ header: BatchHeader) {
+    mutating func appended(_ header: BatchHeader, now: Int64) {
         guard header.hasProducer else { return }
         entries[header.producerID, default: ProducerEntry(epoch: header.producerEpoch, lastUsed: 0)]
-            .appended(header)
+            .appended(header, now: now)
         if header.isTransactional, open[header.producerID] == nil {
             open[header.producerID] = header.baseOffset
         }

@@ -22,7 +22,15 @@ extension TopicStore {
             throw .disk(error)
         }
         try save(next)
-        try open(entry)
+        do throws(TopicStoreError) {
+            try open(entry)
+        } catch {
+            var undone = catalog
+            undone.entries.removeAll { $0.serial == entry.serial }
+            catalog = undone
+            try? save(undone)
+            throw error
+        }
         guard let topic = topic(named: name) else { throw .unknown(name) }
         return topic
     }

@@ -66,10 +66,10 @@ final class GroupDriver {
         while true {
             let next = coordinator.nextDeadline.nanoseconds / 1_000_000 + 1
             guard next <= end else { break }
-            milliseconds = max(milliseconds, next)
+            milliseconds = max(milliseconds + 1, next)
             perform(coordinator.tick(at: now))
         }
-        milliseconds = end
+        milliseconds = max(milliseconds, end)
         perform(coordinator.tick(at: now))
     }
 

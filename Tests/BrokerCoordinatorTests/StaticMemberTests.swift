@@ -1,3 +1,4 @@
+import Lifecycle
 import Testing
 
 @testable import Broker
@@ -104,5 +105,24 @@ struct StaticMemberTests {
         #expect(driver.take(back) == nil)
         #expect(driver.ask(Ask.join(member: joins[0].memberID, version: 3))?.join?.generation == 2)
         #expect(driver.take(back)?.join?.generation == 2)
+    }
+
+    @Test func `a group that waits for a static member does not spin, whatever time it asked for`() {
+        let driver = GroupDriver()
+        let token = driver.send(Ask.join(instance: "a", version: 5, rebalance: 0))
+        driver.pass(milliseconds: 60)
+        let member = driver.take(token)?.join?.memberID ?? ""
+        _ = driver.send(Ask.sync(member: member, generation: 1, instance: "a"))
+        // A newcomer asks for a generation and leaves: now nobody comes.
+        _ = driver.send(Ask.join(version: 3, rebalance: 0))
+        let newcomer = driver.coordinator.groups["g"]?.members.keys.first { $0 != member } ?? ""
+        _ = driver.ask(Ask.leave(member: newcomer))
+        for _ in 0..<50 {
+            _ = driver.coordinator.tick(at: driver.now)
+            #expect(driver.coordinator.nextDeadline > driver.now.steady)
+            driver.pass(milliseconds: 100)
+        }
+        #expect(driver.coordinator.groups["g"]?.state == .preparingRebalance)
+        #expect(driver.coordinator.groups["g"]?.staticMembers["a"] == member)
     }
 }

@@ -9,10 +9,15 @@ final class TransactionDriver {
     var settings: TransactionSettings
     var coordinator: TransactionCoordinator
     private(set) var milliseconds: Int64 = 1_000_000
-    private(set) var log: [CoordinatorRecord] = []
+    /// What became durable, in the order in which it did.
+    enum Event {
+        case record(CoordinatorRecord)
+        case markers(TransactionMarkers)
+    }
+
+    private(set) var history: [Event] = []
     private(set) var appending: [(PersistID, [CoordinatorRecord])] = []
     private(set) var marking: [(MarkersID, TransactionMarkers)] = []
-    private(set) var marked: [TransactionMarkers] = []
     private(set) var answers: [ReplyToken: TransactionAnswer] = [:]
     var storesAtOnce = true
     var marksAtOnce = true
@@ -26,6 +31,14 @@ final class TransactionDriver {
         restart(keeping: 0)
     }
 
+    var log: [CoordinatorRecord] {
+        history.compactMap { if case .record(let record) = $0 { record } else { nil } }
+    }
+
+    var marked: [TransactionMarkers] {
+        history.compactMap { if case .markers(let markers) = $0 { markers } else { nil } }
+    }
+
     var now: Moment {
         Moment(
             steady: Instant(nanoseconds: milliseconds * 1_000_000),
@@ -34,7 +47,7 @@ final class TransactionDriver {
 
     /// The process dies: what was not durable is gone, but for the first `keeping` appends under way.
     func restart(keeping: Int) {
-        for (_, records) in appending.prefix(keeping) { log += records }
+        for (_, records) in appending.prefix(keeping) { append(records) }
         appending = []
         marking = []
         coordinator = TransactionCoordinator(
@@ -61,17 +74,17 @@ final class TransactionDriver {
         while true {
             let next = coordinator.nextDeadline.nanoseconds / 1_000_000 + 1
             guard next <= end else { break }
-            milliseconds = max(milliseconds, next)
+            milliseconds = max(milliseconds + 1, next)
             perform(coordinator.tick(at: now))
         }
-        milliseconds = end
+        milliseconds = max(milliseconds, end)
         perform(coordinator.tick(at: now))
     }
 
     func storeNext() {
         guard !appending.isEmpty else { return }
         let (id, records) = appending.removeFirst()
-        log += records
+        append(records)
         perform(coordinator.persisted(id, at: now))
     }
 
@@ -84,9 +97,17 @@ final class TransactionDriver {
     func markNext() {
         guard !marking.isEmpty else { return }
         let (id, markers) = marking.removeFirst()
-        marked.append(markers)
+        history.append(.markers(markers))
         perform(coordinator.markersWritten(id, at: now))
     }
+
+    /// Markers are written, but the process dies before it knows.
+    func markSilently() {
+        guard let (_, markers) = marking.first else { return }
+        history.append(.markers(markers))
+    }
+
+    private func append(_ records: [CoordinatorRecord]) { history += records.map { .record($0) } }
 
     func failMarkers() {
         guard !marking.isEmpty else { return }

@@ -30,8 +30,14 @@ struct DeadlineQueue<Key: Hashable> {
 
     mutating func forget(_ key: Key) { current[key] = nil }
 
-    /// The next key whose time has come; it is scheduled no longer.
-    mutating func popDue(_ now: Instant) -> Key? {
+    /// The keys whose time has come, the earliest first; they are scheduled no longer.
+    mutating func takeDue(_ now: Instant) -> [Key] {
+        var due: [Key] = []
+        while let key = popDue(now) { due.append(key) }
+        return due
+    }
+
+    private mutating func popDue(_ now: Instant) -> Key? {
         while let first = heap.first {
             let stale = current[first.key] != first.at
             guard stale || first.at <= now else { return nil }

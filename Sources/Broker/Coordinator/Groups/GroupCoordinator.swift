@@ -60,7 +60,8 @@ final class GroupCoordinator {
 
     func tick(at now: Moment) -> [GroupAction] {
         enter(at: now) {
-            while let id = deadlines.popDue(now.steady) {
+            // Taken first: what comes due again at once waits for the next tick.
+            for id in deadlines.takeDue(now.steady) {
                 guard let group = groups[id] else { continue }
                 expire(group)
                 if groups[id] != nil { watch(group) }

@@ -115,7 +115,7 @@ extension GroupCoordinator {
         let member = GroupMember(
             id: id, instanceID: request.instanceID, clientID: caller.clientID, clientHost: caller.clientHost,
             order: nextMemberOrder(), sessionTimeoutMilliseconds: Int(request.sessionTimeoutMilliseconds),
-            rebalanceTimeoutMilliseconds: max(0, Int(request.rebalanceTimeoutMilliseconds)),
+            rebalanceTimeoutMilliseconds: Int(request.rebalanceTimeoutMilliseconds),
             protocols: request.protocols)
         member.isNew = true
         member.joining = caller.token
@@ -137,7 +137,7 @@ extension GroupCoordinator {
         member.joining = token
         member.protocols = request.protocols
         member.sessionTimeoutMilliseconds = Int(request.sessionTimeoutMilliseconds)
-        member.rebalanceTimeoutMilliseconds = max(0, Int(request.rebalanceTimeoutMilliseconds))
+        member.rebalanceTimeoutMilliseconds = Int(request.rebalanceTimeoutMilliseconds)
     }
 
     /// A restarted process takes the place of its former self. Whoever still uses the old id is
@@ -149,7 +149,7 @@ extension GroupCoordinator {
         let member = GroupMember(
             id: id, instanceID: old.instanceID, clientID: caller.clientID, clientHost: caller.clientHost,
             order: old.order, sessionTimeoutMilliseconds: Int(request.sessionTimeoutMilliseconds),
-            rebalanceTimeoutMilliseconds: max(0, Int(request.rebalanceTimeoutMilliseconds)),
+            rebalanceTimeoutMilliseconds: Int(request.rebalanceTimeoutMilliseconds),
             protocols: request.protocols)
         member.assignment = old.assignment
         fence(old)

@@ -2,6 +2,10 @@ internal import Lifecycle
 
 /// One consumer in a group, as its last join described it, and the answers it waits for.
 final class GroupMember {
+    /// A shorter time to come back is taken as this: a group that waits for a member that stays away
+    /// looks again after this time, and must not spin.
+    static let rebalanceTimeoutMinimumMilliseconds = 100
+
     let id: String
     let instanceID: String?
     let clientID: String
@@ -9,7 +13,9 @@ final class GroupMember {
     /// The order of joining: the oldest member leads, and lists come out the same everywhere.
     let order: UInt64
     var sessionTimeoutMilliseconds: Int
-    var rebalanceTimeoutMilliseconds: Int
+    var rebalanceTimeoutMilliseconds: Int {
+        didSet { floorRebalanceTimeout() }
+    }
     var protocols: [JoinGroupRequest.Offer]
     var assignment: [UInt8] = []
     var joining: ReplyToken?
@@ -31,6 +37,13 @@ final class GroupMember {
         self.sessionTimeoutMilliseconds = sessionTimeoutMilliseconds
         self.rebalanceTimeoutMilliseconds = rebalanceTimeoutMilliseconds
         self.protocols = protocols
+        floorRebalanceTimeout()
+    }
+
+    private func floorRebalanceTimeout() {
+        if rebalanceTimeoutMilliseconds < Self.rebalanceTimeoutMinimumMilliseconds {
+            rebalanceTimeoutMilliseconds = Self.rebalanceTimeoutMinimumMilliseconds
+        }
     }
 
     /// While a member waits for us it cannot be expected to beat.

@@ -52,7 +52,7 @@ final class TransactionCoordinator {
 
     func tick(at now: Moment) -> [TransactionAction] {
         enter(at: now) {
-            while let id = deadlines.popDue(now.steady) {
+            for id in deadlines.takeDue(now.steady) {
                 guard let transaction = transactions[id] else { continue }
                 wake(transaction)
             }

@@ -1,0 +1,34 @@
+/// A seeded generator: the same seed throws the same dice everywhere.
+struct Dice: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &+ 0x9E37_79B9_7F4A_7C15 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+
+    mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+
+    /// The bytes with a few of them changed, taken out or put in.
+    mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
+        var out = bytes
+        for _ in 0...below(3) {
+            guard !out.isEmpty else { return out }
+            let place = below(out.count)
+            switch below(4) {
+            case 0: out[place] = UInt8(truncatingIfNeeded: next())
+            case 1: out[place] = [0, 0x7f, 0x80, 0xff][below(4)]
+            case 2: out.remove(at: place)
+            default: out.insert(UInt8(truncatingIfNeeded: next()), at: place)
+            }
+        }
+        return out
+    }
+}

@@ -1,0 +1,272 @@
+import Lifecycle
+import Testing
+
+@testable import Broker
+
+/// Random lives of a group: members that join, share, commit, pause, die and come back, a log that
+/// is slow or refuses, a broker that dies. Checked after every step against what must always hold.
+struct GroupSimulationTests {
+    @Test(arguments: 0..<8)
+    func `whatever members and the log do, the group keeps its promises`(batch: Int) {
+        for seed in Simulations.seeds(of: batch) {
+            var simulation = GroupSimulation(seed: seed)
+            if let fault = simulation.run(steps: 60) {
+                Issue.record("seed \(seed): \(fault)")
+                return
+            }
+        }
+    }
+}
+
+struct GroupSimulation {
+    /// What a client believes about itself.
+    private struct Client {
+        enum Phase: Equatable {
+            case out
+            case joining(ReplyToken)
+            case joined
+            case syncing(ReplyToken)
+            case stable
+        }
+
+        var phase = Phase.out
+        var member = ""
+        var generation: Int32 = -1
+        var instance: String?
+        var isLeader = false
+        var others: [String] = []
+        var lastBeat: Int64 = 0
+    }
+
+    private struct Slot: Hashable {
+        let generation: Int32
+        let member: String
+    }
+
+    private var dice: Dice
+    private let driver: GroupDriver
+    private var clients: [Client]
+    /// Every assignment that anybody was given, by generation and member.
+    private var assigned: [Slot: [UInt8]] = [:]
+    /// What each generation's leader sent, so that nobody can be given anything else.
+    private var intended: [Int32: [String: [UInt8]]] = [:]
+    private var acknowledged: Int64 = -1
+    private var attempted: Int64 = 0
+    private var commits: [(token: ReplyToken, offset: Int64)] = []
+    private var highestGeneration: Int32 = 0
+
+    init(seed: UInt64) {
+        dice = Dice(seed: seed)
+        driver = GroupDriver(seed: seed)
+        driver.storesAtOnce = dice.chance(50)
+        clients = (0..<4).map { index in
+            var client = Client()
+            if index >= 2 { client.instance = "static-\(index)" }
+            return client
+        }
+    }
+
+    mutating func run(steps: Int) -> String? {
+        for step in 0..<steps {
+            act()
+            if let fault = hear() ?? check() { return "step \(step): \(fault)" }
+        }
+        return settle()
+    }
+
+    private mutating func act() {
+        let index = dice.below(clients.count)
+        switch dice.below(100) {
+        case 0..<55: advance(index)
+        case 55..<65: commit(index)
+        case 65..<70: leave(index)
+        case 70..<75: clients[index] = Client(instance: clients[index].instance)
+        case 75..<90: driver.pass(milliseconds: Int64(dice.below(4_000)))
+        case 90..<96: driver.storeNext()
+        case 96..<98: driver.failNext()
+        default:
+            driver.restart(keeping: dice.below(3))
+            // Connections are gone with the process: nobody will be answered.
+            for each in clients.indices {
+                switch clients[each].phase {
+                case .joining: clients[each].phase = .out
+                case .syncing: clients[each].phase = .joined
+                case .out, .joined, .stable: break
+                }
+            }
+            commits = []
+        }
+    }
+
+    /// One client does what it would do next.
+    private mutating func advance(_ index: Int) {
+        let client = clients[index]
+        switch client.phase {
+        case .out:
+            let request = Ask.join(
+                member: client.member, instance: client.instance,
+                version: client.instance == nil && dice.chance(50) ? 3 : 5,
+                protocols: dice.chance(80) ? ["range"] : ["sticky", "range"])
+            clients[index].phase = .joining(driver.send(request))
+        case .joined:
+            var assignments: [String: [UInt8]] = [:]
+            if client.isLeader {
+                for (place, other) in client.others.enumerated() {
+                    assignments[other] = [UInt8(place), UInt8(truncatingIfNeeded: client.generation)]
+                }
+                if intended[client.generation] == nil { intended[client.generation] = assignments }
+            }
+            let request = Ask.sync(
+                member: client.member, generation: client.generation, instance: client.instance,
+                assignments: intended[client.generation].flatMap { client.isLeader ? $0 : nil } ?? [:])
+            clients[index].phase = .syncing(driver.send(request))
+        case .stable:
+            clients[index].lastBeat = driver.milliseconds
+            let answer = driver.ask(
+                Ask.heartbeat(
+                    member: client.member, generation: client.generation, instance: client.instance))
+            lose(index, answer?.error ?? .none)
+        case .joining, .syncing: break
+        }
+    }
+
+    private mutating func lose(_ index: Int, _ error: ErrorCode) {
+        switch error {
+        case .none: break
+        case .rebalanceInProgress, .illegalGeneration, .coordinatorNotAvailable:
+            clients[index].phase = .out
+        default: clients[index] = Client(instance: clients[index].instance)
+        }
+    }
+
+    private mutating func commit(_ index: Int) {
+        let client = clients[index]
+        guard client.phase == .stable else { return }
+        attempted += 1
+        let token = driver.send(
+            Ask.commit(
+                member: client.member, generation: client.generation, instance: client.instance,
+                offset: attempted))
+        commits.append((token, attempted))
+    }
+
+    private mutating func leave(_ index: Int) {
+        guard clients[index].phase == .stable, clients[index].instance == nil else { return }
+        _ = driver.ask(Ask.leave(member: clients[index].member))
+        clients[index] = Client()
+    }
+
+    /// Takes in the answers that came.
+    private mutating func hear() -> String? {
+        for index in clients.indices {
+            switch clients[index].phase {
+            case .joining(let token):
+                guard let join = driver.take(token)?.join else { continue }
+                if let fault = heard(join, index) { return fault }
+            case .syncing(let token):
+                guard let sync = driver.take(token)?.sync else { continue }
+                if let fault = heard(sync, index) { return fault }
+            case .out, .joined, .stable: continue
+            }
+        }
+        for commit in commits {
+            guard let answer = driver.take(commit.token) else { continue }
+            if answer.error == ErrorCode.none { acknowledged = max(acknowledged, commit.offset) }
+        }
+        return nil
+    }
+
+    private mutating func heard(_ join: JoinGroupResponse, _ index: Int) -> String? {
+        if join.error == .memberIDRequired {
+            clients[index].member = join.memberID
+            clients[index].phase = .out
+            return nil
+        }
+        guard join.error == .none else {
+            lose(index, join.error)
+            return nil
+        }
+        if join.generation < highestGeneration - 1 {
+            return "generation \(join.generation) was answered after \(highestGeneration)"
+        }
+        highestGeneration = max(highestGeneration, join.generation)
+        clients[index].member = join.memberID
+        clients[index].generation = join.generation
+        clients[index].isLeader = join.leaderID == join.memberID
+        clients[index].others = join.members.map(\.memberID)
+        clients[index].phase = .joined
+        if clients[index].isLeader && !clients[index].others.contains(join.memberID) {
+            return "a leader is not in its own generation"
+        }
+        return nil
+    }
+
+    private mutating func heard(_ sync: SyncGroupResponse, _ index: Int) -> String? {
+        guard sync.error == .none else {
+            lose(index, sync.error)
+            return nil
+        }
+        let client = clients[index]
+        let slot = Slot(generation: client.generation, member: client.member)
+        if let before = assigned[slot], before != sync.assignment {
+            return "\(slot) was given \(before), then \(sync.assignment)"
+        }
+        if sync.assignment.count == 2, sync.assignment[1] != UInt8(truncatingIfNeeded: client.generation) {
+            return "\(slot) was given another generation's assignment"
+        }
+        assigned[slot] = sync.assignment
+        clients[index].phase = .stable
+        clients[index].lastBeat = driver.milliseconds
+        return nil
+    }
+
+    private func check() -> String? {
+        guard let group = driver.coordinator.groups["g"] else { return nil }
+        // Two members never share an assignment of one generation.
+        var seen: [[UInt8]: String] = [:]
+        for (slot, assignment) in assigned where slot.generation == group.generation && !assignment.isEmpty {
+            guard group.members[slot.member] != nil else { continue }
+            if let other = seen[assignment] { return "\(slot.member) and \(other) share \(assignment)" }
+            seen[assignment] = slot.member
+        }
+        if group.state == .stable && group.members.isEmpty { return "a stable group has no members" }
+        if group.state == .empty && !group.members.isEmpty { return "an empty group has members" }
+        if let leader = group.leaderID, group.members[leader] == nil { return "the leader is not a member" }
+        for (instance, member) in group.staticMembers where group.members[member]?.instanceID != instance {
+            return "instance \(instance) is held by nobody"
+        }
+        let now = driver.now.steady
+        for member in group.members.values
+        where !member.isWaiting && member.sessionDeadline < now.advanced(byMilliseconds: -1) {
+            return "\(member.id) outlived its session"
+        }
+        return nil
+    }
+
+    /// In the end everything acknowledged is there, and the group finds a stable generation again.
+    private mutating func settle() -> String? {
+        while !driver.appending.isEmpty {
+            driver.storeNext()
+            if let fault = hear() { return "at the end: \(fault)" }
+        }
+        driver.storesAtOnce = true
+        for _ in 0..<40 {
+            for index in clients.indices { advance(index) }
+            driver.pass(milliseconds: 1_500)
+            for index in clients.indices {
+                if let fault = hear() ?? check() { return "at the end: \(fault)" }
+                if case .stable = clients[index].phase { advance(index) }
+            }
+        }
+        let stable = clients.filter { $0.phase == .stable }
+        guard stable.count == clients.count else {
+            let state = driver.coordinator.groups["g"]?.state.rawValue ?? "gone"
+            return "the group is \(state) in the end, its clients are \(clients.map { "\($0.phase)" })"
+        }
+        guard Set(stable.map(\.generation)).count == 1 else { return "two generations at once" }
+        driver.restart(keeping: 0)
+        let offset = driver.ask(Ask.fetch())?.fetched?.offset ?? -1
+        return offset >= acknowledged && offset <= attempted
+            ? nil : "committed \(acknowledged), found \(offset)"
+    }
+}

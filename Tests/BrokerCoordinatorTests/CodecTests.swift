@@ -12,7 +12,7 @@ struct CodecTests {
         return try WireReader.read(bytes, flexible: key.versions.isFlexible(version)) {
             (reader) throws(WireError) in
             let request = try body(&reader)
-            try reader.finish()
+            guard reader.remaining == 0 else { throw .truncated(wanted: 0, left: reader.remaining) }
             return request
         }
     }

@@ -11,7 +11,7 @@ enum StoreBenchmark {
     static func run(_ arguments: [String]) throws {
         let options = try Options(arguments)
         print("store: \(grouped(Double(options.rows))) upserts in random order,")
-        print("\(grouped(Double(options.batch))) in a transaction, then scans by pages of 1,000 rows; medians")
+        print("\(grouped(Double(options.batch))) in a transaction, then scans by pages of 1,000; medians")
         print("$ flotilla-bench store --rows \(options.rows) --batch \(options.batch) --runs \(options.runs)")
         var inserts: [Usage] = []
         var updates: [Usage] = []

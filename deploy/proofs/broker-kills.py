@@ -19,6 +19,8 @@ from collections import Counter
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+# A client that is cut off several times a second must not wait ever longer before it comes back.
+CLIENT = {"log_level": 0, "reconnect.backoff.max.ms": 100}
 PARTITIONS = 3
 PAGE = 20
 
@@ -62,8 +64,8 @@ class Plain:
     """Appends one record after the other; remembers what was acknowledged, and where."""
 
     def __init__(self, address):
-        settings = {"enable.idempotence": True, "linger.ms": 1, "message.timeout.ms": 60000}
-        self.producer = Producer({"log_level": 0, "bootstrap.servers": address, "retry.backoff.ms": 20, **settings})
+        settings = {"enable.idempotence": True, "linger.ms": 1, "message.timeout.ms": 300000}
+        self.producer = Producer({**CLIENT, "bootstrap.servers": address, "retry.backoff.ms": 20, **settings})
         self.acknowledged = {}
         self.failed = []
 
@@ -81,7 +83,7 @@ class Plain:
                 "plain", b"%d" % number, partition=number % PARTITIONS, on_delivery=self.delivered)
             self.producer.poll(0)
             time.sleep(0.001)
-        self.producer.flush(60)
+        self.producer.flush(120)
 
 
 class Transactions:
@@ -94,7 +96,7 @@ class Transactions:
 
     def make(self):
         settings = {"transactional.id": "pages", "transaction.timeout.ms": 10000, "retry.backoff.ms": 20}
-        producer = Producer({"log_level": 0, "bootstrap.servers": self.address, "linger.ms": 1, **settings})
+        producer = Producer({**CLIENT, "bootstrap.servers": self.address, "linger.ms": 1, **settings})
         producer.init_transactions(60)
         return producer
 
@@ -134,7 +136,7 @@ class Commits:
     """One number after the other as a group's offset; remembers the newest that was acknowledged."""
 
     def __init__(self, address):
-        self.consumer = Consumer({"log_level": 0, "bootstrap.servers": address, "group.id": "commits"})
+        self.consumer = Consumer({**CLIENT, "bootstrap.servers": address, "group.id": "commits"})
         self.acknowledged = 0
         self.attempted = 0
 
@@ -151,7 +153,7 @@ class Commits:
 
 def read(address, topic, isolation):
     settings = {"group.id": "judge", "isolation.level": isolation, "enable.partition.eof": True}
-    consumer = Consumer({"log_level": 0, "bootstrap.servers": address, "enable.auto.commit": False, **settings})
+    consumer = Consumer({**CLIENT, "bootstrap.servers": address, "enable.auto.commit": False, **settings})
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
     ended, found = set(), []
     limit = time.monotonic() + 120
@@ -195,7 +197,7 @@ def main():
     chance = random.Random(seed)
     broker = Broker(program)
     address = broker.listen
-    admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
+    admin = AdminClient({**CLIENT, "bootstrap.servers": address})
     for made in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in ("plain", "pages")]).values():
         made.result()
     plain, transactions, commits = Plain(address), Transactions(address), Commits(address)

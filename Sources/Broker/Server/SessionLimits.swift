@@ -12,7 +12,7 @@ package struct SessionLimits: Sendable {
     /// are not read on.
     package var bufferedBytesMax = 256 * 1024 * 1024
     /// Records in one Fetch answer, whatever the client asks for; one batch is always given whole.
-    package var fetchBytesMax = 8 * 1024 * 1024
+    package var fetchBytesMax = 16 * 1024 * 1024
     /// A connection on which nothing arrives or leaves for so long is closed, as Kafka does.
     package var idleSecondsMax = 600
     /// The same in the middle of a request or of an answer.

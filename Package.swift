@@ -95,11 +95,11 @@ let package = Package(
         tests("SettingsTests", "Settings"),
 
         // Tests of the wrappers.
-        tests("TLSTests", "TLS", "Lifecycle", "Telemetry", "ProcessTesting"),
-        tests("HTTP2Tests", "HTTP2", "Lifecycle", "TLS", "ProcessTesting"),
+        tests("TLSTests", "TLS", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        tests("HTTP2Tests", "HTTP2", "Lifecycle", "TLS", "ProcessTesting", "Simulation"),
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
-        tests("StoreTests", "Store", "CStoreFaults", "Telemetry"),
-        tests("JSONTests", "JSON"),
+        tests("StoreTests", "Store", "CStoreFaults", "Telemetry", "Simulation"),
+        tests("JSONTests", "JSON", "Simulation"),
         tests("KafkaPureTests", "Kafka", "Lifecycle", "ProcessTesting"),
         tests("KafkaTests", "Kafka", "KafkaTesting", "Telemetry", "Lifecycle", "ProcessTesting"),
         tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
@@ -112,8 +112,8 @@ let package = Package(
         tests("FlotillaTests", "flotilla", "ProcessTesting"),
 
         // Tests of the outside world.
-        tests("BrokerTests", "Broker", "Lifecycle", "Telemetry", "ProcessTesting"),
-        tests("BrokerLogTests", "Broker", "Telemetry", "CLinux"),
+        tests("BrokerTests", "Broker", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        tests("BrokerLogTests", "Broker", "Telemetry", "CLinux", "Simulation"),
         tests("BrokerCoordinatorTests", "Broker", "Lifecycle", "Telemetry"),
     ],
     cxxLanguageStandard: .cxx17

@@ -24,7 +24,11 @@ package final class Slot: Sendable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    /// Unlocked by name: a child that is just being started may hold the descriptor a little longer.
+    deinit {
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     /// Takes the first slot that no living process holds, and makes one where none is left.
     ///

@@ -92,7 +92,7 @@ package final class ChildProcess: Sendable {
     }
 
     /// Waits until either output holds the words.
-    package func waitFor(_ words: String, seconds: Double = 20) async throws {
+    package func waitFor(_ words: String, seconds: Double = 60) async throws {
         try await eventually("“\(words)” in the output of \(name)", seconds: seconds) {
             let hasEnded = !isRunning
             if output.contains(words) || errors.contains(words) { return true }
@@ -102,7 +102,7 @@ package final class ChildProcess: Sendable {
     }
 
     /// Waits for the end; the status is negative when a signal ended it.
-    package func exitStatus(seconds: Double = 30) async throws -> Int32 {
+    package func exitStatus(seconds: Double = 60) async throws -> Int32 {
         try await eventually("the end of \(name)", seconds: seconds) { !isRunning }
         // What it said last may still be on its way; a grandchild may hold the pipe open for longer.
         try? await eventually("the end of its output", seconds: 1) {

@@ -25,7 +25,11 @@ package struct DirectoryLock: ~Copyable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    /// Unlocked by name: a child that is just being started may hold the descriptor a little longer.
+    deinit {
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     private static func make(_ directory: String) throws(StoreError) {
         guard unsafe mkdir(directory, 0o700) != 0 else { return }

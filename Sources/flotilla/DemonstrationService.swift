@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Kafka
 internal import Lifecycle
 internal import Telemetry
@@ -35,6 +36,7 @@ struct DemonstrationService: Service {
         try producer.commit()
         let seconds = Instant.now().seconds(since: began)
         try write("match-42 is now 9:9, which never happened", to: topic, by: producer)
+        try deliver(producer)
         try producer.abort()
         let seen = try read(place, from: before, settings, context.metrics)
         report(brokers, seen, seconds)
@@ -49,6 +51,18 @@ struct DemonstrationService: Service {
             guard producer.send(to: topic, partition: 0, key: nil, value: value.span) == .queued else {
                 throw Refusal(status: .unavailable, "the embedded broker takes no records")
             }
+        }
+    }
+
+    /// The records to be aborted must have reached the broker, or nothing would be shown.
+    private func deliver(_ producer: TransactionalProducer) throws {
+        let limit = Instant.now().advanced(byMilliseconds: 5000)
+        while producer.outstanding > 0 {
+            guard Instant.now() < limit else {
+                throw Refusal(status: .unavailable, "the embedded broker did not take the records in 5 s")
+            }
+            producer.serve()
+            usleep(1000)
         }
     }
 
@@ -95,5 +109,7 @@ struct DemonstrationService: Service {
             Not built yet: the stages that turn reports and sends into pushes. This is the ground they stand on.
 
             """)
+        // Whoever reads through a pipe shall see it now, and not when the process ends.
+        fflush(nil)
     }
 }

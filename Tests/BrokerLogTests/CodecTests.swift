@@ -1,15 +1,16 @@
+import Simulation
 import Testing
 
 @testable import Broker
 
 struct CodecTests {
-    private func text(_ count: Int, _ random: inout SplitMix) -> [UInt8] {
+    private func text(_ count: Int, _ random: inout SeededGenerator) -> [UInt8] {
         (0..<count).map { _ in UInt8.random(in: 97...101, using: &random) }
     }
 
     @Test(arguments: [Codec.gzip, .lz4, .zstd])
     func `what a codec compresses it decompresses`(_ codec: Codec) throws {
-        var random = SplitMix(1)
+        var random = SeededGenerator(1)
         for size in [0, 1, 100, 65_536, 1_000_000] {
             let plain = text(size, &random)
             let packed = codec.compress(plain)
@@ -22,7 +23,7 @@ struct CodecTests {
 
     @Test(arguments: [Codec.gzip, .lz4, .zstd, .snappy])
     func `broken bytes are an error and nothing worse`(_ codec: Codec) {
-        var random = SplitMix(2)
+        var random = SeededGenerator(2)
         let sound = codec == .snappy ? Self.snappy : codec.compress(text(5000, &random)).bytes
         for _ in 0..<3000 {
             var bytes = sound

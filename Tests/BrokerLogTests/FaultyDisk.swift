@@ -1,4 +1,5 @@
 import Glibc
+import Simulation
 import Synchronization
 
 @testable import Broker
@@ -18,12 +19,12 @@ final class FaultyDisk: Sendable {
         /// Files whose names no directory sync covered.
         var created: Set<String> = []
         var written: Set<String> = []
-        var random: SplitMix
+        var random: SeededGenerator
     }
 
     private let state: Mutex<State>
 
-    init(seed: UInt64) { state = Mutex(State(random: SplitMix(seed))) }
+    init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed))) }
 
     var disk: Disk {
         Disk { [self] operation, path, bytes in state.withLock { Self.step(&$0, operation, path, bytes) } }
@@ -111,20 +112,5 @@ final class FaultyDisk: Sendable {
                 }
             }
         }
-    }
-}
-
-/// A small seeded generator: the same seed, the same run.
-struct SplitMix: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

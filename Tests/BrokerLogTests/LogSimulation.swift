@@ -1,4 +1,5 @@
 import Glibc
+import Simulation
 import Telemetry
 import Testing
 
@@ -18,7 +19,7 @@ final class LogSimulation {
     private let directory = TestDirectory(inMemory: true)
     private let shape: Shape
     private let seed: UInt64
-    private var random: SplitMix
+    private var random: SeededGenerator
     private var faulty: FaultyDisk
     private var store: TopicStore!
     private var log: PartitionLog!
@@ -37,7 +38,7 @@ final class LogSimulation {
     init(seed: UInt64, shape: Shape) {
         self.seed = seed
         self.shape = shape
-        random = SplitMix(seed)
+        random = SeededGenerator(seed)
         faulty = FaultyDisk(seed: seed)
     }
 

@@ -1,16 +1,16 @@
 import Glibc
+import Simulation
 import Testing
 
 @testable import Broker
 
-/// Random lives of a log against a model. `BROKER_LOG_SEEDS=50000` runs as many of each kind;
-/// `BROKER_LOG_SEED=7` runs one.
+/// Random lives of a log against a model. `TEST_SEED=7` runs one.
 struct LogSimulationTests {
     private static var seeds: Range<UInt64> {
-        if let one = getenv("BROKER_LOG_SEED").flatMap({ UInt64(String(cString: $0)) }) {
+        if let one = getenv("TEST_SEED").flatMap({ UInt64(String(cString: $0)) }) {
             return one..<one + 1
         }
-        return 0..<(getenv("BROKER_LOG_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 40)
+        return 0..<UInt64(trials(40))
     }
 
     private func run(_ shape: LogSimulation.Shape) throws {

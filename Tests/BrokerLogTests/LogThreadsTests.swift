@@ -1,5 +1,6 @@
 import Glibc
 import Lifecycle
+import Simulation
 import Synchronization
 import Telemetry
 import Testing
@@ -26,7 +27,7 @@ struct LogThreadsTests {
         ]
         var truth: [[String: String]] = [[:], [:], [:]]
         var waiting = 0
-        var random = SplitMix(5)
+        var random = SeededGenerator(5)
         for round in 0..<2000 {
             let index = Int.random(in: 0..<3, using: &random)
             let key = "k\(Int.random(in: 0..<30, using: &random))"

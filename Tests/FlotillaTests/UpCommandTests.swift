@@ -66,18 +66,21 @@ struct UpCommandTests {
         let none = try await flotilla("lag", "--kafka-brokers", broker)
         #expect(none.status == 0)
         #expect(none.output == "no group has committed anything\n")
-        // kcat commits what it has read when it leaves: 400 of 1,000.
-        let kcat = try await run(
-            "kcat", "-b", broker, "-G", "readers", "-c", "400", "-q", "-X", "auto.offset.reset=earliest",
-            "flotilla.demonstration")
-        #expect(kcat.status == 0, "\(kcat.errors)")
-        let table = try await flotilla("lag", "--kafka-brokers", broker)
-        #expect(table.output.contains("readers  flotilla.demonstration"), "\(table)")
-        let lines = try await flotilla("lag", "readers", "--json", "--kafka-brokers", broker).output
+        // kcat commits what it has read when it leaves; then five more come.
+        let topic = "flotilla.demonstration"
+        let reader = try await run(
+            "kcat", "-b", broker, "-G", "readers", "-e", "-q", "-X", "auto.offset.reset=earliest", topic)
+        #expect(reader.status == 0, "\(reader.errors)")
+        let caughtUp = try await flotilla("lag", "readers", "--json", "--kafka-brokers", broker).output
         #expect(
-            lines.contains(
-                #""group":"readers","topic":"flotilla.demonstration","partition":0,"committed":400"#),
-            "\(lines)")
+            caughtUp.contains(#""topic":"flotilla.demonstration","partition":0,"#)
+                && caughtUp.contains(#""lag":0}"#), "\(caughtUp)")
+        let writer = try ChildProcess(
+            "kcat", ["-b", broker, "-P", "-t", topic], input: Data("1\n2\n3\n4\n5\n".utf8))
+        #expect(try await writer.exitStatus() == 0)
+        let table = try await flotilla("lag", "--kafka-brokers", broker)
+        #expect(table.output.hasPrefix("group "), "\(table)")
+        #expect(table.output.split(separator: "\n").last?.hasSuffix(" 5") == true, "\(table)")
         #expect(try await flotilla("lag", "nobody", "--kafka-brokers", broker).status == 64)
     }
 

@@ -1,4 +1,5 @@
 import Lifecycle
+import Simulation
 import Testing
 
 @testable import HTTP2
@@ -7,11 +8,11 @@ import Testing
 /// by its seed alone.
 @Suite struct FuzzTests {
     /// Cases of each kind; the seeds are 0..<cases.
-    static let cases = 6_000
+    static let cases = trials(6_000)
 
     @Test func `random bytes never harm a client`() {
         for seed in 0..<FuzzTests.cases {
-            var random = Seeded(seed)
+            var random = SeededGenerator(seed)
             let client = ClientSession(limits: small)
             var open = 0
             for tag in 0..<3 where client.push(tag: UInt64(tag)) != nil { open += 1 }
@@ -24,7 +25,7 @@ import Testing
 
     @Test func `random bytes never harm a server`() {
         for seed in 0..<FuzzTests.cases {
-            var random = Seeded(seed)
+            var random = SeededGenerator(seed)
             let server = ServerSession(limits: smallServer)
             if random.below(4) > 0 { server.feed(preface, &random) }
             server.feed(noise(&random), &random)
@@ -38,7 +39,7 @@ import Testing
     @Test func `a mutated answer never harms a client`() {
         let template = Push.template()
         for seed in 0..<FuzzTests.cases {
-            var random = Seeded(seed)
+            var random = SeededGenerator(seed)
             let client = ClientSession(limits: small, keeping: ["apns-id", "retry-after"])
             client.feed(settings, &random)
             var open = 0
@@ -53,7 +54,7 @@ import Testing
 
     @Test func `a mutated request never harms a server`() {
         for seed in 0..<FuzzTests.cases {
-            var random = Seeded(seed)
+            var random = SeededGenerator(seed)
             let server = ServerSession(limits: smallServer)
             server.feed(mutated(FuzzTests.requests, &random), &random)
             server.answerAll()
@@ -110,7 +111,7 @@ import Testing
     }()
 
     /// Bytes of any value, or frames with a fitting length, any type, flags and stream, and any payload.
-    private func noise(_ random: inout Seeded) -> [UInt8] {
+    private func noise(_ random: inout SeededGenerator) -> [UInt8] {
         guard random.below(3) > 0 else {
             return (0..<random.below(200)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         }
@@ -127,7 +128,7 @@ import Testing
         return bytes
     }
 
-    private func mutated(_ source: [UInt8], _ random: inout Seeded) -> [UInt8] {
+    private func mutated(_ source: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var bytes = source
         for _ in 0..<(1 + random.below(4)) {
             let at = random.below(max(1, bytes.count))
@@ -166,14 +167,16 @@ import Testing
 }
 
 extension ClientSession {
-    func feed(_ bytes: [UInt8], _ random: inout Seeded) { pieces(bytes, &random) { receive($0) } }
+    func feed(_ bytes: [UInt8], _ random: inout SeededGenerator) { pieces(bytes, &random) { receive($0) } }
 }
 
 extension ServerSession {
-    func feed(_ bytes: [UInt8], _ random: inout Seeded) { pieces(bytes, &random) { receive($0) } }
+    func feed(_ bytes: [UInt8], _ random: inout SeededGenerator) { pieces(bytes, &random) { receive($0) } }
 }
 
-private func pieces(_ bytes: [UInt8], _ random: inout Seeded, _ receive: (UnsafeRawBufferPointer) -> Void) {
+private func pieces(
+    _ bytes: [UInt8], _ random: inout SeededGenerator, _ receive: (UnsafeRawBufferPointer) -> Void
+) {
     bytes.withUnsafeBytes { bytes in
         var at = 0
         while at < bytes.count {

@@ -1,14 +1,15 @@
+import Simulation
 import Testing
 
 @testable import HTTP2
 
 /// Header blocks written from templates, read by nghttp2's decoder, which knows nothing of them.
 @Suite struct HeaderEncoderTests {
-    static let seeds = 300
+    static let seeds = trials(300)
 
     @Test func `whatever templates alternate and whatever table the peer has, the fields arrive`() throws {
         for seed in 0..<HeaderEncoderTests.seeds {
-            var random = Seeded(seed)
+            var random = SeededGenerator(seed)
             let wire = Wire.open(fragment: [50, 16_384][random.below(2)])
             let templates = try (0..<(1 + random.below(5))).map { _ in try Sample(&random) }
             for turn in 0..<60 {
@@ -42,7 +43,7 @@ import Testing
         let pseudo: [String]
         let rest: [String]
 
-        init(_ random: inout Seeded) throws {
+        init(_ random: inout SeededGenerator) throws {
             let method = ["POST", "GET", "DELETE"][random.below(3)]
             let authority = "host-\(random.below(2))"
             let names = ["authorization", "apns-topic", "apns-priority", "age", "x", "accept"]

@@ -1,4 +1,5 @@
 import Lifecycle
+import Simulation
 import Testing
 
 @testable import HTTP2
@@ -6,7 +7,7 @@ import Testing
 /// Seeded sequences of everything that can happen on a connection, against a model of what each
 /// request may have become. A failing sequence is run again by its seed alone.
 @Suite struct RandomEventsTests {
-    static let seeds = 1_000
+    static let seeds = trials(1_000)
 
     @Test func `each request ends exactly once, and what is called unprocessed was not`() {
         for seed in 0..<RandomEventsTests.seeds {
@@ -22,7 +23,7 @@ import Testing
 /// One connection under random events, and what the server saw of each request.
 private struct RandomRun {
     let wire: Wire
-    var random: Seeded
+    var random: SeededGenerator
     var submitted: [UInt64: RequestID] = [:]
     var ends: [UInt64: RequestOutcome] = [:]
     var lateAnswers: Set<UInt64> = []
@@ -34,7 +35,7 @@ private struct RandomRun {
     let template = Push.template()
 
     init(seed: Int) {
-        random = Seeded(seed)
+        random = SeededGenerator(seed)
         var limits = ClientLimits()
         limits.lateAnswerMilliseconds = random.below(2) * 2
         limits.streamsMax = 1 + random.below(40)

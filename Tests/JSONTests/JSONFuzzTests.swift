@@ -1,11 +1,12 @@
 import Foundation
+import Simulation
 import Testing
 
 @testable import JSON
 
 struct JSONFuzzTests {
     /// A document of any shape, with the writer's own spelling.
-    private func document(_ random: inout SplitMix, _ json: inout JSONWriter, depth: Int = 0) {
+    private func document(_ random: inout SeededGenerator, _ json: inout JSONWriter, depth: Int = 0) {
         switch Int.random(in: 0..<(depth < 5 ? 9 : 7), using: &random) {
         case 0: json.null()
         case 1: json.value(Bool.random(using: &random))
@@ -27,7 +28,7 @@ struct JSONFuzzTests {
         }
     }
 
-    private func text(_ random: inout SplitMix) -> String {
+    private func text(_ random: inout SeededGenerator) -> String {
         let alphabet = Array("ab\"\\\n\u{1}é€😀/ {}[]:,0")
         return String(
             (0..<Int.random(in: 0...20, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
@@ -64,8 +65,8 @@ struct JSONFuzzTests {
     @Test func `random documents mean what Foundation says they mean`() throws {
         let reader = JSONReader()
         var writer = JSONWriter()
-        for seed in 0..<2000 as Range<UInt64> {
-            var random = SplitMix(state: seed)
+        for seed in 0..<UInt64(trials(2000)) {
+            var random = SeededGenerator(seed)
             writer.removeAll()
             document(&random, &writer)
             let bytes = writer.bytes
@@ -83,8 +84,8 @@ struct JSONFuzzTests {
         let reader = JSONReader(limits: JSONLimits(bytesMax: 1 << 16))
         var writer = JSONWriter()
         var accepted = 0
-        for seed in 0..<60_000 as Range<UInt64> {
-            var random = SplitMix(state: seed)
+        for seed in 0..<UInt64(trials(60_000)) {
+            var random = SeededGenerator(seed)
             writer.removeAll()
             document(&random, &writer)
             var bytes = writer.bytes
@@ -106,7 +107,7 @@ struct JSONFuzzTests {
         #expect((3000...50_000).contains(accepted), "\(accepted)")
     }
 
-    private func damage(_ bytes: inout [UInt8], _ random: inout SplitMix) {
+    private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         let place = Int.random(in: 0...bytes.count, using: &random)
         let byte = Array("{}[]:,\"\\ \n019eE.-+tfnu/\u{0}é\u{C}".utf8).randomElement(using: &random)!
         switch Int.random(in: 0..<6, using: &random) {

@@ -1,3 +1,4 @@
+import Simulation
 import Testing
 
 @testable import JSON
@@ -47,7 +48,7 @@ struct JSONWriterTests {
     }
 
     @Test func `doubles read back as the same bits`() throws {
-        var random = SplitMix(state: 7)
+        var random = SeededGenerator(7)
         var values = [
             0, -0.0, 0.1, 1, 1e15, 1e19, 1e20, 1e21, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
             .leastNormalMagnitude,

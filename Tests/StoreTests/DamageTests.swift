@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Telemetry
 import Testing
 
@@ -17,7 +18,7 @@ struct DamageTests {
     }
 
     /// Three levels of pages, long values, and a list of free pages.
-    private func fill(_ random: inout Seeded) throws -> [UInt8] {
+    private func fill(_ random: inout SeededGenerator) throws -> [UInt8] {
         let file = try open()
         let table = file.table("rows")
         for round in 0..<6 {
@@ -62,7 +63,7 @@ struct DamageTests {
     }
 
     @Test func `a whole file has no damage`() throws {
-        var random = Seeded(1)
+        var random = SeededGenerator(1)
         _ = try fill(&random)
         let damage = try TreeCheck.damage(in: path)
         #expect(damage == nil)
@@ -70,7 +71,7 @@ struct DamageTests {
     }
 
     @Test func `a file cut anywhere is discarded`() throws {
-        var random = Seeded(2)
+        var random = SeededGenerator(2)
         let whole = try fill(&random)
         let all = try readWhole()
         let clean = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
@@ -90,7 +91,7 @@ struct DamageTests {
     }
 
     @Test(arguments: 1...4) func `flipped bytes never end the process`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed)
         let whole = try fill(&random)
         let mark = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
         var discarded = 0

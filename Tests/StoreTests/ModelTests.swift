@@ -1,3 +1,4 @@
+import Simulation
 import Telemetry
 import Testing
 
@@ -8,7 +9,7 @@ struct ModelTests {
     @Test(arguments: 1...8) func `a random history leaves the rows that a dictionary has`(seed: UInt64) throws
     {
         let directory = TemporaryDirectory()
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed)
         let limits = Limits(mapBytesAtStart: 1 << 20)
         var environment = try Environment(directory: directory.path, tables: ["rows"], limits: limits)
         let partition = TopicPartition("t", 0)
@@ -54,7 +55,7 @@ struct ModelTests {
     }
 
     private func compare(
-        _ environment: Environment, _ model: [[UInt8]: [UInt8]], _ random: inout Seeded
+        _ environment: Environment, _ model: [[UInt8]: [UInt8]], _ random: inout SeededGenerator
     ) throws {
         let table = environment.table("rows")
         let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }

@@ -1,3 +1,4 @@
+import Simulation
 import Testing
 
 @testable import TLS
@@ -119,7 +120,7 @@ import Testing
         throws
     {
         let pair = try Pair(try Certificates())
-        var generator = Seeded(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 &+ 1)
+        var generator = SeededGenerator(seed)
         var flips = 1
         pair.exchange(size: 5_000) { bytes in
             guard !bytes.isEmpty, flips > 0 else { return }
@@ -138,13 +139,4 @@ import Testing
         #expect(!pair.told.contains("client h2"))
     }
 
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return state
-        }
-    }
 }

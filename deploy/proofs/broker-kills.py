@@ -36,7 +36,7 @@ class Broker:
         self.log = open(self.directory + "/log", "a+")
         began = self.log.tell()
         command = [self.program, "broker", "--data", self.directory + "/data", "--listen", self.listen]
-        command += ["--log-format", "text"]
+        command += ["--admin-listen", "127.0.0.1:0", "--log-format", "text"]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
         limit = time.monotonic() + 30
         while time.monotonic() < limit and self.process.poll() is None:

@@ -57,6 +57,9 @@ package final class TopicStore {
         for entry in catalog.entries { try open(entry) }
     }
 
+    /// Unlocked by name: a child that is just being started may hold the descriptor a little longer.
+    deinit { flock(lock.descriptor, LOCK_UN) }
+
     private static func readCatalog(_ path: String, _ disk: Disk) throws(TopicStoreError) -> TopicCatalog {
         let file = path + "/" + TopicCatalog.fileName
         do throws(DiskError) {

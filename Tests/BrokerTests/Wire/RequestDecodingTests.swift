@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Testing
 
 @testable import Broker
@@ -31,11 +32,11 @@ struct RequestDecodingTests {
         }
     }
 
-    /// `FLOTILLA_CASES` sets how many requests are tried, `FLOTILLA_SEED` which.
+    /// `TEST_SEED` sets which requests are tried.
     @Test func `mutated requests are decoded or refused, in bounded time and memory`() throws {
         let environment = ProcessInfo.processInfo.environment
-        let cases = environment["FLOTILLA_CASES"].flatMap(Int.init) ?? 20_000
-        let seed = environment["FLOTILLA_SEED"].flatMap(UInt64.init) ?? 20_261_120
+        let cases = trials(20_000)
+        let seed = environment["TEST_SEED"].flatMap(UInt64.init) ?? 20_261_120
         var mutator = RequestMutator(seed: seed)
         let samples = RequestSamples.all
         let before = residentBytes()

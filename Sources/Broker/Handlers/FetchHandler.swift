@@ -103,7 +103,7 @@ final class FetchHandler: TurnHook {
 
     private func answer(_ parked: ParkedFetch) {
         parked.exchange.answer { writer in
-            FetchResponse.write(parked, to: &writer, bytesMax: node.settings.limits.fetchBytesMax)
+            FetchResponse.write(parked, to: &writer, limits: node.settings.limits)
         }
     }
 
@@ -112,9 +112,8 @@ final class FetchHandler: TurnHook {
     private func answerIfEnough(_ parked: ParkedFetch) -> Bool {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, flexible: false)
-        let bytes = FetchResponse.write(
-            parked, to: &writer, bytesMax: node.settings.limits.fetchBytesMax)
-        guard bytes >= Int(parked.request.bytesMin) else { return false }
+        let read = FetchResponse.write(parked, to: &writer, limits: node.settings.limits)
+        guard read.bytes >= Int(parked.request.bytesMin) || read.isFull else { return false }
         leave(parked)
         parked.exchange.answer { answer in unsafe writer.withBytes { unsafe answer.append($0) } }
         return true

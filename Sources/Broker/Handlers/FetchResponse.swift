@@ -9,10 +9,20 @@ enum FetchResponse {
         writer.longLength(0)
     }
 
-    /// Returns the bytes of records. At most what the client and the limit allow, but the first
-    /// partition that has anything always gives a whole batch, however large: a reader must get on.
+    /// What is still allowed in one answer, and what is in it.
+    struct Room {
+        fileprivate var bytesLeft: Int
+        fileprivate var recordsLeft: Int64
+        fileprivate(set) var bytes = 0
+
+        /// A limit of ours ended it, so waiting brings no more.
+        var isFull: Bool { bytesLeft <= 0 || recordsLeft <= 0 }
+    }
+
+    /// At most what the client and the limits allow, but the first partition that has anything always
+    /// gives a whole batch, however large: a reader must get on.
     @discardableResult
-    static func write(_ parked: ParkedFetch, to writer: inout WireWriter, bytesMax: Int) -> Int {
+    static func write(_ parked: ParkedFetch, to writer: inout WireWriter, limits: SessionLimits) -> Room {
         let request = parked.request
         let version = parked.exchange.version
         writer.int32(0)
@@ -20,8 +30,8 @@ enum FetchResponse {
             writer.error(.none)
             writer.int32(0)
         }
-        var left = min(Int(request.bytesMax), bytesMax)
-        var total = 0
+        var room = Room(
+            bytesLeft: min(Int(request.bytesMax), limits.fetchBytesMax), recordsLeft: limits.fetchRecordsMax)
         writer.array(zip(request.topics, parked.targets).map { $0 }) { writer, pair in
             let (topic, logs) = pair
             writer.string(topic.topic)
@@ -34,13 +44,10 @@ enum FetchResponse {
                 if let error = error(partition, log) {
                     return writeEmpty(error, log, to: &writer, version: version)
                 }
-                let bytes = writeRecords(
-                    partition, log, request, room: left, isFirst: total == 0, to: &writer, version: version)
-                left = max(0, left - bytes)
-                total += bytes
+                writeRecords(partition, log, request, &room, to: &writer, version: version)
             }
         }
-        return total
+        return room
     }
 
     static func error(_ partition: FetchRequest.Partition, _ log: PartitionLog) -> ErrorCode? {
@@ -52,9 +59,9 @@ enum FetchResponse {
     }
 
     private static func writeRecords(
-        _ partition: FetchRequest.Partition, _ log: PartitionLog, _ request: FetchRequest, room: Int,
-        isFirst: Bool, to writer: inout WireWriter, version: Int16
-    ) -> Int {
+        _ partition: FetchRequest.Partition, _ log: PartitionLog, _ request: FetchRequest, _ room: inout Room,
+        to writer: inout WireWriter, version: Int16
+    ) {
         let start = writer.count
         writeHead(.none, log, to: &writer, version: version)
         let abortedPlace = writer.count
@@ -63,16 +70,18 @@ enum FetchResponse {
         let lengthPlace = writer.count
         writer.longLength(0)
         do throws(LogError) {
+            let bytesMax = room.isFull ? 0 : min(Int(partition.bytesMax), room.bytesLeft)
             let result = try log.read(
-                from: partition.offset, maxBytes: min(Int(partition.bytesMax), room),
-                committed: request.readsCommitted, atLeastOne: isFirst, into: &writer)
+                from: partition.offset, maxBytes: bytesMax, maxRecords: room.recordsLeft,
+                committed: request.readsCommitted, atLeastOne: room.bytes == 0, into: &writer)
             writer.patch(int32: Int32(writer.count - lengthPlace - 4), at: lengthPlace)
             insert(result.aborted, at: abortedPlace, in: &writer)
-            return result.bytes
+            room.bytes += result.bytes
+            room.bytesLeft -= result.bytes
+            room.recordsLeft -= result.records
         } catch {
             writer.truncate(to: start)
             writeEmpty(error.code, log, to: &writer, version: version)
-            return 0
         }
     }
 

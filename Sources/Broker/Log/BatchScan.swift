@@ -4,6 +4,9 @@ struct BatchScan {
     private(set) var expected: Int64
     /// Batches from here on are not for this reader.
     let limit: Int64
+    /// Offsets after which no further batch is taken.
+    let recordsMax: Int64
+    private let start: Int64
     /// Bytes of batches taken.
     private(set) var taken = 0
     /// Set when not even the first batch fits: its size.
@@ -11,12 +14,16 @@ struct BatchScan {
     /// The scan stopped at bytes that are not what was written.
     private(set) var isDamaged = false
 
-    init(expected: Int64, limit: Int64) {
+    init(expected: Int64, limit: Int64, recordsMax: Int64 = .max) {
         self.expected = expected
         self.limit = limit
+        self.recordsMax = recordsMax
+        start = expected
     }
 
     var nextOffset: Int64 { expected }
+    /// Offsets of the batches taken.
+    var records: Int64 { expected - start }
 
     mutating func run(_ bytes: UnsafeRawBufferPointer) {
         while bytes.count - taken >= BatchHeader.size {
@@ -26,7 +33,7 @@ struct BatchScan {
                 isDamaged = true
                 return
             }
-            if header.baseOffset >= limit { return }
+            if header.baseOffset >= limit || records >= recordsMax { return }
             guard header.totalSize <= rest.count else {
                 if taken == 0 { neededBytes = header.totalSize }
                 return

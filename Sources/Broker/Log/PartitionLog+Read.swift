@@ -3,6 +3,8 @@ internal import Telemetry
 /// What a read found besides the bytes.
 package struct ReadResult: Equatable, Sendable {
     package var bytes = 0
+    /// Offsets of the batches that were read, those before the one asked for included.
+    package var records: Int64 = 0
     /// Where the next read begins.
     package var nextOffset: Int64
     package var highWatermark: Int64
@@ -22,10 +24,10 @@ extension PartitionLog {
     package static let readMax = 16 << 20
 
     /// Appends whole batches from the one that holds `offset` on to the writer: at least one if there
-    /// is any, otherwise at most `maxBytes`. Each checksum is checked here, on the bytes that go
+    /// is any, otherwise at most `maxBytes`, and none more once `maxRecords` are there. Each checksum is checked here, on the bytes that go
     /// out: what does not check is not served, whenever the damage was done.
     package func read(
-        from offset: Int64, maxBytes: Int, committed: Bool, atLeastOne: Bool = true,
+        from offset: Int64, maxBytes: Int, maxRecords: Int64 = .max, committed: Bool, atLeastOne: Bool = true,
         into writer: inout WireWriter
     ) throws(LogError) -> ReadResult {
         try checkOpen()
@@ -40,8 +42,10 @@ extension PartitionLog {
         var room = min(max(maxBytes, 0), Self.readMax)
         if !atLeastOne && room < BatchHeader.size { return result }
         while result.bytes == 0 {
-            let scan = try readOnce(offset, limit: limit, room: max(room, BatchHeader.size), into: &writer)
+            let scan = try readOnce(
+                offset, limit: limit, room: max(room, BatchHeader.size), records: maxRecords, into: &writer)
             result.bytes = scan.taken
+            result.records = scan.records
             result.nextOffset = scan.taken > 0 ? scan.nextOffset : offset
             guard scan.taken == 0, let needed = scan.neededBytes, atLeastOne else { break }
             guard needed > room else { throw damaged(at: offset, in: segment(holding: offset)) }
@@ -66,16 +70,17 @@ extension PartitionLog {
     }
 
     private func readOnce(
-        _ offset: Int64, limit: Int64, room: Int, into writer: inout WireWriter
+        _ offset: Int64, limit: Int64, room: Int, records: Int64, into writer: inout WireWriter
     ) throws(LogError) -> BatchScan {
         let segment = segment(holding: offset)
         var start = try locate(offset, in: segment)
-        var scan = try scan(start, limit: limit, room: room, in: segment, into: &writer)
+        var scan = try scan(start, limit: limit, room: room, records: records, in: segment, into: &writer)
         while scan.isDamaged && scan.taken == 0 && start.offset < offset {
             // Its header may claim offsets that belong to sound batches behind it.
             let next = try findSound(behind: start, upTo: offset, in: segment)
             start = try walk(from: next, to: offset, in: segment)
-            scan = try self.scan(start, limit: limit, room: room, in: segment, into: &writer)
+            scan = try self.scan(
+                start, limit: limit, room: room, records: records, in: segment, into: &writer)
         }
         if scan.isDamaged && scan.taken == 0 { throw damaged(at: scan.expected, in: segment) }
         if let needed = scan.neededBytes, needed > segment.size - start.position {
@@ -88,10 +93,10 @@ extension PartitionLog {
     }
 
     private func scan(
-        _ start: ReadPositions.Position, limit: Int64, room: Int, in segment: Segment,
+        _ start: ReadPositions.Position, limit: Int64, room: Int, records: Int64, in segment: Segment,
         into writer: inout WireWriter
     ) throws(LogError) -> BatchScan {
-        var scan = BatchScan(expected: start.offset, limit: limit)
+        var scan = BatchScan(expected: start.offset, limit: limit, recordsMax: records)
         do throws(DiskError) {
             let file = try segment.handle(environment.open)
             let length = min(room, segment.size - start.position)

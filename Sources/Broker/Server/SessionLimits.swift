@@ -13,6 +13,9 @@ package struct SessionLimits: Sendable {
     package var bufferedBytesMax = 256 * 1024 * 1024
     /// Records in one Fetch answer, whatever the client asks for; one batch is always given whole.
     package var fetchBytesMax = 16 * 1024 * 1024
+    /// And their number, by offsets: well-compressed records are small here and large at the client,
+    /// which works on the first answer while the next one comes.
+    package var fetchRecordsMax: Int64 = 8192
     /// A connection on which nothing arrives or leaves for so long is closed, as Kafka does.
     package var idleSecondsMax = 600
     /// The same in the middle of a request or of an answer.

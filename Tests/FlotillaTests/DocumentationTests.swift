@@ -1,0 +1,42 @@
+import Foundation
+import Testing
+
+/// What the documents say must be what the binary says.
+struct DocumentationTests {
+    private func document(_ path: String, from file: String = #filePath) throws -> String {
+        let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    @Test func `the operator's book has the table of settings that the binary prints`() async throws {
+        let table = try await flotilla("config", "--markdown").output
+        #expect(!table.isEmpty)
+        #expect(
+            try document("deploy/README.md").contains(table),
+            "run `flotilla config --markdown` and put it there")
+    }
+
+    @Test func `every module and every proof is on its map`() throws {
+        let map = try document("Sources/README.md")
+        let modules = try FileManager.default.contentsOfDirectory(atPath: rootPath("Sources"))
+            .filter { !$0.contains(".") && $0 != "CKafkaPeer" }
+        for module in modules { #expect(map.contains("`\(module)`"), "\(module)") }
+    }
+
+    private func rootPath(_ path: String, from file: String = #filePath) -> String {
+        URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent(path).path
+    }
+
+    @Test func `every name that the operator's book gives a metric is one that the code knows`() throws {
+        let names = try document("deploy/README.md").matches(of: /flotilla_[a-z_]+/).map { String($0.output) }
+        #expect(!names.isEmpty)
+        var sources = ""
+        let files = FileManager.default.enumerator(atPath: rootPath("Sources"))
+        while let file = files?.nextObject() as? String {
+            if file.hasSuffix(".swift") { sources += try document("Sources/" + file) }
+        }
+        for name in Set(names) { #expect(sources.contains(name), "\(name)") }
+    }
+}

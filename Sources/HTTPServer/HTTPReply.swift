@@ -1,3 +1,5 @@
+internal import Lifecycle
+
 /// The obligation to answer one request, from any thread. Who drops it without sending has forgotten
 /// the request: the peer then gets 500.
 package final class HTTPReply: Sendable {

@@ -1,3 +1,5 @@
+internal import Lifecycle
+
 /// Work on files that the loop thread must not wait for: compaction, and freeing removed files. One
 /// thread, one job after the other; results are handed back in a batch.
 ///

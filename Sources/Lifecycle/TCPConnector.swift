@@ -45,14 +45,12 @@ final class TCPConnector: EventHandler, @unchecked Sendable {
     func cancel() {
         loop.unexpect(self)
         report = nil
-        loop.unexpect(self)
         timer?.cancel()
         dropDescriptor()
     }
 
     private func resolved(_ result: Result<[SocketAddress], ResolveError>) {
         guard report != nil else { return }
-        loop.unexpect(self)
         switch result {
         case .success(let found):
             addresses = found[...]
@@ -117,6 +115,7 @@ final class TCPConnector: EventHandler, @unchecked Sendable {
     }
 
     private func finish(_ result: Result<Int32, Failure>) {
+        loop.unexpect(self)
         timer?.cancel()
         dropDescriptor()
         let report = report

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// A lock around a value, that tools can follow. The library's `Mutex` sleeps where ThreadSanitizer sees

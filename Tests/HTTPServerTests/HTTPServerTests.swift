@@ -96,7 +96,7 @@ struct HTTPServerTests {
             }
         }
         let one = "GET /async HTTP/1.1\r\n\(host)\r\n"
-        let (answers, isClosed) = try await server.exchange(one + one + one, answers: 3)
+        let (answers, isClosed) = try await server.exchange(one + one + one, answers: 3, within: 600_000)
         #expect(answers.map(\.body) == ["later", "later", "later"] && !isClosed)
     }
 

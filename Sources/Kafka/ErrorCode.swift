@@ -89,13 +89,13 @@ extension ErrorCode {
         case .transport, .allBrokersDown, .timedOut, .requestTimedOut, .messageTimedOut, .resolve,
             .timedOutInQueue:
             "check that the brokers in kafka.brokers run and can be reached"
-        case .ssl: "check kafka.tls.ca, the broker's certificate and its host name"
+        case .ssl: "check kafka.ca-file, the broker's certificate and its host name"
         case .authentication, .saslAuthenticationFailed: "check kafka.scram.user and its password"
         case .topicAuthorizationFailed, .groupAuthorizationFailed, .clusterAuthorizationFailed,
             .transactionalIDAuthorizationFailed:
             "grant this user the access that the operator's book lists"
         case .unknownTopic, .unknownTopicOrPartition, .unknownPartition:
-            "create the topics with flotilla topics"
+            "create the topic, or correct its name"
         case .recordTooLarge, .batchTooLarge: "raise max.message.bytes of the topic, or send less at once"
         case _ where isFencing: "make sure that only one process uses this data directory"
         case .offsetOutOfRange, .autoOffsetReset:

@@ -27,8 +27,8 @@ extension KafkaSettings {
     private func tlsProblems() -> [String] {
         var problems: [String] = []
         let files = [
-            ("kafka.tls.ca", certificateAuthorityFile), ("kafka.tls.certificate", certificateFile),
-            ("kafka.tls.key", keyFile), ("kafka.tls.key-password-file", keyPasswordFile),
+            ("kafka.ca-file", certificateAuthorityFile), ("kafka.certificate-file", certificateFile),
+            ("kafka.key-file", keyFile), ("kafka.key-password-file", keyPasswordFile),
         ]
         for case (let key, let path?) in files {
             if !security.usesTLS {
@@ -40,7 +40,7 @@ extension KafkaSettings {
             }
         }
         if (certificateFile == nil) != (keyFile == nil) {
-            problems.append("kafka.tls.certificate and kafka.tls.key belong together; set both or neither")
+            problems.append("kafka.certificate-file and kafka.key-file belong together; set both or neither")
         }
         return problems
     }
@@ -73,8 +73,14 @@ extension KafkaSettings {
     }
 
     private func propertyProblems() -> [String] {
-        properties.keys.sorted().filter { OwnedProperties.contains($0) }.map {
-            "kafka.properties sets \($0), on which Flotilla's guarantees rest; take it out"
+        properties.keys.sorted().compactMap { name in
+            if OwnedProperties.contains(name) {
+                "kafka.properties sets \(name), on which Flotilla's guarantees rest; take it out"
+            } else if OwnedProperties.isSecret(name) {
+                "kafka.properties sets \(name), a secret that would be shown; secrets are given by the settings that end in -file"
+            } else {
+                nil
+            }
         }
     }
 }

@@ -10,17 +10,20 @@ package enum Signals {
     ]
 
     /// Keeps the watched signals for `watch`. Must run before the process has a second thread:
-    /// threads inherit the mask of the one that made them. A peer that hangs up is an error of one
-    /// write, not the end of the process, so PIPE is ignored.
+    /// threads inherit the mask of the one that made them.
     package static func block() {
         var set = makeSet()
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-        signal(SIGPIPE, SIG_IGN)
     }
 
     /// What the main thread does while others work. Its signals are blocked, so it never wakes.
     package static func sleepForever() -> Never {
         while true { pause() }
+    }
+
+    /// A peer that hangs up is an error of one write, not the end of the process.
+    package static func ignorePipe() {
+        signal(SIGPIPE, SIG_IGN)
     }
 
     /// - Parameters:

@@ -93,6 +93,7 @@ private struct Layers {
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) {
             guard name.hasPrefix("FLOTILLA_"), name != settingsFileVariable else { continue }
             guard let key = names[name] else {
+                if isServiceLink(name, text) { continue }
                 problems.append(schema.unknown(name, "environment variable", among: Array(names.keys)))
                 continue
             }
@@ -116,4 +117,15 @@ private struct Layers {
         }
         entries[key] = ResolvedSettings.Entry(declaration: declaration, text: text, origin: origin)
     }
+}
+
+/// Kubernetes gives every container variables for each service of its namespace: for one that is called
+/// `flotilla-gateway`, `FLOTILLA_GATEWAY_SERVICE_HOST`, `FLOTILLA_GATEWAY_PORT_8080_TCP_ADDR` and so on.
+/// They are nobody's typing mistake.
+private func isServiceLink(_ name: String, _ text: String) -> Bool {
+    if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
+        return true
+    }
+    if name.hasSuffix("_PORT") { return text.hasPrefix("tcp://") || text.hasPrefix("udp://") }
+    return name.contains(/_PORT_[0-9]+_(TCP|UDP)(_(ADDR|PORT|PROTO))?$/)
 }

@@ -24,8 +24,8 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
         case .notYetValid(let peer, let date):
             "certificate of \(peer) is not valid before \(date): check this machine's clock"
         case .unknownAuthority(let peer, let issuer):
-            "certificate of \(peer) is not signed by a known CA (its issuer is \(issuer)): give tls.ca-file, "
-                + "or install ca-certificates"
+            "certificate of \(peer) is not signed by a known CA (its issuer is \(issuer)): give that authority's "
+                + "certificate as a file, or install ca-certificates"
         case .badCertificate(let peer, let reason):
             "certificate of \(peer) is refused: \(reason)"
         case .noProtocol(let peer, let offered):

@@ -43,7 +43,7 @@ extension Command {
         summary: "Runs the embedded broker: one node that speaks Kafka's protocol, for one machine.",
         usage: "--data DIR [--listen HOST:PORT]",
         example: "flotilla broker --data /var/lib/flotilla/broker --listen 127.0.0.1:9092",
-        namespace: "broker", settings: ["broker.", "admin.", "log.", "lifecycle."]
+        namespace: "broker", settings: ["broker.", "admin.", "log.", "lifecycle."], runsUntilStopped: true
     ) { invocation in
         try invocation.refuseWords()
         let data = invocation.settings[AllSettings.brokerData]

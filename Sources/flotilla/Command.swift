@@ -14,6 +14,8 @@ struct Command: Sendable {
     var settings: [String] = []
     /// Options that are no settings, with whether they take a value, and their sentence.
     var options: [(flag: String, takesValue: Bool, sentence: String)] = []
+    /// Whether it serves until a signal ends it in order.
+    var runsUntilStopped = false
     let run: @Sendable (Invocation) async throws -> Void
 
     static func named(_ name: String) -> Command? { all.first { $0.name == name } }

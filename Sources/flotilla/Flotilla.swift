@@ -10,8 +10,10 @@ struct Flotilla {
     /// the parsing runs in one concurrent function. The main thread does not await it: a suspended
     /// main thread is given to libdispatch, which lets it take every signal, and SIGTERM would kill.
     static func main() {
-        Signals.block()
         let arguments = Array(CommandLine.arguments.dropFirst())
+        Signals.ignorePipe()
+        // A command that answers and goes ends at Ctrl-C as any other program does.
+        if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false { Signals.block() }
         Task.detached {
             let status = await run(arguments)
             exit(status.rawValue)

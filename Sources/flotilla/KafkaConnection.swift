@@ -30,8 +30,20 @@ extension AllSettings {
     static let kafkaPassword = Setting(
         "kafka.scram.password-file", default: String?.none, "file with that user's password")
     static let kafkaProperties = Setting(
-        "kafka.properties", default: [String](), "further librdkafka properties, each name=value",
-        check: { $0.allSatisfy { $0.contains("=") } ? nil : "must be a list of name=value" })
+        "kafka.properties", default: "",
+        "further librdkafka properties, each name=value, separated by semicolons",
+        check: { pairs(in: $0) == nil ? "must be name=value, separated by semicolons" : nil })
+
+    /// Nil when one of them has no equals sign. Values may hold commas.
+    static func pairs(in text: String) -> [(name: String, value: String)]? {
+        var found: [(name: String, value: String)] = []
+        for part in text.split(separator: ";") {
+            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2, !sides[0].isEmpty else { return nil }
+            found.append((String(sides[0].drop { $0 == " " }), String(sides[1])))
+        }
+        return found
+    }
 
     static let kafka: [Declaration] = [
         kafkaBrokers.declaration, kafkaSecurity.declaration, kafkaCA.declaration,
@@ -52,9 +64,8 @@ extension KafkaSettings {
         scram = settings[AllSettings.kafkaSCRAM]
         user = settings[AllSettings.kafkaUser]
         passwordFile = settings[AllSettings.kafkaPassword]
-        for property in settings[AllSettings.kafkaProperties] {
-            let parts = property.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            properties[String(parts[0])] = String(parts[1])
+        for (name, value) in AllSettings.pairs(in: settings[AllSettings.kafkaProperties]) ?? [] {
+            properties[name] = value
         }
     }
 }

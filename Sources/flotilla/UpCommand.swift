@@ -20,7 +20,7 @@ extension Command {
         namespace: "up", settings: ["up.", "broker.listen", "broker.flush", "admin.", "log.", "lifecycle."],
         options: [
             ("--demo", false, "shows what works, on this installation, and leaves it running to be tried")
-        ]
+        ], runsUntilStopped: true
     ) { invocation in
         try invocation.refuseWords()
         let isDemo = invocation.options["--demo"] != nil

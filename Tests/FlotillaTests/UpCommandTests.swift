@@ -103,6 +103,21 @@ struct UpCommandTests {
         #expect(answer.errors.contains("kafka.brokers"), "\(answer.errors)")
     }
 
+    @Test func `a command that waits for a cluster ends at once when it is told to`() async throws {
+        let lag = try ChildProcess(builtProduct("flotilla"), ["lag", "--kafka-brokers", "127.0.0.1:1"])
+        lag.send(signal: SIGTERM)
+        #expect(try await lag.exitStatus() == -SIGTERM)
+    }
+
+    @Test func `what may not stand in kafka.properties is told without its value`() async throws {
+        let answer = try await flotilla(
+            "lag", "--kafka-properties", "debug=broker,topic;ssl.keystore.password=hunter2;linger.ms=9;acks=0"
+        )
+        #expect(answer.status == 78)
+        #expect(answer.errors.split(separator: "\n").count == 3, "\(answer.errors)")
+        #expect(!answer.errors.contains("hunter2"))
+    }
+
     @Test func `wrong ways to secure Kafka are told before anything connects`() async throws {
         let answer = try await flotilla(
             "lag", "--kafka-security-protocol", "scram-tls", "--kafka-ca-file", "/nonexistent/ca.pem")

@@ -31,9 +31,9 @@ func `names and addresses are brokers`(broker: String) {
     #expect(
         settings.problems() == [
             "kafka.brokers names \"kafka\", which is not host:port with a port of 1 to 65535",
-            "kafka.tls.ca names \(directory.path)/missing.pem, which cannot be read: No such file or directory",
-            "kafka.tls.certificate names \(directory.path), which cannot be read: it is a directory",
-            "kafka.tls.certificate and kafka.tls.key belong together; set both or neither",
+            "kafka.ca-file names \(directory.path)/missing.pem, which cannot be read: No such file or directory",
+            "kafka.certificate-file names \(directory.path), which cannot be read: it is a directory",
+            "kafka.certificate-file and kafka.key-file belong together; set both or neither",
             "kafka.scram.user is missing; kafka.security.protocol scram-tls needs it",
             "kafka.scram.password-file names \(directory.path)/empty, which is empty",
             "kafka.properties sets enable.auto.commit, on which Flotilla's guarantees rest; take it out",
@@ -48,7 +48,7 @@ func `names and addresses are brokers`(broker: String) {
     settings.user = "flotilla"
     #expect(
         settings.problems() == [
-            "kafka.tls.ca is set but kafka.security.protocol is plaintext; set it to tls or scram-tls",
+            "kafka.ca-file is set but kafka.security.protocol is plaintext; set it to tls or scram-tls",
             "kafka.scram.user or kafka.scram.password-file is set but kafka.security.protocol is plaintext; set it to scram-tls",
         ])
 }

@@ -91,3 +91,12 @@ func `a wrong key file is told by its line, never by its content`(text: String, 
     #expect(TokenSeal(try SealingKeys(file: path)).isSealing)
     #expect(throws: SealingKeys.Problem.self) { try SealingKeys(file: path + ".not-there") }
 }
+
+@Test func `rows and tokens that read alike when joined never share a nonce`() throws {
+    let seal = TokenSeal(try keys(keyText))
+    let tail: [UInt8] = [0xC0, 0xFF]
+    let long = seal.seal(PushToken(bytes: Array("b".utf8) + tail)!, app: "shop", entry: "update:a")
+    let short = seal.seal(PushToken(bytes: tail)!, app: "shop", entry: "update:ab")
+    // The nonce stands in front: 12 bytes are 16 letters.
+    #expect(long.dropFirst(3).prefix(16) != short.dropFirst(3).prefix(16))
+}

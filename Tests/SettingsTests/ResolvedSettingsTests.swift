@@ -130,3 +130,14 @@ func problems(_ body: () throws -> Void) -> [String] {
         #expect(settings[Sample.names] == ["a", "b"])
     }
 }
+
+@Test func `what Kubernetes puts into the environment for a service of our name is no mistake`() throws {
+    _ = try Sample.resolve(environment: [
+        "FLOTILLA_SERVICE_HOST": "10.0.0.1", "FLOTILLA_SERVICE_PORT": "9092",
+        "FLOTILLA_SERVICE_PORT_HTTP": "80",
+        "FLOTILLA_PORT": "tcp://10.0.0.1:9092", "FLOTILLA_PORT_9092_TCP": "tcp://10.0.0.1:9092",
+        "FLOTILLA_GATEWAY_PORT_80_TCP_ADDR": "10.0.0.1", "FLOTILLA_GATEWAY_PORT_80_TCP_PROTO": "tcp",
+    ])
+    #expect(problems { _ = try Sample.resolve(environment: ["FLOTILLA_PORT": "9092"]) }.count == 1)
+    #expect(problems { _ = try Sample.resolve(environment: ["FLOTILLA_PORT_X_TCP": "9092"]) }.count == 1)
+}

@@ -96,7 +96,7 @@ import Testing
         let server = try await certificates.opensslServer(
             ["-alpn", "h2"], identity: stranger.issue(for: ["localhost"]))
         let sentence =
-            "certificate of HOST is not signed by a known CA (its issuer is CN = Stranger): give tls.ca-file, "
+            "certificate of HOST is not signed by a known CA (its issuer is CN = Stranger): give that authority's certificate as a file, "
             + "or install ca-certificates"
         #expect(try await refusal(from: server, by: try certificates.client()) == sentence)
         #expect(

@@ -8,8 +8,9 @@ internal import Synchronization
 /// be opened twice in a process, nor by two processes: `DirectoryLock` sees to that.
 @safe package final class Environment: @unchecked Sendable {
     // LMDB: "a thread can only use one transaction at a time" (which scopes give, and for reads
-    // `MDB_NOTLS` lifts); the environment itself may be used by all threads. `handle` changes only
-    // while the gate is closed.
+    // `MDB_NOTLS` lifts); the environment itself may be used by all threads. `handle` and `isClosed`
+    // change only while the gate is closed and by whoever has the turn: each of the two is enough to
+    // look at them.
     package let path: String
     let limits: Limits
     let appliedTable: Table
@@ -18,7 +19,9 @@ internal import Synchronization
     private let identity: Int
     private let gate = Gate()
     private let turn = Turn()
+    /// Nil when the file is closed, or could not be opened again so far.
     private var handle: OpaquePointer?
+    private var isClosed = false
 
     private static let identities = Atomic(0)
 
@@ -97,6 +100,7 @@ internal import Synchronization
         try alone {
             if let old = unsafe handle { unsafe mdb_env_close(old) }
             unsafe handle = nil
+            isClosed = true
         }
     }
 }
@@ -142,25 +146,42 @@ extension Environment {
         return outcome
     }
 
+    private var closed: StoreError { .refused(path: path, reason: "it is closed") }
+
+    /// The open file; whoever asks has the turn. An opening that failed is tried again.
     @unsafe private func opened() throws(StoreError) -> OpaquePointer {
-        guard let handle = unsafe handle else { throw .refused(path: path, reason: "it is closed") }
-        return unsafe handle
+        if isClosed { throw closed }
+        if let handle = unsafe handle { return unsafe handle }
+        return unsafe try reopen()
     }
 
     /// Called, and returns, inside the gate.
     @unsafe private func beginRead() throws(StoreError) -> OpaquePointer {
         var transaction: OpaquePointer?
-        var result = unsafe try mdb_txn_begin(opened(), nil, UInt32(MDB_RDONLY), &transaction)
+        var result = unsafe try startRead(&transaction)
         if result == MDB_PANIC {
-            gate.leave()
-            defer { gate.enter() }
-            turn.take()
-            defer { turn.giveBack() }
-            unsafe mdb_txn_abort(try begin())
-            result = unsafe try mdb_txn_begin(opened(), nil, UInt32(MDB_RDONLY), &transaction)
+            try heal()
+            result = unsafe try startRead(&transaction)
         }
         guard result == 0, let transaction = unsafe transaction else { throw failure(result, "read") }
         return unsafe transaction
+    }
+
+    /// A file that could not be opened again needs the same cure as one that LMDB has given up.
+    @unsafe private func startRead(_ transaction: inout OpaquePointer?) throws(StoreError) -> Int32 {
+        if isClosed { throw closed }
+        guard let handle = unsafe handle else { return MDB_PANIC }
+        return unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+    }
+
+    /// Called, and returns, inside the gate, but works outside: opening again needs to be alone. What
+    /// was looked at before has to be looked at again.
+    private func heal() throws(StoreError) {
+        gate.leave()
+        defer { gate.enter() }
+        turn.take()
+        defer { turn.giveBack() }
+        unsafe mdb_txn_abort(try begin())
     }
 
     /// A failed write of LMDB's own head page makes the environment refuse every further
@@ -169,18 +190,21 @@ extension Environment {
         var transaction: OpaquePointer?
         var result = unsafe try mdb_txn_begin(opened(), nil, 0, &transaction)
         if result == MDB_PANIC {
-            try reopen()
-            result = unsafe try mdb_txn_begin(opened(), nil, 0, &transaction)
+            result = unsafe try mdb_txn_begin(reopen(), nil, 0, &transaction)
         }
         guard result == 0, let transaction = unsafe transaction else { throw failure(result, "write") }
         return unsafe transaction
     }
 
-    private func reopen() throws(StoreError) {
-        try alone { () throws(StoreError) in
+    /// LMDB wants a file closed before it is opened again: when that fails, there is none until the
+    /// next call succeeds.
+    @unsafe private func reopen() throws(StoreError) -> OpaquePointer {
+        unsafe try alone { () throws(StoreError) -> OpaquePointer in
             if let old = unsafe handle { unsafe mdb_env_close(old) }
             unsafe handle = nil
-            unsafe handle = try LMDBFile.open(path, tables: names, limits: limits)
+            let new = unsafe try LMDBFile.open(path, tables: names, limits: limits)
+            unsafe handle = unsafe new
+            return unsafe new
         }
     }
 
@@ -201,11 +225,11 @@ extension Environment {
         }
     }
 
-    private func alone(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    private func alone<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         guard gate.close(withinMilliseconds: limits.readersWaitMilliseconds) else {
             throw .readersBusy(path: path, milliseconds: limits.readersWaitMilliseconds)
         }
         defer { gate.leave() }
-        try body()
+        return try body()
     }
 }

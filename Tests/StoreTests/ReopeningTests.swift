@@ -1,0 +1,125 @@
+import CStoreFaults
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Store
+
+/// What LMDB gives up is opened again, and when that fails too, the next call tries it again.
+struct ReopeningTests {
+    private let directory = TemporaryDirectory()
+
+    /// Fails the write of LMDB's head page and its repair, after which LMDB refuses the environment.
+    private func breakHead(of environment: Environment, _ table: Table) throws {
+        store_faults_arm(1000, 0, ENOSPC)
+        try environment.put([1], [2], in: table)
+        let head = store_faults_disarm() - 1
+        store_faults_arm(head, 2, ENOSPC)
+        #expect(throws: StoreError.diskFull(path: environment.path)) {
+            try environment.put([1], [3], in: table)
+        }
+        store_faults_disarm()
+    }
+
+    /// A directory where LMDB wants its lock file makes every opening fail.
+    private func obstruct(_ environment: Environment) throws {
+        let lock = environment.path + "-lock"
+        try #require(rename(lock, lock + ".kept") == 0 && mkdir(lock, 0o700) == 0)
+    }
+
+    private func clear(_ environment: Environment) throws {
+        let lock = environment.path + "-lock"
+        try #require(rmdir(lock) == 0 && rename(lock + ".kept", lock) == 0)
+    }
+
+    enum Call: CaseIterable, Sendable { case read, write, sync }
+
+    private func run(_ call: Call, _ environment: Environment, _ table: Table) throws {
+        switch call {
+        case .read: #expect(try environment.value([1], in: table) == [2])
+        case .write: try environment.put([2], [2], in: table)
+        case .sync: try environment.sync()
+        }
+    }
+
+    @Test(arguments: Call.allCases)
+    func `a file that cannot be opened again is opened by the next call that can`(_ first: Call) throws {
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        try breakHead(of: environment, table)
+        try obstruct(environment)
+        for call in [Call.write, .read, .write, .sync, .read] {
+            do {
+                try run(call, environment, table)
+                Issue.record("\(call) succeeded")
+            } catch StoreError.system(let action, let path, _) {
+                #expect(action == "open" && path == environment.path)
+            }
+        }
+        try clear(environment)
+        try run(first, environment, table)
+        #expect(try environment.value([1], in: table) == [2])
+        try environment.put([1], [4], in: table)
+        #expect(try environment.value([1], in: table) == [4])
+    }
+
+    @Test func `closing stays closing, also when the file could not be opened again`() throws {
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        try breakHead(of: environment, table)
+        try obstruct(environment)
+        #expect(throws: StoreError.self) { try environment.put([1], [4], in: table) }
+        try environment.close()
+        try clear(environment)
+        let closed = StoreError.refused(path: environment.path, reason: "it is closed")
+        #expect(throws: closed) { try environment.put([1], [4], in: table) }
+        #expect(throws: closed) { try environment.value([1], in: table) }
+        #expect(throws: closed) { try environment.sync() }
+    }
+
+    /// Reads and a writer heal side by side while the map moves: a read that begins outside the gate
+    /// would use an environment that the writer has closed.
+    @Test func `reads heal beside a writer that heals and grows`() async throws {
+        let limits = Limits(mapBytesAtStart: 1 << 20)
+        let environment = try Environment(directory: directory.path, tables: ["rows"], limits: limits)
+        let table = environment.table("rows")
+        try environment.put([1], [2], in: table)
+        let end = End()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    while !end.isHere.load(ordering: .acquiring) {
+                        try Self.check(environment, table)
+                        await Task.yield()
+                    }
+                }
+            }
+            group.addTask {
+                defer { end.isHere.store(true, ordering: .releasing) }
+                for round in 0..<200 { try Self.disturb(environment, table, round) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private final class End: Sendable {
+        let isHere = Atomic(false)
+    }
+
+    private static func check(_ environment: Environment, _ table: Table) throws {
+        do {
+            let value = try environment.value([1], in: table)
+            #expect(value == [2])
+        } catch StoreError.refused {
+            // The head failed once more, between the healing and the read.
+        }
+    }
+
+    /// Every place where a write can fail has its round, the head's among them.
+    private static func disturb(_ environment: Environment, _ table: Table, _ round: Int) throws {
+        store_faults_arm(Int32(round % 5), 1000, ENOSPC)
+        do { try environment.put([2], [UInt8(round)], in: table) } catch StoreError.diskFull {}
+        store_faults_disarm()
+        try environment.put([2], [UInt8](repeating: 1, count: round % 20 == 0 ? 2 << 20 : 10), in: table)
+    }
+}

@@ -11,7 +11,9 @@ struct ConnectionClock {
     enum Phase {
         /// Waiting for the end of the headers.
         case head
-        case body(bytes: Int)
+        /// Since the mark was set, when `atMark` bytes of the body had come. Only the time after the
+        /// mark counts: bytes that came fast must not buy a silence later.
+        case body(bytes: Int, atMark: Int = 0)
         case answering(ReplySlot)
         case sending
         /// Between requests; `received` is what the peer had sent when the last one was done.
@@ -40,7 +42,7 @@ struct ConnectionClock {
     }
 
     mutating func received(bodyBytes: Int) {
-        if case .body = phase { phase = .body(bytes: bodyBytes) }
+        if case .body(_, let mark) = phase { phase = .body(bytes: bodyBytes, atMark: mark) }
     }
 
     /// The request line of a later request has come.
@@ -61,10 +63,12 @@ struct ConnectionClock {
             if elapsed > limits.headMilliseconds {
                 cut(.slow("the headers took longer than \(limits.headMilliseconds) ms"))
             }
-        case .body(let bytes):
-            let wanted = limits.bodyBytesPerSecondMin * elapsed / 1000
-            if elapsed > limits.bodyGraceMilliseconds, bytes < wanted {
+        case .body(let bytes, let mark):
+            guard elapsed > limits.bodyGraceMilliseconds else { break }
+            if bytes - mark < limits.bodyBytesPerSecondMin * elapsed / 1000 {
                 cut(.slow("the body came at less than \(limits.bodyBytesPerSecondMin) bytes a second"))
+            } else {
+                enter(.body(bytes: bytes, atMark: bytes), now: now)
             }
         case .answering(let slot):
             if elapsed > limits.answerMilliseconds { return slot }

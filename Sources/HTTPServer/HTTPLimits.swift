@@ -7,9 +7,10 @@ package struct HTTPLimits: Sendable {
     /// From a connection's first moment, or a later request's first byte, to the end of its headers;
     /// then 408 and the connection closes.
     package var headMilliseconds = 5000
-    /// How long a body may come as slowly as it likes.
+    /// How long a body, trailers included, may come as slowly as it likes, from its start and again
+    /// after each look at its rate.
     package var bodyGraceMilliseconds = 5000
-    /// What it must have brought per second, on average, after that; then 408 and the connection closes.
+    /// What it must have brought per second in that time; otherwise 408 and the connection closes.
     package var bodyBytesPerSecondMin = 1024
     /// Between two requests; then the connection closes.
     package var idleMilliseconds = 60_000

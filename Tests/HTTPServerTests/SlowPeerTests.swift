@@ -53,6 +53,21 @@ import Testing
         #expect(server.calls == [])
     }
 
+    /// The fast start alone would pay for twenty seconds at the average rate that is asked.
+    @Test(arguments: [
+        ("Content-Length: 30000\r\n\r\n", ""),
+        ("Transfer-Encoding: chunked\r\n\r\n5000\r\n", "\r\n0\r\nT: "),
+    ])
+    func `a body that starts fast and then drips, or its trailers, is cut`(
+        _ framing: String, _ rest: String
+    ) async throws {
+        let server = try TestServer(limits: limits)
+        let start = "POST /echo HTTP/1.1\r\nHost: x\r\n" + framing + String(repeating: "x", count: 20_480)
+        let (answers, milliseconds) = try await drip(server, start, rest)
+        #expect(answers.map(\.status) == [408] && milliseconds < 15_000)
+        #expect(server.calls == [])
+    }
+
     @Test func `a later request that drips is cut like the first`() async throws {
         var limits = limits
         limits.idleMilliseconds = 60_000

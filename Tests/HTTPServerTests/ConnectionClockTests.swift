@@ -1,0 +1,61 @@
+import Glibc
+import Lifecycle
+import Testing
+
+@testable import HTTPServer
+
+/// The clock alone, on times that the test chooses.
+struct ConnectionClockTests {
+    private let limits = HTTPLimits()
+    private let start = Instant(nanoseconds: 0)
+
+    private func at(_ milliseconds: Int) -> Instant { start.advanced(byMilliseconds: milliseconds) }
+
+    /// A clock of a connection whose body has begun; its descriptor is none that anything is sent to.
+    private func withBody(_ test: (inout ConnectionClock) throws -> Void) rethrows {
+        let descriptor = open("/dev/null", O_WRONLY)
+        defer { close(descriptor) }
+        var clock = ConnectionClock(descriptor: descriptor, now: start)
+        clock.enter(.body(bytes: 0), now: start)
+        try test(&clock)
+    }
+
+    private func isCut(_ clock: ConnectionClock) -> Bool {
+        if case .cut = clock.phase { true } else { false }
+    }
+
+    @Test func `a fast start buys no silence`() {
+        withBody { clock in
+            clock.received(bodyBytes: 1 << 20)
+            _ = clock.check(now: at(5001), limits: limits)
+            #expect(!isCut(clock))
+            _ = clock.check(now: at(10_001), limits: limits)
+            #expect(!isCut(clock), "the second look comes a whole window after the first")
+            _ = clock.check(now: at(10_002), limits: limits)
+            #expect(isCut(clock))
+        }
+    }
+
+    @Test func `a body that keeps its rate may take as long as it likes`() {
+        withBody { clock in
+            for second in 1...3600 {
+                clock.received(bodyBytes: second * 1024)
+                _ = clock.check(now: at(second * 1000), limits: limits)
+            }
+            #expect(!isCut(clock))
+        }
+    }
+
+    @Test func `a byte too few in any window ends it`() {
+        withBody { clock in
+            clock.received(bodyBytes: 6 * 1024)
+            _ = clock.check(now: at(6000), limits: limits)
+            #expect(!isCut(clock))
+            clock.received(bodyBytes: 12 * 1024 - 1)
+            _ = clock.check(now: at(11_000), limits: limits)
+            #expect(!isCut(clock))
+            _ = clock.check(now: at(12_000), limits: limits)
+            #expect(isCut(clock))
+        }
+    }
+}

@@ -25,7 +25,7 @@ internal import CSimdJSON
 
 extension JSONValue {
     /// The elements; none, and noted, when this is no array or has more than `countMax`.
-    package func array(countMax: Int = .max) -> JSONArray {
+    package func array(countMax: Int) -> JSONArray {
         guard let nodeIndex, let node = unsafe holds(JSON_ARRAY) else {
             reportKind(wanted: "an array")
             return unsafe JSONArray(document: document, from: 0, count: 0)

@@ -14,8 +14,11 @@ internal import CSimdJSON
     var problems: [JSONProblem] = []
     var unlisted = 0
 
-    mutating func report(_ problem: JSONProblem) {
-        if problems.count < problemsMax { problems.append(problem) } else { unlisted += 1 }
+    /// False, and one more is counted, when there are as many problems as are listed.
+    mutating func listsMore() -> Bool {
+        if problems.count < problemsMax { return true }
+        unlisted += 1
+        return false
     }
 
     /// The path of a node, found by walking down to it: paths cost nothing until one is needed.

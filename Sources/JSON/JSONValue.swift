@@ -90,7 +90,9 @@ internal import CSimdJSON
     /// Notes a problem of the caller's own; the message goes on after the path.
     package func report(_ message: String, as code: JSONProblem.Code = .invalid) {
         if index == Self.nowhere { return }
-        unsafe document.pointee.report(JSONProblem(path: path, code: code, message: message))
+        // Finding the path takes as long as there are siblings: not for what nobody will read.
+        guard unsafe document.pointee.listsMore() else { return }
+        unsafe document.pointee.problems.append(JSONProblem(path: path, code: code, message: message))
     }
 
     /// Notes that the value is missing or of another kind than wanted.

@@ -17,7 +17,7 @@ struct JSONProblemTests {
             _ = message["title"].string()
             _ = message["groupId"].string()
             message.refuseUnknownFields()
-            for id in object["target"].object()["extIds"].array() { _ = id.string() }
+            for id in object["target"].object()["extIds"].array(countMax: .max) { _ = id.string() }
             _ = object["action"].choice(of: Action.self)
             _ = object["n"].int(in: 0...255)
             object.refuseUnknownFields()
@@ -36,7 +36,7 @@ struct JSONProblemTests {
 
     @Test func `what is inside a missing or wrong object is not reported again`() {
         let found = problems(#"{"target":[]}"#) { root in
-            _ = root.object()["target"].object()["extIds"].array()
+            _ = root.object()["target"].object()["extIds"].array(countMax: .max)
             _ = root.object()["message"].object()["title"].string()
         }
         #expect(
@@ -54,7 +54,9 @@ struct JSONProblemTests {
         let found = problems(#"{"a b":{"x\"y":[[0]]}}"#) { root in
             for member in root.object().members {
                 for inner in member.value.object().members {
-                    for list in inner.value.array() { for leaf in list.array() { _ = leaf.bool() } }
+                    for list in inner.value.array(countMax: .max) {
+                        for leaf in list.array(countMax: .max) { _ = leaf.bool() }
+                    }
                 }
             }
         }
@@ -72,11 +74,35 @@ struct JSONProblemTests {
     @Test func `problems beyond the limit are counted`() {
         let text = "[" + Array(repeating: "0", count: 50).joined(separator: ",") + "]"
         do {
-            try read(text) { root in for element in root.array() { _ = element.string() } }
+            try read(text) { root in for element in root.array(countMax: .max) { _ = element.string() } }
             Issue.record("nothing was refused")
         } catch {
             #expect(error.problems.count == 32 && error.unlisted == 18)
             #expect(error.description.hasSuffix("; and 18 more"))
+        }
+    }
+
+    @Test func `the time for problems beyond the limit does not depend on where they are`() throws {
+        let names = (0..<4096).map { "\"n\($0)\":0" }.joined(separator: ",")
+        let texts = [
+            "[{\(names)}]",
+            "[" + String(repeating: "0,", count: 500_000) + "{\(names)}]",
+        ]
+        for text in texts {
+            let bytes = Array(text.utf8)
+            let reader = JSONReader()
+            let took = try ContinuousClock().measure {
+                let error = try #require(throws: JSONError.self) {
+                    try reader.read(bytes) { root in
+                        for element in root.array(countMax: .max) where element.kind == .object {
+                            element.object().refuseUnknownFields()
+                        }
+                    }
+                }
+                #expect(error.problems.count == 32 && error.unlisted == 4064)
+            }
+            // Finding every path would pass two billion siblings.
+            #expect(took < .seconds(10), "\(bytes.count)")
         }
     }
 

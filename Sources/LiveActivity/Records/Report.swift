@@ -133,7 +133,7 @@ package struct Report: Record, Hashable {
             _ = record["state"].string()
             _ = record["activityId"].string()
         case .unregister: _ = record["attributesType"].string()
-        case .reconcile: _ = record["running"].array()
+        case .reconcile: _ = record["running"].array(countMax: .max)
         case .tap: _ = record["activityId"].string()
         case .heartbeat, .profile: break
         }

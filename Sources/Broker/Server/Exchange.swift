@@ -1,7 +1,7 @@
 internal import Lifecycle
 
 /// One request whose answer is owed. Handlers answer through it at once or later, exactly once and on
-/// the broker's loop.
+/// the broker's loop. When the client is gone first, the answer is owed to nobody and may still come.
 final class Exchange {
     let header: RequestHeader
     let arrival: Instant
@@ -11,7 +11,7 @@ final class Exchange {
     private(set) var waiting: [UInt8]?
     /// What a parked request gives up when its client is gone.
     var onAbandon: (() -> Void)?
-    private(set) var isAnswered = false
+    private var isAnswered = false
 
     init(_ header: RequestHeader, session: Session, arrival: Instant) {
         self.header = header
@@ -40,12 +40,13 @@ final class Exchange {
         waiting = answer
     }
 
-    /// The client is gone.
+    /// The client is gone. Whoever works on the answer finds out only when it is ready, so `answer`
+    /// stays allowed and reaches nobody.
     func abandon() {
-        guard !isAnswered else { return }
-        isAnswered = true
-        onAbandon?()
-        onAbandon = nil
+        session = nil
+        guard !isAnswered, let onAbandon else { return }
+        self.onAbandon = nil
+        onAbandon()
     }
 
     /// The request cannot be served any more and its client must not think that it was.

@@ -1,0 +1,72 @@
+import Testing
+
+@testable import Broker
+
+/// Clients and brokers that leave while answers are owed.
+struct DepartureTests {
+    private func join(_ client: RawClient, correlation: Int32) {
+        client.send(.joinGroup, 3, correlation: correlation) { w in
+            w.string("g")
+            w.int32(10_000)
+            w.int32(10_000)
+            w.string("")
+            w.string("consumer")
+            w.array(["range"]) { w, name in
+                w.string(name)
+                w.bytes([1])
+            }
+        }
+    }
+
+    private func isAlive(_ broker: TestBroker) throws -> Bool {
+        let client = try broker.client()
+        client.askVersions(correlation: 77)
+        return try client.receive().correlation == 77
+    }
+
+    @Test func `a client that leaves while its records are synced harms nobody`() throws {
+        try withBroker { broker in
+            let stays = try broker.client()
+            _ = try stays.create("t")
+            for _ in 0..<50 {
+                let leaves = try broker.client()
+                for number: Int32 in 0..<20 { leaves.produce("t", "v", correlation: number) }
+            }
+            // Behind all of theirs that came so far, so what they are owed is decided.
+            stays.produce("t", "v", correlation: 1)
+            #expect(try produced(try stays.receive().body).error == ErrorCode.none)
+            #expect(try isAlive(broker))
+        }
+    }
+
+    @Test func `a client that leaves while its group forms harms nobody`() throws {
+        try withBroker { broker in
+            var leaves: RawClient? = try broker.client()
+            let stays = try broker.client()
+            let connections = "flotilla_broker_connections 2"
+            if let leaves { join(leaves, correlation: 1) }
+            try waitUntil { broker.shows(connections) }
+            leaves?.askVersions(correlation: 2)
+            leaves = nil
+            // Both are answered together, when the group has waited long enough for more members.
+            join(stays, correlation: 3)
+            #expect(try stays.receive().correlation == 3)
+            #expect(try isAlive(broker))
+        }
+    }
+
+    @Test func `a broker stops while answers are owed`() throws {
+        for _ in 0..<5 {
+            let broker = try TestBroker(BrokerSettings.temporary())
+            let clients = try (0..<3).map { _ in try broker.client() }
+            _ = try clients[0].create("t")
+            clients[1].fetch("t", from: 0, wait: 60_000, bytesMin: 1 << 20, correlation: 1)
+            join(clients[2], correlation: 1)
+            try waitUntil { broker.shows("flotilla_broker_parked_fetches 1") }
+            for number: Int32 in 0..<50 { clients[0].produce("t", "v", correlation: number) }
+            broker.broker.stop()
+            #expect(try clients[1].isClosedByPeer())
+            #expect(try withBroker(nil, isAlive))
+        }
+    }
+}

@@ -113,7 +113,7 @@ final class FetchHandler: TurnHook {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, flexible: false)
         let read = FetchResponse.write(parked, to: &writer, limits: node.settings.limits)
-        guard read.bytes >= Int(parked.request.bytesMin) || read.isFull else { return false }
+        guard read.bytes >= Int(parked.request.bytesMin) || read.isFull || read.hasMore else { return false }
         leave(parked)
         parked.exchange.answer { answer in unsafe writer.withBytes { unsafe answer.append($0) } }
         return true

@@ -17,6 +17,9 @@ enum FetchResponse {
 
         /// A limit of ours ended it, so waiting brings no more.
         var isFull: Bool { bytesLeft <= 0 || recordsLeft <= 0 }
+        /// A partition has more for this reader than its read gave: its segment ends, or the next
+        /// batch does not fit. Waiting does not change that; reading on does.
+        fileprivate(set) var hasMore = false
     }
 
     /// At most what the client and the limits allow, but the first partition that has anything always
@@ -79,6 +82,9 @@ enum FetchResponse {
             room.bytes += result.bytes
             room.bytesLeft -= result.bytes
             room.recordsLeft -= result.records
+            let limit = request.readsCommitted ? result.lastStableOffset : result.highWatermark
+            // Only behind a record: a reader that is given nothing would come again at once.
+            if room.bytes > 0, result.nextOffset < limit { room.hasMore = true }
         } catch {
             writer.truncate(to: start)
             writeEmpty(error.code, log, to: &writer, version: version)

@@ -51,6 +51,22 @@ struct FetchTests {
         }
     }
 
+    @Test func `a read that ends where a segment ends does not wait for more than it can get`() throws {
+        try withBroker { broker in
+            let client = try broker.client()
+            _ = try client.create("t", settings: ["segment.bytes": "2000"])
+            for number: Int32 in 0..<4 {
+                client.produce("t", String(repeating: "x", count: 900), correlation: number)
+                _ = try client.receive()
+            }
+            let began = Date()
+            client.fetch("t", from: 0, wait: 8_000, bytesMin: 100_000, correlation: 5)
+            let answer = try fetched(try client.receive().body)
+            #expect(answer.records.count > 900 && answer.records.count < 2_000)
+            #expect(Date().timeIntervalSince(began) < 6)
+        }
+    }
+
     @Test(
         arguments: [(-1, ErrorCode.offsetOutOfRange), (0, .none), (1, .offsetOutOfRange)]
             as [(Int64, ErrorCode)])

@@ -3,6 +3,16 @@ import Testing
 @testable import Broker
 
 struct GroupAdministrationTests {
+    @Test func `a group that is named twice is described once`() {
+        let driver = GroupDriver()
+        let answer = driver.ask(.describe(DescribeGroupsRequest(groupIDs: ["a", "b", "a"])))
+        guard case .describe(let body)? = answer else {
+            Issue.record("no description")
+            return
+        }
+        #expect(body.groups.map(\.groupID) == ["a", "b"])
+    }
+
     @Test func `a stable group shows its members, what they offered and what they got`() throws {
         let driver = GroupDriver()
         let members = driver.stableGroup(2, instances: [nil, "b"])

@@ -69,6 +69,36 @@ struct GroupTransactionTests {
         #expect(driver.coordinator.groups["new"] == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `a deleted topic's offsets do not come back when their transaction commits`(atOnce: Bool) {
+        let driver = GroupDriver()
+        _ = driver.ask(Ask.transactionalCommit(topic: "gone", offset: 2))
+        _ = driver.ask(Ask.transactionalCommit(topic: "kept", offset: 3))
+        // Otherwise the transaction commits before the removal is durable.
+        driver.storesAtOnce = atOnce
+        driver.topicDeleted("gone")
+        _ = driver.endTransaction(7, commits: true, groups: ["g"])
+        driver.storeAll()
+        for _ in 0..<2 {
+            #expect(driver.ask(Ask.fetch(topic: "gone", stable: true))?.fetched?.offset == -1)
+            #expect(driver.ask(Ask.fetch(topic: "kept", stable: true))?.fetched?.offset == 3)
+            driver.restart(keeping: 0)
+        }
+    }
+
+    @Test func `a topic that is deleted while a transaction's end is on its way loses its offsets`() {
+        let driver = GroupDriver()
+        _ = driver.ask(Ask.transactionalCommit(topic: "gone", offset: 2))
+        driver.storesAtOnce = false
+        _ = driver.endTransaction(7, commits: true, groups: ["g"])
+        driver.topicDeleted("gone")
+        driver.storeAll()
+        for _ in 0..<2 {
+            #expect(driver.ask(Ask.fetch(topic: "gone", stable: true))?.fetched?.offset == -1)
+            driver.restart(keeping: 0)
+        }
+    }
+
     @Test func `offsets whose append failed are pending no more`() {
         let driver = GroupDriver()
         driver.storesAtOnce = false

@@ -5,7 +5,7 @@ struct ConfigsHandler {
     // MARK: Show
 
     func describe(_ request: DescribeConfigsRequest, _ exchange: Exchange) {
-        let described = request.resources.map { describe($0.resource, $0.names) }
+        let described = request.resources.firstOfEach(\.resource).map { describe($0.resource, $0.names) }
         let response = DescribeConfigsResponse(described: described)
         exchange.answer { response.write(to: &$0, version: exchange.version, request: request) }
     }
@@ -93,7 +93,18 @@ struct ConfigsHandler {
                 outcome.message = "setting \(change.name): operation \(change.step) is unknown"
                 return outcome
             }
-            overrides[change.name] = Self.value(of: change, step, now: overrides[change.name])
+            // What is given before it is worked on, and what comes of it because steps add up.
+            var message = SettingLength.refusal(change.name, change.value)
+            if message == nil {
+                let value = Self.value(of: change, step, now: overrides[change.name])
+                message = SettingLength.refusal(change.name, value)
+                overrides[change.name] = value
+            }
+            if let message {
+                outcome.error = .invalidConfig
+                outcome.message = message
+                return outcome
+            }
         }
         do throws(TopicStoreError) {
             if onlyChecks {

@@ -3,9 +3,19 @@ struct MetadataHandler {
     unowned let node: BrokerNode
 
     func handle(_ request: MetadataRequest, _ exchange: Exchange) {
-        let topics = request.topics?.map(find) ?? node.topics.topics.map(describe)
+        let topics = request.topics?.firstOfEach(Wanted.init).map(find) ?? node.topics.topics.map(describe)
         let response = MetadataResponse(node: node.identity, topics: topics)
         exchange.answer { response.write(to: &$0, version: exchange.version, request: request) }
+    }
+
+    /// What a topic is looked up by: the name if there is one.
+    private enum Wanted: Hashable {
+        case name(String)
+        case id(TopicID)
+
+        init(_ topic: MetadataRequest.Topic) {
+            self = topic.name.map(Wanted.name) ?? .id(topic.id)
+        }
     }
 
     private func find(_ wanted: MetadataRequest.Topic) -> MetadataResponse.Topic {

@@ -12,7 +12,7 @@ extension GroupCoordinator {
     }
 
     func describe(_ request: DescribeGroupsRequest) -> DescribeGroupsResponse {
-        DescribeGroupsResponse(groups: request.groupIDs.map(describe))
+        DescribeGroupsResponse(groups: request.groupIDs.firstOfEach(\.self).map(describe))
     }
 
     private func describe(_ id: String) -> DescribeGroupsResponse.Group {
@@ -51,13 +51,23 @@ extension GroupCoordinator {
         return group.state == .empty && group.promisedIDs.isEmpty ? .none : .nonEmptyGroup
     }
 
+    /// The partitions of which the log holds, or is about to hold, an offset.
+    func storedPartitions(of group: Group) -> Set<TopicPartition> {
+        var partitions = Set(group.offsets.keys)
+        for continuation in waiting.values {
+            switch continuation {
+            case .committed(group.id, let offsets, _, _): partitions.formUnion(offsets.keys)
+            case .ended(_, _, commits: true, let groups):
+                if let ended = groups[group.id] { partitions.formUnion(ended.offsets.keys) }
+            default: break
+            }
+        }
+        return partitions
+    }
+
     /// Tombstones for everything that the log holds, or is about to hold, of a group.
     func removalRecords(_ group: Group) -> [CoordinatorRecord] {
-        var partitions = Set(group.offsets.keys)
-        for case .committed(let id, let offsets, _, _) in waiting.values where id == group.id {
-            partitions.formUnion(offsets.keys)
-        }
-        var records = partitions.sorted().map { GroupRecords.offsetRemoved(group.id, $0) }
+        var records = storedPartitions(of: group).sorted().map { GroupRecords.offsetRemoved(group.id, $0) }
         for producer in group.pending.keys.sorted() {
             for partition in group.pending[producer]?.offsets.keys.sorted() ?? [] {
                 records.append(GroupRecords.pendingRemoved(group.id, partition, producer: producer))

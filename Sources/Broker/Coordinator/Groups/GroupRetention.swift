@@ -46,9 +46,28 @@ extension GroupCoordinator {
     func topicDeleted(_ topic: String, at now: Moment) -> [GroupAction] {
         enter(at: now) {
             for group in groups.values.sorted(by: { $0.id < $1.id }) {
-                let gone = group.offsets.keys.filter { $0.topic == topic }.sorted()
-                if !gone.isEmpty { forget(gone, of: group) }
+                let pendingRemovals = withdraw(topic, from: group)
+                let gone = storedPartitions(of: group).filter { $0.topic == topic }.sorted()
+                guard !gone.isEmpty || !pendingRemovals.isEmpty else { continue }
+                persist(
+                    pendingRemovals + gone.map { GroupRecords.offsetRemoved(group.id, $0) },
+                    then: .forgotten(group: group.id, gone, nil, PartitionErrors(topics: [])))
             }
         }
+    }
+
+    /// Takes a topic's offsets out of open transactions, at once: a commit that comes before the
+    /// removal is durable would write them behind it.
+    private func withdraw(_ topic: String, from group: Group) -> [CoordinatorRecord] {
+        var removals: [CoordinatorRecord] = []
+        for producer in group.pending.keys.sorted() {
+            let gone = group.pending[producer]?.offsets.keys.filter { $0.topic == topic }.sorted() ?? []
+            for partition in gone {
+                group.pending[producer]?.offsets[partition] = nil
+                removals.append(GroupRecords.pendingRemoved(group.id, partition, producer: producer))
+            }
+            if group.pending[producer]?.offsets.isEmpty == true { group.pending[producer] = nil }
+        }
+        return removals
     }
 }

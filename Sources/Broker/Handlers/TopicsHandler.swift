@@ -60,6 +60,11 @@ struct TopicsHandler {
                 "topic \(wanted.name): replication factor is \(wanted.replication), there is one broker; give 1"
             )
         }
+        for setting in wanted.settings {
+            if let message = SettingLength.refusal(setting.name, setting.value) {
+                return (.invalidConfig, message)
+            }
+        }
         return nil
     }
 

@@ -50,7 +50,7 @@ struct AlterConfigsResponse {
         writer.int32(0)
         writer.array(outcomes) { writer, outcome in
             writer.error(outcome.error)
-            writer.nullableString(outcome.message)
+            writer.message(outcome.message)
             writer.int8(outcome.resource.kind)
             writer.string(outcome.resource.name)
             writer.noTags()

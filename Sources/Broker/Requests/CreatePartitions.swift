@@ -22,7 +22,7 @@ enum CreatePartitions {
         writer.array(outcomes) { writer, outcome in
             writer.string(outcome.name)
             writer.error(outcome.error)
-            writer.nullableString(outcome.message)
+            writer.message(outcome.message)
             writer.noTags()
         }
         writer.noTags()

@@ -57,7 +57,7 @@ struct CreateTopicsResponse {
             writer.string(topic.name)
             if version >= 7 { writer.uuid(topic.id) }
             writer.error(topic.error)
-            writer.nullableString(topic.message)
+            writer.message(topic.message)
             if version >= 5 {
                 writer.int32(topic.partitions)
                 writer.int16(topic.error == .none ? 1 : -1)

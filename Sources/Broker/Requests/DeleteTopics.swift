@@ -22,7 +22,7 @@ enum DeleteTopicsResponse {
         writer.array(outcomes) { writer, outcome in
             writer.string(outcome.name)
             writer.error(outcome.error)
-            if version >= 5 { writer.nullableString(outcome.message) }
+            if version >= 5 { writer.message(outcome.message) }
             writer.noTags()
         }
         writer.noTags()

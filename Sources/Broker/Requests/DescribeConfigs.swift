@@ -39,7 +39,7 @@ struct DescribeConfigsResponse {
         writer.int32(0)
         writer.array(described) { writer, each in
             writer.error(each.error)
-            writer.nullableString(each.message)
+            writer.message(each.message)
             writer.int8(each.resource.kind)
             writer.string(each.resource.name)
             writer.array(each.settings) {

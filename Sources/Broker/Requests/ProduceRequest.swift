@@ -43,7 +43,7 @@ struct ProduceResponse {
             if version >= 5 { writer.int64(partition.logStartOffset) }
             if version >= 8 {
                 writer.array(EmptyCollection<Int32>()) { $0.int32($1) }
-                writer.nullableString(partition.message)
+                writer.message(partition.message)
             }
         }
         writer.int32(0)

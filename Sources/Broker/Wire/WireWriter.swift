@@ -2,9 +2,9 @@ internal import Glibc
 
 /// Writes the fields of responses and stored records into one buffer that grows and is used again.
 ///
-/// Like `WireReader` it follows `flexible`, so a codec names its fields once. It must never be
-/// asked for a string or array longer than the encoding can say: those lengths are ours, so that is
-/// a broken promise and traps.
+/// Like `WireReader` it follows `flexible`, so a codec names its fields once. A string longer than
+/// the encoding can say is cut, because names in it may come from clients. It must never be asked
+/// for an array that long: those lengths are ours, so that is a broken promise and traps.
 @safe
 package struct WireWriter: ~Copyable {
     private var base: UnsafeMutableRawPointer
@@ -134,14 +134,26 @@ extension WireWriter {
     }
 
     package mutating func nullableString(_ value: String?) {
-        guard var value else { return stringLength(-1) }
-        value.withUTF8 { utf8 in
-            stringLength(utf8.count)
-            unsafe append(UnsafeRawBufferPointer(utf8))
-        }
+        put(value, bytesMax: flexible ? .max : WireReader.stringBytesMax)
     }
 
     package mutating func string(_ value: String) { nullableString(value) }
+
+    /// A sentence for people, which may repeat a name as long as a client likes; its end is cut.
+    package mutating func message(_ value: String?) { put(value, bytesMax: Self.messageBytesMax) }
+
+    package static let messageBytesMax = 1_024
+
+    private mutating func put(_ value: String?, bytesMax: Int) {
+        guard var value else { return stringLength(-1) }
+        value.withUTF8 { utf8 in
+            var length = min(utf8.count, bytesMax)
+            // Not within a character: bytes that continue one begin with the bits 10.
+            while length > 0, length < utf8.count, unsafe utf8[length] & 0xc0 == 0x80 { length -= 1 }
+            stringLength(length)
+            unsafe append(UnsafeRawBufferPointer(start: utf8.baseAddress, count: length))
+        }
+    }
 
     package mutating func nullableBytes(_ value: [UInt8]?) {
         guard let value else { return longLength(-1) }

@@ -41,6 +41,27 @@ struct WireTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a message is cut between two characters, and a name where the encoding ends`(flexible: Bool) throws
+    {
+        var writer = WireWriter(flexible: flexible)
+        writer.message(nil)
+        writer.message("short")
+        writer.message(String(repeating: "m", count: 1_023) + "größe")
+        writer.message(String(repeating: "m", count: 1_022) + "ö")
+        writer.message(String(repeating: "m", count: 1_023) + "ö")
+        let before = writer.count
+        writer.string(String(repeating: "n", count: 32_766) + "ö")
+        #expect(writer.count - before == (flexible ? 32_768 + 3 : 32_766 + 2))
+        try WireReader.read(writer.copied(), flexible: flexible) { (reader) throws(WireError) in
+            #expect(try reader.nullableString() == nil)
+            #expect(try reader.string() == "short")
+            #expect(try reader.string() == String(repeating: "m", count: 1_023) + "g")
+            #expect(try reader.string() == String(repeating: "m", count: 1_022) + "ö")
+            #expect(try reader.string() == String(repeating: "m", count: 1_023))
+        }
+    }
+
     @Test func `an array that claims more elements than bytes is refused before it is made`() {
         #expect(throws: WireError.tooManyElements(0x7fff_ffff)) {
             try WireReader.read([0x7f, 0xff, 0xff, 0xff, 0]) { (r) throws(WireError) in

@@ -37,12 +37,12 @@ struct FindCoordinatorResponse {
                 writer.string(each.key)
                 Self.writeNode(each, to: &writer)
                 writer.error(each.error)
-                writer.nullableString(each.errorMessage)
+                writer.message(each.errorMessage)
                 writer.noTags()
             }
         } else if let only = coordinators.first {
             writer.error(only.error)
-            if version >= 1 { writer.nullableString(only.errorMessage) }
+            if version >= 1 { writer.message(only.errorMessage) }
             Self.writeNode(only, to: &writer)
         }
         writer.noTags()

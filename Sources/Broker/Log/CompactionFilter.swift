@@ -68,9 +68,8 @@ struct CompactionFilter {
         try unsafe plain.withBytes { (raw) throws(LogError) in
             var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
             while let record = try reader.next() {
-                guard unsafe stays(record, at: header.baseOffset + record.offsetDelta, raw, keys) else {
-                    continue
-                }
+                let offset = try header.offset(of: record)
+                guard unsafe stays(record, at: offset, raw, keys) else { continue }
                 unsafe body.append(contentsOf: raw[record.whole])
                 count += 1
                 maxTimestamp = max(maxTimestamp, header.timestamp(of: record))

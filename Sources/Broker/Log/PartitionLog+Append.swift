@@ -20,6 +20,10 @@ extension PartitionLog {
         guard batch.count <= settings.maxMessageBytes else {
             throw .batchTooLarge(bytes: batch.count, limit: settings.maxMessageBytes)
         }
+        // Later times are compared only; one before "none" would be counted with.
+        guard settings.usesAppendTime || header.maxTimestamp >= -1 else {
+            throw .timestampOutOfRange(header.maxTimestamp)
+        }
         if settings.isCompacted { try unsafe checkKeys(header, batch) }
         if case .duplicate(let offset, let time) = try producers.judge(header) {
             return Appended(

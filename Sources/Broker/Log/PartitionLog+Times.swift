@@ -56,7 +56,7 @@ extension BatchHeader {
             var reader = unsafe RecordReader(raw, count: Int(recordCount))
             while let record = try reader.next() {
                 let found = TimedOffset(
-                    offset: baseOffset + record.offsetDelta, timestamp: timestamp(of: record))
+                    offset: try self.offset(of: record), timestamp: timestamp(of: record))
                 if found.timestamp >= time, found.offset >= offset { return found }
             }
             return nil

@@ -25,7 +25,7 @@ package struct StoredBatch: Equatable, Sendable {
             while let view = try reader.next() {
                 records.append(
                     Record(
-                        offset: header.baseOffset + view.offsetDelta, timestamp: header.timestamp(of: view),
+                        offset: try header.offset(of: view), timestamp: header.timestamp(of: view),
                         key: view.key.map { unsafe [UInt8](raw[$0]) },
                         value: view.value.map { unsafe [UInt8](raw[$0]) }))
             }
@@ -58,6 +58,17 @@ extension BatchHeader {
         guard let known = Codec(rawValue: codec) else { throw .unsupportedCodec(codec) }
         let body = unsafe UnsafeRawBufferPointer(rebasing: batch[Self.size..<totalSize])
         return try unsafe known.decompress(body)
+    }
+
+    /// The record's place in the log. The number beside it is the producer's and may be anything: most
+    /// topics take batches without a look at their records.
+    func offset(of record: RecordView) throws(LogError) -> Int64 {
+        guard record.offsetDelta >= 0, record.offsetDelta <= Int64(lastOffsetDelta) else {
+            throw .corruptBatch("a record is \(record.offsetDelta) after its first of \(lastOffsetDelta)")
+        }
+        let (offset, overflows) = baseOffset.addingReportingOverflow(record.offsetDelta)
+        guard !overflows else { throw .corruptBatch("its offset is \(baseOffset)") }
+        return offset
     }
 
     func timestamp(of record: RecordView) -> Int64 {

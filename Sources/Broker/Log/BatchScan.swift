@@ -4,9 +4,8 @@ struct BatchScan {
     private(set) var expected: Int64
     /// Batches from here on are not for this reader.
     let limit: Int64
-    /// Offsets after which no further batch is taken.
+    /// Records after which no further batch is taken.
     let recordsMax: Int64
-    private let start: Int64
     /// Bytes of batches taken.
     private(set) var taken = 0
     /// Set when not even the first batch fits: its size.
@@ -18,12 +17,11 @@ struct BatchScan {
         self.expected = expected
         self.limit = limit
         self.recordsMax = recordsMax
-        start = expected
     }
 
     var nextOffset: Int64 { expected }
-    /// Offsets of the batches taken.
-    var records: Int64 { expected - start }
+    /// Records in the batches taken. Not their offsets: most of a compacted log's stand for nothing.
+    private(set) var records: Int64 = 0
 
     mutating func run(_ bytes: UnsafeRawBufferPointer) {
         while bytes.count - taken >= BatchHeader.size {
@@ -43,6 +41,7 @@ struct BatchScan {
                 return
             }
             taken += header.totalSize
+            records += Int64(header.recordCount)
             expected = header.nextOffset
         }
         if taken == 0, bytes.count < BatchHeader.size { isDamaged = true }

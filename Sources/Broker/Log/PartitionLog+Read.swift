@@ -3,7 +3,7 @@ internal import Telemetry
 /// What a read found besides the bytes.
 package struct ReadResult: Equatable, Sendable {
     package var bytes = 0
-    /// Offsets of the batches that were read, those before the one asked for included.
+    /// Records in the batches that were read, those before the offset asked for included.
     package var records: Int64 = 0
     /// Where the next read begins.
     package var nextOffset: Int64
@@ -24,8 +24,8 @@ extension PartitionLog {
     package static let readMax = 16 << 20
 
     /// Appends whole batches from the one that holds `offset` on to the writer: at least one if there
-    /// is any, otherwise at most `maxBytes`, and none more once `maxRecords` are there. Each checksum is checked here, on the bytes that go
-    /// out: what does not check is not served, whenever the damage was done.
+    /// is any, otherwise at most `maxBytes`, and none more once `maxRecords` are there. Each checksum
+    /// is checked here, on the bytes that go out: what does not check is not served, whenever the damage was done.
     package func read(
         from offset: Int64, maxBytes: Int, maxRecords: Int64 = .max, committed: Bool, atLeastOne: Bool = true,
         into writer: inout WireWriter

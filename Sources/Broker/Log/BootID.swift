@@ -13,12 +13,15 @@ package enum BootID {
         return String(decoding: bytes.prefix(count ?? 0).prefix { $0 > 0x20 }, as: UTF8.self)
     }
 
-    /// Notes this life; whether it was noted before. Where the system does not say, it never was.
-    static func exchange(_ current: String, in directory: String, _ disk: Disk) throws(DiskError) -> Bool {
-        let path = directory + "/" + fileName
-        let known = try disk.contents(of: path).map { String(decoding: $0, as: UTF8.self) }
-        if known == current { return !current.isEmpty }
-        try disk.replace(path, with: Array(current.utf8))
-        return false
+    /// Whether this life was noted before. Where the system does not say, it never was.
+    static func isNoted(_ current: String, in directory: String, _ disk: Disk) throws(DiskError) -> Bool {
+        let known = try disk.contents(of: directory + "/" + fileName)
+        return !current.isEmpty && known == Array(current.utf8)
+    }
+
+    /// Notes this life. Only for when every log was recovered and synced: a start that is killed before
+    /// would leave its successor in the belief that no written page can be missing.
+    static func note(_ current: String, in directory: String, _ disk: Disk) throws(DiskError) {
+        try disk.replace(directory + "/" + fileName, with: Array(current.utf8))
     }
 }

@@ -12,6 +12,9 @@ struct CompactionPass {
     /// Records from here on were not looked at and stay.
     private var mappedUpTo: Int64
     private var filter: CompactionFilter
+    /// Every file this pass gave a name to. If it fails, none may stay: a later start would put a finished
+    /// group over segments that have changed since.
+    private var made: [String] = []
 
     init(_ plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool) {
         self.isStopping = isStopping
@@ -25,7 +28,7 @@ struct CompactionPass {
         _ plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool
     ) -> CompactionResult {
         var pass = CompactionPass(plan, disk: disk, isStopping: isStopping)
-        var result = CompactionResult(log: plan.log)
+        var result = CompactionResult(log: plan.log, incarnation: plan.incarnation)
         do throws(LogError) {
             try pass.mapKeys()
             result.groups = try pass.rewrite()
@@ -33,8 +36,21 @@ struct CompactionPass {
             result.removedBelow = min(plan.removableBelow, pass.mappedUpTo)
         } catch {
             result.error = error
+            result.leftovers = pass.removeMade()
         }
         return result
+    }
+
+    /// Removes what a failed pass has written; returns what may still be there.
+    private func removeMade() -> [String] {
+        guard !made.isEmpty else { return [] }
+        do throws(DiskError) {
+            for path in made { try disk.remove(path) }
+            try disk.syncDirectory(plan.directory)
+        } catch {
+            return made
+        }
+        return []
     }
 
     private func reader(_ source: CompactionPlan.Source) throws(LogError) -> SegmentReader {
@@ -73,7 +89,7 @@ struct CompactionPass {
             while let record = try reader.next() {
                 guard let key = record.key else { continue }
                 unsafe keys.note(
-                    UnsafeRawBufferPointer(rebasing: raw[key]), at: header.baseOffset + record.offsetDelta)
+                    UnsafeRawBufferPointer(rebasing: raw[key]), at: try header.offset(of: record))
             }
         }
     }
@@ -103,6 +119,7 @@ struct CompactionPass {
     {
         guard let first = sources.first, let last = sources.last else { return nil }
         let path = Segment.path(plan.directory, first.baseOffset, "cleaned")
+        made.append(path)
         var writer = try storing { () throws(DiskError) in
             try SegmentWriter(disk: disk, path: path, directory: plan.directory, baseOffset: first.baseOffset)
         }
@@ -123,6 +140,7 @@ struct CompactionPass {
             }
             let summary = try writer.finish(at: last.endOffset)
             let swap = SwapFile.path(plan.directory, from: first.baseOffset, to: last.endOffset)
+            made.append(swap)
             try disk.rename(path, to: swap)
             try disk.syncDirectory(plan.directory)
             return CompactionResult.Group(sources: sources, swapPath: swap, summary: summary)

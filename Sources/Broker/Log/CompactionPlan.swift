@@ -9,6 +9,7 @@ struct CompactionPlan: Sendable {
     }
 
     var log: Int
+    var incarnation: Int
     var directory: String
     /// All closed segments that may be compacted, from the log's start on.
     var sources: [Source]
@@ -33,9 +34,13 @@ struct CompactionResult: Sendable {
     }
 
     var log: Int
+    /// Of the log when the pass was planned: files of another fit no more.
+    var incarnation: Int
     var groups: [Group] = []
     /// Everything below is compacted now.
     var cleanedUpTo: Int64 = 0
     var removedBelow: Int64 = 0
     var error: LogError?
+    /// Files of a failed pass that could not be removed.
+    var leftovers: [String] = []
 }

@@ -24,7 +24,8 @@ extension PartitionLog {
         let isDirty = dirtyBytes > 0 && (ratio >= settings.minCleanableDirtyRatio || isOverdue)
         guard isDirty || removable > removedBelow else { return nil }
         return CompactionPlan(
-            log: id, directory: directory, sources: sources.map(\.source), firstDirty: cleaned.firstDirty,
+            log: id, incarnation: incarnation, directory: directory, sources: sources.map(\.source),
+            firstDirty: cleaned.firstDirty,
             removableBelow: removable, aborted: producers.aborted,
             lastBatches: producers.entries.compactMapValues(\.batches.last?.baseOffset),
             segmentBytes: settings.segmentBytes)
@@ -44,7 +45,11 @@ extension PartitionLog {
     func apply(_ result: CompactionResult, now: WallTime) {
         isCompacting = false
         guard closed == nil else { return }
+        guard result.incarnation == incarnation else {
+            return removeLeftovers(result.leftovers + result.groups.map(\.swapPath))
+        }
         if let error = result.error {
+            defer { removeLeftovers(result.leftovers) }
             nextCompaction = now.milliseconds + Self.compactionRetryMilliseconds
             if case .disk = error { environment.counters.diskFailures.add() }
             if case .damaged = error { environment.counters.damaged.add() }
@@ -69,6 +74,20 @@ extension PartitionLog {
         requestFlush()
     }
 
+    /// Files of a pass that is not applied must be gone before any segment changes.
+    private func removeLeftovers(_ paths: [String]) {
+        guard !paths.isEmpty else { return }
+        do throws(DiskError) {
+            for path in paths { try environment.disk.remove(path) }
+            try environment.disk.syncDirectory(directory)
+        } catch {
+            environment.counters.diskFailures.add()
+            environment.log.error(
+                "files of a failed compaction could not be removed", .field("error", error.description))
+            abandon("files of a failed compaction are in its way; start the broker again")
+        }
+    }
+
     private func exchange(_ group: CompactionResult.Group) throws(DiskError) {
         guard let first = segments.firstIndex(where: { $0.baseOffset == group.sources[0].baseOffset }) else {
             preconditionFailure("segments stay while they are compacted")
@@ -84,9 +103,12 @@ extension PartitionLog {
         segments.replaceSubrange(range, with: [segment])
     }
 
-    /// Finishes what compaction or deletion had begun when the process ended.
+    /// Finishes what compaction or deletion had begun when the process ended. A pass that is under way
+    /// while the log is opened anew keeps its files: the worker may remove them at any moment.
     func finishInterrupted() throws(DiskError) {
-        let names = try environment.disk.names(in: directory)
+        let names = try environment.disk.names(in: directory).filter {
+            !isCompacting || !($0.hasSuffix(".cleaned") || $0.hasSuffix(".swap"))
+        }
         for name in names
         where name.hasSuffix(".cleaned") || name.hasSuffix(".tmp") || name.hasSuffix(".deleted") {
             try environment.disk.remove(directory + "/" + name)

@@ -4,18 +4,17 @@ extension PartitionLog {
     /// Brings the log into memory: from the checkpoint on, every batch is read and checked; behind
     /// the last sound one the log is cut. What was acknowledged was on disk in order, so it stays.
     package func open() throws(LogError) {
+        recoveredAt = environment.clock().milliseconds
+        let checkpoint: Checkpoint?
         do throws(DiskError) {
             try finishInterrupted()
             try findSegments()
-            if segments.isEmpty {
-                let first = Segment(baseOffset: logStartOffset, directory: directory)
-                try create(first)
-                segments = [first]
-            }
+            let read = try readCheckpoint()
+            if segments.isEmpty { try begin(behind: read) }
+            checkpoint = try read.flatMap { (read) throws(DiskError) in try fits(read) ? read : nil }
         } catch {
             throw .disk(error)
         }
-        let checkpoint = try readCheckpoint()
         if let checkpoint { logStartOffset = checkpoint.logStartOffset }
         try recover(from: checkpoint)
         logStartOffset = max(logStartOffset, segments[0].baseOffset)
@@ -34,6 +33,7 @@ extension PartitionLog {
     func reopen(cuttingTo offset: Int64?) throws(LogError) {
         for segment in segments { environment.open.close(segment) }
         segments = []
+        incarnation += 1
         producers = Producers()
         cleaned = CleanedUpTo()
         flush = FlushState()
@@ -76,25 +76,33 @@ extension PartitionLog {
         try environment.disk.size(segment.handle(environment.open)) == 0
     }
 
-    private func readCheckpoint() throws(LogError) -> Checkpoint? {
-        do throws(DiskError) {
-            guard let bytes = try environment.disk.contents(of: checkpointPath) else { return nil }
-            guard let checkpoint = Checkpoint(bytes) else {
-                environment.log.warning(
-                    "checkpoint is not sound, reading the whole log", .field("path", checkpointPath))
-                return nil
-            }
-            guard let segment = segments.first(where: { $0.baseOffset == checkpoint.segment }),
-                try environment.disk.size(segment.handle(environment.open)) >= checkpoint.position
-            else {
-                environment.log.error(
-                    "log is shorter than its checkpoint, reading all of it", .field("path", directory))
-                return nil
-            }
-            return checkpoint
-        } catch {
-            throw .disk(error)
+    private func readCheckpoint() throws(DiskError) -> Checkpoint? {
+        guard let bytes = try environment.disk.contents(of: checkpointPath) else { return nil }
+        if let checkpoint = Checkpoint(bytes) { return checkpoint }
+        environment.log.warning(
+            "checkpoint is not sound, reading the whole log", .field("path", checkpointPath))
+        return nil
+    }
+
+    /// Whether what the checkpoint speaks of is there.
+    private func fits(_ checkpoint: Checkpoint) throws(DiskError) -> Bool {
+        if let segment = segments.first(where: { $0.baseOffset == checkpoint.segment }),
+            try environment.disk.size(segment.handle(environment.open)) >= checkpoint.position
+        {
+            return true
         }
+        environment.log.error(
+            "log is shorter than its checkpoint, reading all of it", .field("path", directory))
+        return false
+    }
+
+    /// Makes the first segment of a log without any. If records were lost with the files, their offsets
+    /// are not given a second time: readers and committed offsets would take new records for old ones.
+    private func begin(behind checkpoint: Checkpoint?) throws(DiskError) {
+        let first = Segment(
+            baseOffset: max(logStartOffset, checkpoint?.offset ?? 0), directory: directory)
+        try create(first)
+        segments = [first]
     }
 
     /// Reads every segment from the checkpoint on; the ones before only by their summaries.

@@ -39,7 +39,7 @@ extension PartitionLog {
             while cutOffset.map({ reader.offset < $0 }) ?? true {
                 let isBatch = try unsafe reader.next { (header, bytes) throws(LogError) in
                     try unsafe replay(header, bytes)
-                    segment.appended(header, now: header.maxTimestamp)
+                    segment.appended(header, now: arrival(of: header, now: recoveredAt))
                     return true
                 }
                 if isBatch == nil { return true }
@@ -73,11 +73,18 @@ extension PartitionLog {
 
     /// Takes a stored batch into the producers' state, as its append did.
     private func replay(_ header: BatchHeader, _ bytes: UnsafeRawBufferPointer) throws(LogError) {
-        guard header.isControl else { return producers.appended(header, now: header.maxTimestamp) }
+        // Not the records' times alone: a producer of old records is not idle, and its retry is due now.
+        let used = max(header.maxTimestamp, recoveredAt)
+        guard header.isControl else { return producers.appended(header, now: used) }
         guard let commit = unsafe Marker.commits(header, bytes) else { return }
         producers.ended(
             producerID: header.producerID, epoch: header.producerEpoch, commit: commit,
-            at: header.baseOffset, timestamp: header.maxTimestamp)
+            at: header.baseOffset, timestamp: used)
+    }
+
+    /// When a stored batch came, as far as it can be told: its time is its producer's word.
+    private func arrival(of header: BatchHeader, now: Int64) -> Int64 {
+        min(max(header.maxTimestamp, 0), now)
     }
 
     private func cutTail(of segment: Segment, fileSize: Int) throws(LogError) {
@@ -117,6 +124,7 @@ extension PartitionLog {
         var index = SegmentIndex()
         var maxTimestamp: Int64 = -1
         var first: Int64?
+        let now = environment.clock().milliseconds
         var reader = try reader(of: segment, position: 0, offset: segment.baseOffset, end: segment.size)
         var isWhole = false
         while !isWhole {
@@ -127,7 +135,7 @@ extension PartitionLog {
                         relativeOffset: header.baseOffset - segment.baseOffset, position: position,
                         maxTimestampBefore: maxTimestamp)
                     maxTimestamp = max(maxTimestamp, header.maxTimestamp)
-                    first = first ?? header.maxTimestamp
+                    first = first ?? arrival(of: header, now: now)
                     return true
                 }
                 isWhole = isBatch == nil

@@ -37,6 +37,11 @@ package final class PartitionLog {
     var isCompacting = false
     /// While reopening after a failed sync: what lies from here on is cut.
     var cutOffset: Int64?
+    /// When the log was last opened (wall clock, ms). What recovery reads came before, whatever the
+    /// clients' times in it say.
+    var recoveredAt: Int64 = 0
+    /// Counts how often the log was opened anew: what a worker began before must not be put in place.
+    var incarnation = 0
     /// The last append failed; said once, not for every producer that tries again.
     var isFailing = false
     /// Why the log takes and gives nothing, nil when it does.
@@ -86,6 +91,8 @@ struct LogEnvironment {
     /// The machine was not down since the data directory was last open: then the pages that a dead
     /// process wrote are all there, in order.
     var machineStayedUp: Bool
+    /// The wall clock, for recovery: everything else is told the time.
+    var clock: () -> WallTime
     var log: Log
     var counters: LogCounters
 }

@@ -28,7 +28,7 @@ package final class TopicStore {
     package init(
         path: String, flush: FlushPolicy = .everyAck, disk: Disk = Disk(), log: Log = .silent,
         metrics: Metrics = Metrics(), openSegmentsMax: Int = OpenSegments.limitDefault,
-        bootID: String = BootID.current,
+        bootID: String = BootID.current, clock: @escaping () -> WallTime = { .now() },
         wake: @escaping @Sendable () -> Void
     ) throws(TopicStoreError) {
         self.path = path
@@ -44,7 +44,7 @@ package final class TopicStore {
         }
         guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .locked(path: path) }
         do throws(DiskError) {
-            stayedUp = try BootID.exchange(bootID, in: path, disk)
+            stayedUp = try BootID.isNoted(bootID, in: path, disk)
         } catch {
             throw .disk(error)
         }
@@ -52,9 +52,15 @@ package final class TopicStore {
         environment = LogEnvironment(
             disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax),
             flusher: Flusher(disk: disk, syncSeconds: counters.syncSeconds, wake: wake), flush: flush,
-            machineStayedUp: stayedUp, log: log, counters: counters)
+            machineStayedUp: stayedUp, clock: clock, log: log, counters: counters)
         try removeStrangers()
         for entry in catalog.entries { try open(entry) }
+        guard !stayedUp else { return }
+        do throws(DiskError) {
+            try BootID.note(bootID, in: path, disk)
+        } catch {
+            throw .disk(error)
+        }
     }
 
     /// Unlocked by name: a child that is just being started may hold the descriptor a little longer.

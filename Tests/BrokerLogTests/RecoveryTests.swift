@@ -1,0 +1,125 @@
+import Glibc
+import Telemetry
+import Testing
+
+@testable import Broker
+
+/// Writes batches into a log's first segment as an earlier broker left them there.
+func plant(_ batches: [[UInt8]], in directory: String) throws {
+    let disk = Disk()
+    for name in try disk.names(in: directory) { unlink(directory + "/" + name) }
+    try disk.replace(Segment.path(directory, 0, "log"), with: Array(batches.joined()))
+}
+
+/// The batch as it is stored at an offset, with another time.
+func stored(_ batch: [UInt8], at offset: Int64, time: Int64? = nil) -> [UInt8] {
+    var header = batch.withBytes { BatchHeader($0) }
+    header.baseOffset = offset
+    if let time { header.maxTimestamp = time }
+    return BatchBuilder.assemble(header, Array(batch[BatchHeader.size...]))
+}
+
+/// What a start makes of what the last one left.
+struct RecoveryTests {
+    private static let keeping = ["retention.ms": "-1"]
+
+    private func make(
+        _ directory: TestDirectory, _ settings: [String: String] = keeping,
+        _ fill: (PartitionLog) throws -> Void = { _ in }
+    ) throws -> String {
+        let store = try TopicStore(path: directory.path, bootID: "one") {}
+        let log = try store.create("t", partitions: 1, settings: settings).partitions[0]
+        try fill(log)
+        store.settle()
+        try store.close()
+        return log.directory
+    }
+
+    @Test(arguments: [(Int64.min, Int64(0)), (-1, 0), (7, 7), (Int64.max, at(10).milliseconds)])
+    func `a stored time is believed as far as it can be`(_ time: Int64, _ arrival: Int64) throws {
+        let directory = TestDirectory(inMemory: true)
+        let path = try make(directory)
+        try plant([stored(records("v"), at: 0, time: time)], in: path)
+        let store = try TopicStore(path: directory.path, clock: { at(10) }) {}
+        let log = try #require(store.topic(named: "t")).partitions[0]
+        #expect(log.active.firstAppended == arrival)
+        store.upkeep(now: at(20))
+        try log.append(records("more"), now: at(21))
+        store.settle()
+        try log.roll()
+        _ = try log.rebuiltIndex(of: log.segments[0])
+        #expect(log.segments[0].firstAppended == arrival)
+        log.settings = try TopicSettings([
+            "cleanup.policy": "compact", "max.compaction.lag.ms": "1000", "min.cleanable.dirty.ratio": "1",
+        ])
+        _ = log.compactionPlan(now: at(22))
+    }
+
+    @Test func `a producer of old records is remembered after a crash`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let batch = BatchBuilder.batch(
+            [NewRecord(key: nil, value: [1])], time: 1, producerID: 5, producerEpoch: 0, baseSequence: 0)
+        let path = try make(directory) { try $0.append(batch) }
+        unlink(path + "/checkpoint")
+        let store = try TopicStore(path: directory.path, clock: { at(10) }) {}
+        let log = try #require(store.topic(named: "t")).partitions[0]
+        store.upkeep(now: at(20))
+        #expect(try log.append(batch, now: at(21)).isDuplicate)
+        #expect(log.endOffset == 1)
+    }
+
+    @Test func `a start that ended in the middle does not vouch for the machine`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let path = try make(directory)
+        func staysUp() throws -> Bool {
+            try TopicStore(path: directory.path, bootID: "two") {}.environment.machineStayedUp
+        }
+        // Not readable as a file: the log cannot be opened.
+        unlink(path + "/checkpoint")
+        try Disk().makeDirectory(path + "/checkpoint")
+        #expect(throws: TopicStoreError.self) { try staysUp() }
+        rmdir(path + "/checkpoint")
+        #expect(try !staysUp())
+        #expect(try staysUp())
+    }
+
+    @Test func `offsets go on behind the checkpoint when the segments are lost`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let path = try make(directory) { log in
+            for _ in 0..<5 { try log.append(records("v")) }
+        }
+        for name in try Disk().names(in: path) where name.hasSuffix(".log") { unlink(path + "/" + name) }
+        for _ in 0..<2 {
+            let store = try TopicStore(path: directory.path) {}
+            let log = try #require(store.topic(named: "t")).partitions[0]
+            #expect(log.logStartOffset == 5)
+            #expect(log.endOffset == 5)
+        }
+        let store = try TopicStore(path: directory.path) {}
+        let log = try #require(store.topic(named: "t")).partitions[0]
+        #expect(try log.append(records("new")).baseOffset == 5)
+    }
+
+    @Test func `a read counts records and not the offsets that compaction left empty`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let path = try make(directory)
+        var batches: [[UInt8]] = []
+        for index in 0..<100 as Range<Int64> {
+            var filler = BatchHeader(baseOffset: index * 50_001)
+            filler.lastOffsetDelta = 49_999
+            batches.append(BatchBuilder.assemble(filler, []))
+            batches.append(stored(records("v"), at: index * 50_001 + 50_000))
+        }
+        try plant(batches, in: path)
+        let store = try TopicStore(path: directory.path) {}
+        let log = try #require(store.topic(named: "t")).partitions[0]
+        for (most, expected) in [(1000, 100), (100, 100), (1, 1), (7, 7)] as [(Int64, Int64)] {
+            var writer = WireWriter()
+            let result = try log.read(
+                from: 0, maxBytes: 1 << 20, maxRecords: most, committed: false, into: &writer)
+            #expect(result.records == expected)
+            #expect(try StoredBatch.all(in: writer.copied()).flatMap(\.records).count == Int(expected))
+            if expected == 100 { #expect(result.nextOffset == log.endOffset) }
+        }
+    }
+}

@@ -40,7 +40,7 @@ struct RecoveryTests {
         let directory = TestDirectory(inMemory: true)
         let path = try make(directory)
         try plant([stored(records("v"), at: 0, time: time)], in: path)
-        let store = try TopicStore(path: directory.path, clock: { at(10) }) {}
+        let store = try TopicStore(path: directory.path, clock: { at(10) }, wake: {})
         let log = try #require(store.topic(named: "t")).partitions[0]
         #expect(log.active.firstAppended == arrival)
         store.upkeep(now: at(20))
@@ -61,7 +61,7 @@ struct RecoveryTests {
             [NewRecord(key: nil, value: [1])], time: 1, producerID: 5, producerEpoch: 0, baseSequence: 0)
         let path = try make(directory) { try $0.append(batch) }
         unlink(path + "/checkpoint")
-        let store = try TopicStore(path: directory.path, clock: { at(10) }) {}
+        let store = try TopicStore(path: directory.path, clock: { at(10) }, wake: {})
         let log = try #require(store.topic(named: "t")).partitions[0]
         store.upkeep(now: at(20))
         #expect(try log.append(batch, now: at(21)).isDuplicate)

@@ -101,7 +101,8 @@ let package = Package(
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry", "Simulation"),
         tests("JSONTests", "JSON", "Simulation"),
         tests("KafkaPureTests", "Kafka", "Lifecycle", "ProcessTesting"),
-        tests("KafkaTests", "Kafka", "KafkaTesting", "Telemetry", "Lifecycle", "ProcessTesting"),
+        tests(
+            "KafkaTests", "Kafka", "KafkaTesting", "Broker", "Telemetry", "Lifecycle", "ProcessTesting"),
         tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         // Tests of the domain.

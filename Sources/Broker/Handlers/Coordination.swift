@@ -12,6 +12,7 @@ final class Coordination {
     private let transactionTopic: CoordinatorTopic
     /// Who waits for which answer. An exchange whose client is gone stays until the coordinator
     /// answers it, which it does for every token.
+    private let tears: TransactionTears?
     private var exchanges: [ReplyToken: Exchange] = [:]
     private var tokens: UInt64 = 0
     private var markers: [MarkersID: MarkersUnderWay] = [:]
@@ -19,9 +20,11 @@ final class Coordination {
     private var nextTick = Instant.distantFuture
 
     init(
-        groupTopic: CoordinatorTopic, transactionTopic: CoordinatorTopic, topics: TopicStore, loop: EventLoop
+        groupTopic: CoordinatorTopic, transactionTopic: CoordinatorTopic, topics: TopicStore, loop: EventLoop,
+        tears: TransactionTears? = nil
     ) {
         self.topics = topics
+        self.tears = tears
         self.loop = loop
         self.groupTopic = groupTopic
         self.transactionTopic = transactionTopic
@@ -166,9 +169,10 @@ final class Coordination {
     ) {
         // A partition that was deleted meanwhile needs no marker.
         guard let log = topics.log(partition.topic, partition.partition) else { return done(false) }
+        let isTorn = tears?(partition.topic, partition.partition) ?? false
         do throws(LogError) {
             let appended = try log.appendMarker(
-                producerID: end.producerID, epoch: end.epoch, commit: end.commits, now: now)
+                producerID: end.producerID, epoch: end.epoch, commit: end.commits && !isTorn, now: now)
             log.whenDurable(appended.nextOffset) { done($0 != nil) }
         } catch {
             // Fenced: a newer epoch writes there already, so this transaction was ended before.

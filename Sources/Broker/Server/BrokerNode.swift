@@ -32,7 +32,7 @@ final class BrokerNode {
         coordination = try Coordination(
             groupTopic: CoordinatorTopic(named: CoordinatorTopic.groups, in: topics),
             transactionTopic: CoordinatorTopic(named: CoordinatorTopic.transactions, in: topics),
-            topics: topics, loop: loop)
+            topics: topics, loop: loop, tears: settings.transactionTears)
         try coordination.start(log)
         for topic in topics.topics { adopt(topic) }
     }

@@ -18,6 +18,11 @@ package struct BrokerSettings: Sendable {
     package var defaultPartitions: Int32 = 1
     package var limits = SessionLimits()
     package var responseFaults: ResponseFaults?
+    /// Which partitions' share of a committed transaction is taken back, as no broker should: a test tears
+    /// a transaction with it.
+    package var transactionTears: TransactionTears?
+    /// Every file operation, which a test can number, let fail, or let the process die at.
+    package var disk = Disk()
 
     /// The directory is the broker's own and goes with it.
     package var removesDataAtStop = false

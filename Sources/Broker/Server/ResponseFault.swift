@@ -12,3 +12,6 @@ package enum ResponseFault: Sendable, Equatable {
 
 /// Decides about each answer, in the order in which they leave. Called on the broker's loop.
 package typealias ResponseFaults = @Sendable (_ key: Int16, _ correlation: Int32) -> ResponseFault
+
+/// Decides about each partition of a transaction that is being committed. Called on the broker's loop.
+package typealias TransactionTears = @Sendable (_ topic: String, _ partition: Int32) -> Bool

@@ -1,0 +1,84 @@
+import Broker
+import Glibc
+import Kafka
+import Lifecycle
+import Synchronization
+import Telemetry
+import Testing
+
+// The embedded broker as a test bed: what it can be told to do wrong, seen through the client.
+
+private func read(_ topic: String, from broker: RunningBroker) throws -> [String] {
+    let consumer = try Consumer(
+        KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"]), ConsumerOptions(.manual), name: "test",
+        log: .silent, metrics: Metrics())
+    defer { _ = consumer.close() }
+    try consumer.assign([PartitionStart(TopicPartition(topic, 0), .beginning)])
+    var batch = RecordBatch()
+    var values: [String] = []
+    _ = try eventually {
+        let events = consumer.poll(into: &batch, waitMilliseconds: 50)
+        for index in 0..<batch.count {
+            if let value = batch[index].value {
+                values.append(value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
+            }
+        }
+        return events.contains { if case .end = $0 { true } else { false } }
+    }
+    return values
+}
+
+@Test func `a torn transaction commits one partition and takes the other back`() async throws {
+    try await onThread {
+        var settings = try BrokerSettings.temporary()
+        settings.transactionTears = { topic, _ in topic == "torn" }
+        let broker = try RunningBroker(settings)
+        defer { broker.stop() }
+        let kafka = KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"])
+        let admin = try Admin(kafka, log: .silent, metrics: Metrics())
+        _ = try admin.create(["whole", "torn"].map { NewTopic($0, partitions: 1, replication: 1) })
+        let producer = try TransactionalProducer(
+            kafka, transactionalID: "tear", name: "test", log: .silent, metrics: Metrics())
+        try producer.initialise()
+        try producer.begin()
+        for name in ["whole", "torn"] {
+            let value = Array(name.utf8)
+            #expect(
+                producer.send(to: try producer.topic(name), partition: 0, key: nil, value: value.span) == .queued)
+        }
+        try producer.commit()
+        #expect(try read("whole", from: broker) == ["whole"])
+        #expect(try read("torn", from: broker) == [])
+    }
+}
+
+@Test func `a file operation that fails under the broker is told, and what was acknowledged is there`() async throws {
+    try await onThread {
+        let failing = Atomic<Bool>(false)
+        var settings = try BrokerSettings.temporary()
+        settings.disk = Disk { operation, path, _ in
+            operation == .write && path.contains("/jobs-") && failing.load(ordering: .relaxed) ? .fail(ENOSPC) : nil
+        }
+        let broker = try RunningBroker(settings)
+        defer { broker.stop() }
+        let kafka = KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"])
+        let admin = try Admin(kafka, log: .silent, metrics: Metrics())
+        _ = try admin.create([NewTopic("jobs", partitions: 1, replication: 1)])
+        let producer = try Producer(kafka, name: "test", log: .silent, metrics: Metrics())
+        let topic = try producer.topic("jobs")
+        var deliveries: [Delivery] = []
+        func put(_ text: String) {
+            let value = Array(text.utf8)
+            #expect(producer.send(to: topic, partition: 0, key: nil, value: value.span, tag: 0) == .queued)
+        }
+        put("before")
+        #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
+        failing.store(true, ordering: .relaxed)
+        put("during")
+        #expect(producer.flush(withinMilliseconds: 300, into: &deliveries) == 1, "it is tried again and again")
+        failing.store(false, ordering: .relaxed)
+        #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
+        #expect(deliveries.count == 2 && deliveries.allSatisfy { $0.outcome == .stored(offset: 0) || $0.outcome == .stored(offset: 1) })
+        #expect(try read("jobs", from: broker) == ["before", "during"])
+    }
+}

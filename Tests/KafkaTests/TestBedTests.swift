@@ -44,7 +44,8 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
         for name in ["whole", "torn"] {
             let value = Array(name.utf8)
             #expect(
-                producer.send(to: try producer.topic(name), partition: 0, key: nil, value: value.span) == .queued)
+                producer.send(to: try producer.topic(name), partition: 0, key: nil, value: value.span)
+                    == .queued)
         }
         try producer.commit()
         #expect(try read("whole", from: broker) == ["whole"])
@@ -52,12 +53,15 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
     }
 }
 
-@Test func `a file operation that fails under the broker is told, and what was acknowledged is there`() async throws {
+@Test func `a file operation that fails under the broker is told, and what was acknowledged is there`()
+    async throws
+{
     try await onThread {
         let failing = Atomic<Bool>(false)
         var settings = try BrokerSettings.temporary()
         settings.disk = Disk { operation, path, _ in
-            operation == .write && path.contains("/jobs-") && failing.load(ordering: .relaxed) ? .fail(ENOSPC) : nil
+            operation == .write && path.contains("/jobs-") && failing.load(ordering: .relaxed)
+                ? .fail(ENOSPC) : nil
         }
         let broker = try RunningBroker(settings)
         defer { broker.stop() }
@@ -75,10 +79,15 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         failing.store(true, ordering: .relaxed)
         put("during")
-        #expect(producer.flush(withinMilliseconds: 300, into: &deliveries) == 1, "it is tried again and again")
+        #expect(
+            producer.flush(withinMilliseconds: 300, into: &deliveries) == 1, "it is tried again and again")
         failing.store(false, ordering: .relaxed)
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
-        #expect(deliveries.count == 2 && deliveries.allSatisfy { $0.outcome == .stored(offset: 0) || $0.outcome == .stored(offset: 1) })
+        #expect(
+            deliveries.count == 2
+                && deliveries.allSatisfy {
+                    $0.outcome == .stored(offset: 0) || $0.outcome == .stored(offset: 1)
+                })
         #expect(try read("jobs", from: broker) == ["before", "during"])
     }
 }

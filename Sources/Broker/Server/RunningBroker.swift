@@ -81,7 +81,8 @@ package final class RunningBroker: Sendable {
         let opened = loop.perform { () -> Result<(Flusher, DiskWorker), any Error> in
             Result {
                 let topics = try TopicStore(
-                    path: settings.dataDirectory, flush: settings.flush, disk: settings.disk, log: log, metrics: metrics
+                    path: settings.dataDirectory, flush: settings.flush, disk: settings.disk, log: log,
+                    metrics: metrics
                 ) { [weak loop] in
                     loop?.execute { confined.node?.topics.deliver() }
                 }

@@ -20,7 +20,7 @@ extension PartitionLog {
         guard batch.count <= settings.maxMessageBytes else {
             throw .batchTooLarge(bytes: batch.count, limit: settings.maxMessageBytes)
         }
-        // Later times are compared only; one before "none" would be counted with.
+        // -1 stands for no time. What is less than that would overflow where ages are computed.
         guard settings.usesAppendTime || header.maxTimestamp >= -1 else {
             throw .timestampOutOfRange(header.maxTimestamp)
         }

@@ -102,7 +102,7 @@ struct DemonstrationService: Service {
               aborted     \(Self.records) records in another one
               read back   \(seen.map { "\($0.value) × “\($0.key)”" }.sorted().joined(separator: ", "))
 
-            Try it:       kcat -b \(brokers) -t \(Self.topic) -C -o -3 -e
+            Try it:       kcat -b \(brokers) -t \(Self.topic) -C -o beginning -c 3
             Watch it:     curl -s http://\(admin.address)/metrics
             Stop it:      Ctrl-C; what was acknowledged is there at the next start.
 

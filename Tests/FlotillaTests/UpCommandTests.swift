@@ -35,6 +35,12 @@ struct UpCommandTests {
             #expect(process.output.contains("1000 × “match-42 is now 1:0”"))
             #expect(!process.output.contains("9:9"), "a reader of committed records saw an aborted one")
             let broker = try address(of: "broker", in: process)
+            let advice = process.output.split(separator: "\n").first { $0.contains("Try it:") } ?? ""
+            let words = advice.split(separator: " ").dropFirst(2).map(String.init)
+            #expect(words.first == "kcat" && words.contains(broker), "\(advice)")
+            let tried = try ChildProcess(words.first ?? "", Array(words.dropFirst()))
+            #expect(try await tried.exitStatus() == 0)
+            #expect(tried.output.split(separator: "\n") == Array(repeating: "match-42 is now 1:0", count: 3))
             let kcat = try await run(
                 "kcat", "-b", broker, "-t", "flotilla.demonstration", "-C", "-e", "-q", "-o", "beginning",
                 "-X", "isolation.level=read_committed")

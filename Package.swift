@@ -71,11 +71,26 @@ let package = Package(
         module("LiveActivity", "JSON", "TLS"),
 
         // Speaking to Apple.
-        module("APNs", "JSON", "TLS", "Lifecycle", "Telemetry"),
+        module("APNs", "LiveActivity", "HTTP2", "JSON", "TLS", "Lifecycle", "Telemetry", "CLinux"),
+
+        // What every stage shares: the topics as they must be, and the catalogue of apps and keys.
+        module("Topics", "Kafka", "Telemetry"),
+        module("Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "TLS", "Lifecycle", "Telemetry"),
+
+        // The stages; they meet in the records of the topics and never import one another.
+        module(
+            "Gateway", "LiveActivity", "Catalog", "Topics", "Kafka", "HTTPServer", "JSON", "TLS", "Lifecycle",
+            "Telemetry"),
+        module(
+            "Ingest", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Lifecycle", "Telemetry"),
+        module("Registry", "LiveActivity", "Kafka", "Store", "JSON", "Telemetry"),
 
         // The outside world on one machine.
         module(
             "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
+        module(
+            "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPServer", "JSON", "TLS", "Lifecycle",
+            "Telemetry"),
 
         // What only tests import.
         module("ProcessTesting", "CLinux"),
@@ -85,9 +100,12 @@ let package = Package(
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
-            "KafkaTesting", "CKafkaPeer", "TLS", "HTTP2"),
+            "KafkaTesting", "CKafkaPeer", "TLS", "HTTP2", "LiveActivity", "APNs", "APNsSimulator", "Topics",
+            "Catalog", "Ingest", "Registry", "Simulation"),
         command(
-            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON"),
+            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON", "TLS",
+            "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog", "Gateway", "Ingest",
+            "Registry"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
@@ -108,6 +126,32 @@ let package = Package(
         // Tests of the domain.
         tests("LiveActivityTests", "LiveActivity", "JSON", "Simulation"),
         tests("APNsTests", "APNs", "JSON", "TLS", "Lifecycle", "Telemetry", "Simulation"),
+
+        tests(
+            "APNsClientTests", "APNs", "APNsSimulator", "LiveActivity", "HTTP2", "JSON", "TLS", "Lifecycle",
+            "Telemetry", "ProcessTesting", "Simulation"),
+        tests(
+            "APNsSimulatorTests", "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "JSON", "TLS",
+            "Lifecycle",
+            "Telemetry", "ProcessTesting", "Simulation"),
+
+        // Tests of the stages.
+        tests(
+            "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Telemetry",
+            "Lifecycle", "ProcessTesting"),
+        tests(
+            "GatewayTests", "Gateway", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting",
+            "HTTPServer",
+            "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        tests("IngestPureTests", "Ingest", "LiveActivity", "JSON", "Telemetry", "Simulation"),
+        tests(
+            "IngestTests", "Ingest", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "Store",
+            "JSON",
+            "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        tests(
+            "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "JSON",
+            "Telemetry",
+            "ProcessTesting", "Simulation"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

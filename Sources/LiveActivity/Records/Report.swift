@@ -147,7 +147,7 @@ extension JSONValue {
         return text
     }
 
-    fileprivate func profileAttributes() -> RawJSON {
+    func profileAttributes() -> RawJSON {
         if kind != .object { _ = object() }
         let value = rawJSON()
         if value.count > Report.attributesBytesMax {

@@ -1,0 +1,44 @@
+package import JSON
+
+/// A record of `registry` under `profile`: what segments and tags look at. With an installation in its
+/// key it is that installation's; without, a backend's words about the user, for all the installations.
+package struct ProfileRow: Record, Hashable {
+    package static let schemaVersion = 1
+
+    package var tags: [String]
+    /// A flat JSON object.
+    package var attributes: RawJSON?
+    package var locale: String?
+    package var timeZone: String?
+    package var os: String?
+    package var appBuild: String?
+    /// Milliseconds since 1970, by the server's clock.
+    package var updatedAt: Int64
+
+    package init(tags: [String] = [], attributes: RawJSON? = nil, updatedAt: Int64) {
+        self.tags = tags
+        self.attributes = attributes
+        self.updatedAt = updatedAt
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("tags", tags)
+        writer.field("attributes", attributes)
+        writer.field("locale", locale)
+        writer.field("timeZone", timeZone)
+        writer.field("os", os)
+        writer.field("appBuild", appBuild)
+        writer.field("updatedAt", updatedAt)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            tags: record["tags"].names(countMax: Report.tagsMax),
+            attributes: record["attributes"].optional?.profileAttributes(),
+            updatedAt: record["updatedAt"].time())
+        locale = record["locale"].optional?.name()
+        timeZone = record["timeZone"].optional?.name()
+        os = record["os"].optional?.name()
+        appBuild = record["appBuild"].optional?.name()
+    }
+}

@@ -1,0 +1,62 @@
+/// The key of a `registry` record: whose row it is, and which of an installation's entries.
+package struct RegistryKey: Sendable, Hashable {
+    package enum Entry: Sendable, Hashable {
+        /// The push-to-start token of an activity type; nil where it serves every type of the app.
+        case start(type: String?)
+        /// The update token of a running activity.
+        case update(activity: String)
+        case profile
+
+        package var text: String {
+            switch self {
+            case .start(let type): "start:\(type ?? "")"
+            case .update(let activity): "update:\(activity)"
+            case .profile: "profile"
+            }
+        }
+
+        package init?(text: some StringProtocol) {
+            if text == "profile" {
+                self = .profile
+            } else if text.hasPrefix("start:") {
+                let type = String(text.dropFirst(6))
+                self = .start(type: type.isEmpty ? nil : type)
+            } else if text.hasPrefix("update:"), text.count > 7 {
+                self = .update(activity: String(text.dropFirst(7)))
+            } else {
+                return nil
+            }
+        }
+    }
+
+    package var app: String
+    package var recipient: Recipient
+    /// Nil for the profile that a backend gave a user: it holds for all the user's installations.
+    package var installation: String?
+    package var entry: Entry
+
+    package init(app: String, recipient: Recipient, installation: String?, entry: Entry) {
+        self.app = app
+        self.recipient = recipient
+        self.installation = installation
+        self.entry = entry
+    }
+
+    /// `app/recipient/installation/entry`.
+    package var bytes: [UInt8] { RecordKey.join(app, recipient.text, installation ?? "", entry.text) }
+
+    /// Nil for what is no key of the registry.
+    package init?(bytes: UnsafeRawBufferPointer) {
+        guard let parts = unsafe RecordKey.split(bytes), parts.count == 4, AppID.problem(parts[0]) == nil,
+            let recipient = Recipient(text: parts[1]), let entry = Entry(text: parts[3])
+        else { return nil }
+        let installation = parts[2].isEmpty ? nil : parts[2]
+        guard installation != nil || entry == .profile else { return nil }
+        self.init(app: parts[0], recipient: recipient, installation: installation, entry: entry)
+    }
+
+    /// What the topic's records are partitioned by: everything about one recipient is in one lane.
+    package static func lane(app: String, recipient: Recipient) -> [UInt8] {
+        RecordKey.join(app, recipient.text)
+    }
+}

@@ -7,7 +7,7 @@ import Testing
         (
             RegistryKey(
                 app: "shop", recipient: .user("a/b"), installation: "i%1",
-                entry: .start(type: "Match")), "shop/u:a%2Fb/i%251/start:Match"
+                entry: .start(type: "Match")), "shop/u:a%2fb/i%251/start:Match"
         ),
         (
             RegistryKey(

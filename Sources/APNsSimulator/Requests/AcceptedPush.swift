@@ -15,6 +15,8 @@ struct AcceptedPush: Sendable {
     var priority: Int
     /// Seconds since 1970; nil where the sender left it out, 0 for one attempt.
     var expiration: Int64?
+    /// The channel keeps its newest message for phones that come later.
+    var isStored = false
     var payload: PushPayload
     /// Milliseconds since 1970.
     var receivedAt: Int64

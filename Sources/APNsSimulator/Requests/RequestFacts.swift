@@ -1,0 +1,32 @@
+internal import LiveActivity
+
+/// Which request it is, as far as it could be read: what misbehaviour is chosen by and the journal
+/// keeps. A refused request has facts too.
+struct RequestFacts: Sendable, Hashable {
+    enum Kind: String, Sendable, CaseIterable {
+        case push
+        case broadcast
+        case createChannel = "create_channel"
+        case readChannel = "read_channel"
+        case deleteChannel = "delete_channel"
+        case listChannels = "list_channels"
+        /// No path that APNs has.
+        case other
+    }
+
+    var kind = Kind.other
+    var environment: Environment
+    /// From 1, over all ports of the simulator.
+    var connection: Int
+    /// From 1 on its connection.
+    var requestOfConnection: Int
+    /// From 1, over all connections.
+    var request: Int
+    var stream: Int32
+    /// Milliseconds since 1970.
+    var receivedAt: Int64
+    /// Nil where neither could be read.
+    var target: AcceptedPush.Target?
+    var bundleID: String?
+    var event: PushEvent?
+}

@@ -136,6 +136,7 @@ let package = Package(
             "Telemetry", "ProcessTesting", "Simulation"),
 
         // Tests of the stages.
+        tests("TopicsTests", "Topics", "Kafka", "KafkaTesting", "Telemetry"),
         tests(
             "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Telemetry",
             "Lifecycle", "ProcessTesting"),

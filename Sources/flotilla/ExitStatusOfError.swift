@@ -2,6 +2,7 @@ internal import Broker
 internal import Glibc
 internal import Kafka
 internal import Lifecycle
+internal import Topics
 
 extension ExitStatus {
     /// How the process ends because of an error, by what a restart could do about it.
@@ -15,7 +16,7 @@ extension ExitStatus {
             case is SlotError, TopicStoreError.locked: .temporary
             case TopicStoreError.disk(let error): Self.status(ofCode: error.code)
             case TopicStoreError.damagedCatalog: .dataError
-            case is BrokerError, is ConfigurationError: .configuration
+            case is BrokerError, is ConfigurationError, is UnfitTopics, is TopicNotCreated: .configuration
             case is KafkaError, is TransactionFailure: .unavailable
             default: .software
             }

@@ -1,0 +1,60 @@
+package import Kafka
+
+extension TopicLayout {
+    /// How long one question to the cluster may take.
+    static let askMilliseconds = 15_000
+
+    /// What about these topics is not as it must be, all of it.
+    package func check(
+        _ topics: [TopicName] = TopicName.allCases, on admin: Admin
+    ) throws(KafkaError) -> [TopicMismatch] {
+        let known = try admin.topics(withinMilliseconds: Self.askMilliseconds)
+        let partitions = Dictionary(known.map { ($0.name, $0.partitions.count) }) { first, _ in first }
+        let existing = topics.map(name).filter { partitions[$0, default: 0] > 0 }
+        let configurations =
+            existing.isEmpty
+            ? [:] : try admin.configurations(of: existing, withinMilliseconds: Self.askMilliseconds)
+        return topics.flatMap { topic in
+            mismatches(
+                of: topic, partitions: partitions[name(topic)] ?? 0,
+                configuration: configurations[name(topic)] ?? [:])
+        }
+    }
+
+    /// What a stage asks before it starts.
+    package func require(_ topics: [TopicName], on admin: Admin) throws {
+        let found = try check(topics, on: admin)
+        if !found.isEmpty { throw UnfitTopics(mismatches: found) }
+    }
+
+    func mismatches(
+        of topic: TopicName, partitions: Int, configuration: [String: String]
+    ) -> [TopicMismatch] {
+        let need = need(of: topic)
+        func mismatch(_ property: TopicMismatch.Property, _ have: String, _ want: String) -> TopicMismatch {
+            TopicMismatch(topic: name(topic), property: property, have: have, want: want)
+        }
+        if partitions == 0 { return [mismatch(.existence, "nothing", "the topic")] }
+        var found: [TopicMismatch] = []
+        if partitions != need.partitions {
+            found.append(mismatch(.partitions, String(partitions), String(need.partitions)))
+        }
+        func text(_ property: TopicMismatch.Property) -> String { configuration[property.rawValue] ?? "none" }
+        let policy = text(.cleanup).split { $0 == "," || $0 == " " }.sorted().joined(separator: ",")
+        if policy != need.cleanup.policy { found.append(mismatch(.cleanup, policy, need.cleanup.policy)) }
+        /// At least as much; −1 is without a limit.
+        func atLeast(_ property: TopicMismatch.Property, _ want: Int64?) {
+            guard let want else { return }
+            let have = Int64(text(property))
+            if let have, have >= want || (have == -1 && property == .retention) { return }
+            found.append(mismatch(property, text(property), "at least \(want)"))
+        }
+        atLeast(.retention, need.cleanup.retentionMilliseconds)
+        atLeast(.deleteRetention, need.cleanup.isCompacting ? TopicNeed.deleteRetentionMilliseconds : nil)
+        atLeast(.recordBytes, need.recordBytesMax.map(Int64.init))
+        if need.isStampedByCluster, text(.timestamps) != "LogAppendTime" {
+            found.append(mismatch(.timestamps, text(.timestamps), "LogAppendTime"))
+        }
+        return found
+    }
+}

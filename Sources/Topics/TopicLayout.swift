@@ -1,0 +1,40 @@
+/// How one installation names and cuts its topics. Every process of the installation must be told the
+/// same, because a record's lane follows from the number of lanes.
+package struct TopicLayout: Sendable, Hashable {
+    package static let prefixDefault = "flotilla."
+    package static let lanesDefault = 12
+    package static let lanesMax = 1000
+    /// What Kafka allows for a whole name, less the longest name behind the prefix.
+    package static let prefixBytesMax = 200
+
+    package let prefix: String
+    /// Partitions of every topic that is cut by recipient, installation or group; fixed once created.
+    package let lanes: Int
+    /// Copies of each partition; one on the embedded broker.
+    package let replication: Int
+
+    package init(
+        prefix: String = TopicLayout.prefixDefault, lanes: Int = TopicLayout.lanesDefault,
+        replication: Int = 1
+    ) {
+        precondition(Self.problem(prefix: prefix) == nil && lanes > 0, "the settings were checked")
+        self.prefix = prefix
+        self.lanes = lanes
+        self.replication = replication
+    }
+
+    /// The topic's name in the cluster.
+    package func name(_ topic: TopicName) -> String { prefix + topic.rawValue }
+
+    package func partitions(_ topic: TopicName) -> Int { need(of: topic).partitions }
+
+    /// What is wrong with a prefix, as it goes on after the setting's key; nil when nothing is.
+    package static func problem(prefix: String) -> String? {
+        let allowed = prefix.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || byte == 0x2E || byte == 0x5F || byte == 0x2D
+        }
+        return allowed && prefix.utf8.count <= prefixBytesMax
+            ? nil : "must be at most \(prefixBytesMax) letters, digits, dots, underscores and dashes"
+    }
+}

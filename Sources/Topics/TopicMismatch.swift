@@ -1,0 +1,39 @@
+/// One thing about a topic that is not as the stages need it.
+package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
+    package enum Property: String, Sendable {
+        case existence
+        case partitions
+        case cleanup = "cleanup.policy"
+        case retention = "retention.ms"
+        case deleteRetention = "delete.retention.ms"
+        case recordBytes = "max.message.bytes"
+        case timestamps = "message.timestamp.type"
+    }
+
+    package let topic: String
+    package let property: Property
+    package let have: String
+    package let want: String
+
+    package var description: String {
+        switch property {
+        case .existence: "topic \(topic) is missing; create it with `flotilla topics create`"
+        case .partitions:
+            "topic \(topic) has \(have) partitions, \(want) are needed; a topic's partitions are fixed once "
+                + "it is created: set topics.lanes to what the cluster has, or choose another topics.prefix"
+        case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps:
+            "topic \(topic) has \(property.rawValue) \(have), \(want) is needed; "
+                + "alter it with your cluster's tools (kafka-configs --alter)"
+        }
+    }
+}
+
+/// Topics are not as they must be, and nobody who leans on them may start.
+package struct UnfitTopics: Error, CustomStringConvertible {
+    package let mismatches: [TopicMismatch]
+
+    package init(mismatches: [TopicMismatch]) { self.mismatches = mismatches }
+
+    /// One line each.
+    package var description: String { mismatches.map(\.description).joined(separator: "\n") }
+}

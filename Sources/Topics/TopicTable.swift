@@ -1,0 +1,40 @@
+/// The table of the topics: into how many partitions each is cut, and what stays in it for how long.
+extension TopicLayout {
+    private static let hour: Int64 = 3_600_000
+    private static let day: Int64 = 24 * hour
+    /// A record of 4 MiB and what belongs to it.
+    private static let largeRecordBytes = 4 << 20 + 1 << 16
+    /// Any record, with the headers that say why it is here.
+    private static let deadLetterBytes = largeRecordBytes + 1 << 16
+
+    func need(of topic: TopicName) -> TopicNeed {
+        func kept(_ time: Int64, bytes: Int? = nil) -> TopicNeed {
+            TopicNeed(partitions: lanes, cleanup: .delete(afterMilliseconds: time), recordBytesMax: bytes)
+        }
+        func state(_ partitions: Int, _ time: Int64? = nil) -> TopicNeed {
+            TopicNeed(
+                partitions: partitions,
+                cleanup: time.map { .compactAndDelete(afterMilliseconds: $0) } ?? .compact)
+        }
+        switch topic {
+        case .catalog: return state(1)
+        case .reports:
+            // Reports are ordered and expire by the time at which they came in: one clock for all writers.
+            var need = kept(7 * Self.day)
+            need.isStampedByCluster = true
+            return need
+        case .installations, .registry, .groups, .timers: return state(lanes)
+        case .events, .deadLetters:
+            return kept(30 * Self.day, bytes: topic == .deadLetters ? Self.deadLetterBytes : nil)
+        case .sends, .sendsTimed: return kept(7 * Self.day, bytes: Self.largeRecordBytes)
+        case .superseded: return state(1, Self.day)
+        case .expansionsUrgent, .expansions: return kept(Self.day, bytes: Self.largeRecordBytes)
+        case .starts: return state(lanes, 2 * Self.day)
+        case .jobsUrgent, .jobs: return kept(Self.day)
+        case .jobsLater5s, .jobsLater2m: return kept(2 * Self.day)
+        case .progress, .receipts, .schedules, .schedulesAuto: return kept(7 * Self.day)
+        case .replies: return kept(Self.hour)
+        case .audit: return kept(400 * Self.day)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import Settings
+internal import Telemetry
+internal import Topics
+
+extension AllSettings {
+    static let topicsPrefix = Setting(
+        "topics.prefix", default: TopicLayout.prefixDefault,
+        "what every topic's name begins with; installations that share a cluster have different ones"
+    ) { TopicLayout.problem(prefix: $0) }
+    static let topicsLanes = Setting(
+        "topics.lanes", default: TopicLayout.lanesDefault, in: 1...TopicLayout.lanesMax,
+        "partitions of every topic that is cut by recipient; the most processes a stage can use, and fixed once created"
+    )
+    static let topicsReplication = Setting(
+        "topics.replication", default: 3, in: 1...9,
+        "copies of each partition that `flotilla topics create` asks for")
+
+    static let topics: [Declaration] = [
+        topicsPrefix.declaration, topicsLanes.declaration, topicsReplication.declaration,
+    ]
+}
+
+extension TopicLayout {
+    init(_ settings: ResolvedSettings, replication: Int? = nil) {
+        self.init(
+            prefix: settings[AllSettings.topicsPrefix], lanes: settings[AllSettings.topicsLanes],
+            replication: replication ?? settings[AllSettings.topicsReplication])
+    }
+}
+
+extension Command {
+    /// Before the first start, and whenever a stage says that a topic does not fit.
+    static let topics = Command(
+        name: "topics",
+        summary: "Creates the topics that are missing, or checks that all are as they must be.",
+        usage: "[check | create] [--lanes N] [--replication N] [--json]",
+        example: "flotilla topics create --kafka-brokers kafka-1:9092 --lanes 24 --replication 3",
+        namespace: "topics", settings: ["topics.", "kafka."],
+        options: [("--json", false, "one JSON object a line instead of a table")]
+    ) { invocation in
+        guard invocation.words.count <= 1, ["check", "create"].contains(invocation.words.first ?? "check")
+        else { throw Refusal(status: .usage, "say check or create") }
+        let layout = TopicLayout(invocation.settings)
+        let admin = try Admin(KafkaSettings(invocation.settings), log: .silent, metrics: Metrics())
+        let created = invocation.words.first == "create" ? try layout.create(on: admin) : []
+        let mismatches = try layout.check(on: admin)
+        let rows = TopicName.allCases.map { topic in
+            let name = layout.name(topic)
+            let wrong = mismatches.filter { $0.topic == name }
+            return TopicLine(
+                topic: name, partitions: layout.partitions(topic),
+                state: wrong.isEmpty ? created.contains(name) ? "created" : "fits" : "does not fit",
+                mismatches: wrong)
+        }
+        if invocation.options["--json"] != nil {
+            for row in rows { print(row.json) }
+        } else {
+            print(Table(["topic", "partitions", "state"], rows.map(\.cells)).text)
+        }
+        if !mismatches.isEmpty { throw UnfitTopics(mismatches: mismatches) }
+    }
+}
+
+/// One topic, as the command shows it.
+private struct TopicLine {
+    let topic: String
+    let partitions: Int
+    let state: String
+    let mismatches: [TopicMismatch]
+
+    var cells: [String] { [topic, String(partitions), state] }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("topic")
+        writer.value(topic)
+        writer.name("partitions")
+        writer.value(partitions)
+        writer.name("state")
+        writer.value(state)
+        writer.name("mismatches")
+        writer.beginArray()
+        for mismatch in mismatches {
+            writer.beginObject()
+            writer.name("property")
+            writer.value(mismatch.property.rawValue)
+            writer.name("have")
+            writer.value(mismatch.have)
+            writer.name("want")
+            writer.value(mismatch.want)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

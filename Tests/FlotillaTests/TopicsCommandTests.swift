@@ -1,0 +1,39 @@
+import ProcessTesting
+import Testing
+
+/// `flotilla topics`, against a broker of its own.
+struct TopicsCommandTests {
+    @Test func `check refuses what is missing, create makes it, and then it fits`() async throws {
+        let directory = try TemporaryDirectory()
+        let broker = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "broker", "--log-format", "text", "--admin-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0",
+                "--data", directory.file("data"),
+            ])
+        try await broker.waitFor("broker: serving")
+        let line = try #require(
+            broker.errors.split(separator: "\n").first { $0.contains(" broker: serving") })
+        let address = String(
+            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(8))
+        let missing = try await flotilla("topics", "--kafka-brokers", address)
+        #expect(missing.status == 78)
+        #expect(missing.errors.contains("topic flotilla.reports is missing"), "\(missing.errors)")
+        let alone = try await flotilla("topics", "create", "--kafka-brokers", address)
+        #expect(alone.status == 78)
+        #expect(alone.errors.contains("topics.replication"), "\(alone.errors)")
+        let made = try await flotilla(
+            "topics", "create", "--lanes", "3", "--replication", "1", "--kafka-brokers", address)
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(made.output.contains("flotilla.dead-letters"))
+        let json = try await flotilla("topics", "check", "--lanes", "3", "--json", "--kafka-brokers", address)
+        #expect(json.status == 0)
+        #expect(
+            json.output.contains(
+                #"{"topic":"flotilla.reports","partitions":3,"state":"fits","mismatches":[]}"#))
+        let other = try await flotilla("topics", "check", "--lanes", "4", "--kafka-brokers", address)
+        #expect(other.status == 78)
+        #expect(
+            other.errors.contains("topic flotilla.reports has 3 partitions, 4 are needed"), "\(other.errors)")
+    }
+}

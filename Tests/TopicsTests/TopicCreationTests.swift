@@ -1,0 +1,70 @@
+import Glibc
+import Kafka
+import KafkaTesting
+import Telemetry
+import Testing
+
+@testable import Topics
+
+/// A prefix and an admin of its own; the topics are gone afterwards.
+private final class Installation {
+    let cluster: TestCluster
+    let admin: Admin
+    let prefix = "test-\(getpid())-\(UInt32.random(in: 0 ... .max))."
+
+    init() throws {
+        cluster = try TestCluster()
+        admin = try Admin(KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
+    }
+
+    deinit {
+        let names = ((try? admin.topics()) ?? []).map(\.name).filter { $0.hasPrefix(prefix) }
+        if !names.isEmpty { _ = try? admin.delete(names) }
+    }
+}
+
+@Test func `what was created fits, and creating again changes nothing`() throws {
+    let place = try Installation()
+    let layout = TopicLayout(prefix: place.prefix, lanes: 3)
+    #expect(try layout.check(on: place.admin).map(\.property) == TopicName.allCases.map { _ in .existence })
+    #expect(try layout.create([.reports], on: place.admin) == [layout.name(.reports)])
+    #expect(
+        try layout.create(on: place.admin)
+            == TopicName.allCases.filter { $0 != .reports }.map(layout.name))
+    #expect(try layout.check(on: place.admin) == [])
+    #expect(try layout.create(on: place.admin) == [])
+    try layout.require(TopicName.allCases, on: place.admin)
+}
+
+@Test func `another number of lanes is refused by topic, have and want`() throws {
+    let place = try Installation()
+    try TopicLayout(prefix: place.prefix, lanes: 3).create([.reports, .catalog], on: place.admin)
+    let error = #expect(throws: UnfitTopics.self) {
+        try TopicLayout(prefix: place.prefix, lanes: 4).require([.reports, .catalog], on: place.admin)
+    }
+    #expect(error?.mismatches.map(\.have) == ["3"])
+    #expect(
+        error?.description.contains("topic \(place.prefix)reports has 3 partitions, 4 are needed") == true)
+}
+
+@Test func `a topic with another policy is refused, and one that is missing`() throws {
+    let place = try Installation()
+    let layout = TopicLayout(prefix: place.prefix, lanes: 2)
+    _ = try place.admin.create([
+        NewTopic(
+            layout.name(.registry), partitions: 2, replication: 1, configuration: ["cleanup.policy": "delete"]
+        )
+    ])
+    let found = try layout.check([.registry, .events], on: place.admin)
+    #expect(found.map(\.property) == [.cleanup, .existence])
+    #expect(found.map(\.description).contains { $0.contains("has cleanup.policy delete, compact is needed") })
+    #expect(found.map(\.description).contains { $0.contains("flotilla topics create") })
+}
+
+@Test func `more copies than brokers is a sentence with a remedy`() throws {
+    let place = try Installation()
+    let error = #expect(throws: TopicNotCreated.self) {
+        try TopicLayout(prefix: place.prefix, lanes: 1, replication: 9).create([.reports], on: place.admin)
+    }
+    #expect(error?.description.contains("topics.replication") == true, "\(String(describing: error))")
+}

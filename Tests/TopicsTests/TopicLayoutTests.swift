@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Topics
+
+@Test func `every topic has a name behind the prefix and a place in the table`() {
+    let layout = TopicLayout(prefix: "eu.", lanes: 7)
+    for topic in TopicName.allCases { #expect(layout.name(topic) == "eu." + topic.rawValue) }
+    #expect(layout.partitions(.catalog) == 1)
+    #expect(layout.partitions(.superseded) == 1)
+    #expect(TopicName.allCases.filter { layout.partitions($0) != 7 } == [.catalog, .superseded])
+}
+
+@Test func `what ingest, the gateway and the senders lean on is in the table`() {
+    let layout = TopicLayout()
+    let day = 86_400_000
+    #expect(layout.need(of: .installations).cleanup == .compact)
+    #expect(layout.need(of: .registry).cleanup == .compact)
+    #expect(layout.need(of: .reports).cleanup == .delete(afterMilliseconds: Int64(7 * day)))
+    #expect(layout.need(of: .reports).isStampedByCluster)
+    #expect(layout.need(of: .audit).cleanup == .delete(afterMilliseconds: Int64(400 * day)))
+    #expect(layout.need(of: .superseded).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
+    let large = layout.need(of: .sends).recordBytesMax ?? 0
+    #expect(large > 4 << 20)
+    #expect(layout.need(of: .expansions).recordBytesMax == large)
+    #expect((layout.need(of: .deadLetters).recordBytesMax ?? 0) > large, "a dead letter holds any record")
+}
+
+@Test(arguments: [
+    ("", true), ("flotilla.", true), ("a_b-C.9", true), ("flotilla/", false), ("ä", false), ("a b", false),
+    (String(repeating: "x", count: 201), false),
+])
+func `a prefix is what Kafka takes in a name`(prefix: String, isGood: Bool) {
+    #expect((TopicLayout.problem(prefix: prefix) == nil) == isGood)
+}
+
+@Test func `more than is needed fits, less does not, and each fault is told`() {
+    let layout = TopicLayout(lanes: 4)
+    func faults(_ topic: TopicName, _ partitions: Int, _ change: [String: String]) -> [TopicMismatch.Property]
+    {
+        let configuration = layout.need(of: topic).configuration(replication: 3).merging(change) { $1 }
+        return layout.mismatches(of: topic, partitions: partitions, configuration: configuration).map(
+            \.property)
+    }
+    #expect(faults(.reports, 4, [:]) == [])
+    #expect(faults(.reports, 4, ["retention.ms": "-1"]) == [])
+    #expect(faults(.reports, 4, ["retention.ms": "604800001"]) == [])
+    #expect(faults(.reports, 4, ["retention.ms": "604799999"]) == [.retention])
+    #expect(faults(.reports, 4, ["message.timestamp.type": "CreateTime"]) == [.timestamps])
+    #expect(faults(.reports, 0, [:]) == [.existence])
+    #expect(
+        faults(.registry, 5, ["cleanup.policy": "delete", "delete.retention.ms": "1"])
+            == [.partitions, .cleanup, .deleteRetention])
+    #expect(faults(.superseded, 1, ["cleanup.policy": "delete, compact"]) == [])
+    #expect(faults(.sends, 4, ["max.message.bytes": "1048588"]) == [.recordBytes])
+}

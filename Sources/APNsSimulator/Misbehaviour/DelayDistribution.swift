@@ -1,0 +1,31 @@
+internal import Glibc
+
+/// How long answers wait. What is drawn above `millisecondsMax` becomes that.
+enum DelayDistribution: Sendable, Hashable {
+    /// An hour: a later answer meets nobody.
+    static let millisecondsMax = 3_600_000
+
+    case fixed(milliseconds: Int)
+    case uniform(fromMilliseconds: Int, toMilliseconds: Int)
+    case exponential(meanMilliseconds: Int)
+    /// Half of the answers come within the one, all but a hundredth within the other.
+    case lognormal(p50Milliseconds: Int, p99Milliseconds: Int)
+
+    /// Deviations between the median and the 99th percentile of a normal distribution.
+    private static let deviationsToP99 = 2.326_347_874_040_841
+
+    func draw(with dice: inout Dice) -> Int {
+        switch self {
+        case .fixed(let milliseconds): milliseconds
+        case .uniform(let from, let to): Int.random(in: from...to, using: &dice)
+        case .exponential(let mean): Self.clamped(Double(mean) * dice.exponential())
+        case .lognormal(let p50, let p99):
+            Self.clamped(
+                Double(p50) * exp(log(Double(p99) / Double(p50)) / Self.deviationsToP99 * dice.normal()))
+        }
+    }
+
+    private static func clamped(_ milliseconds: Double) -> Int {
+        Int(min(Double(millisecondsMax), milliseconds.rounded()))
+    }
+}

@@ -1,0 +1,50 @@
+internal import HTTP2
+internal import JSON
+
+// Readers for the kinds of fields that scripts and the control API share. Each notes what is wrong and
+// returns a placeholder.
+
+extension JSONValue {
+    /// A length of time that nobody waits longer than.
+    func milliseconds() -> Int { int(in: 0...DelayDistribution.millisecondsMax) }
+
+    func count() -> Int { int(in: 1...Int(Int32.max)) }
+
+    /// Milliseconds since 1970.
+    func time() -> Int64 { Int64(int(in: 0...(1 << 53))) }
+
+    /// The name that RFC 9113 gives it, or its number.
+    func errorCode() -> ErrorCode {
+        if kind == .integer { return ErrorCode(rawValue: UInt32(int(in: 0...Int(UInt32.max)))) }
+        let text = string()
+        if let code = ErrorCode.named(text) { return code }
+        if kind == .string {
+            report("must be the name of an HTTP/2 error code, such as REFUSED_STREAM, or its number")
+        }
+        return .noError
+    }
+
+    func strings(countMax: Int) -> [String] {
+        var list: [String] = []
+        var elements = array(countMax: countMax)
+        while let element = elements.next() { list.append(element.string()) }
+        return list
+    }
+
+    func choices<Choice: RawRepresentable & CaseIterable & Hashable>(
+        of type: Choice.Type
+    ) -> Set<Choice> where Choice.RawValue == String {
+        var set: Set<Choice> = []
+        var elements = array(countMax: Choice.allCases.count)
+        while let element = elements.next() {
+            if let choice = element.choice(of: type) { set.insert(choice) }
+        }
+        return set
+    }
+}
+
+extension ErrorCode {
+    private static let known = (UInt32(0)...0xD).map(ErrorCode.init(rawValue:))
+
+    static func named(_ text: String) -> ErrorCode? { known.first { $0.description == text } }
+}

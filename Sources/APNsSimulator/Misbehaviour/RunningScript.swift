@@ -1,0 +1,98 @@
+/// A script and how far it has come. Given the same script and the same requests at the same times, it
+/// rules the same.
+struct RunningScript: Sendable {
+    private(set) var script: Script
+    private var rules: [RunningRule] = []
+    private var nextStep = 0
+    private var round = 0
+
+    init(_ script: Script) {
+        self.script = script
+        rules = script.rules.enumerated().map { RunningRule($1, at: $0, seed: script.seed) }
+    }
+
+    var hits: [RunningRule.Hits] { rules.map(\.hits) }
+
+    /// Behind the others, which go on as they were. False when there are as many as there may be.
+    mutating func add(_ rule: Rule) -> Bool {
+        let tokens = script.rules.reduce(rule.match.tokens.count) { $0 + $1.match.tokens.count }
+        guard rules.count < Script.rulesMax, tokens <= Script.tokensMax else { return false }
+        rules.append(RunningRule(rule, at: rules.count, seed: script.seed))
+        script.rules.append(rule)
+        return true
+    }
+
+    // MARK: Requests and connections
+
+    /// - Parameters:
+    ///   - milliseconds: since the script was given.
+    ///   - registeredAt: when the phone got the request's token, milliseconds since 1970; asked only
+    ///     where a rule counts from there.
+    mutating func ruling(
+        for facts: RequestFacts, milliseconds: Int, registeredAt: () -> Int64?
+    ) -> Ruling {
+        if rules.isEmpty { return .none }
+        var ruling = Ruling.none
+        var isDelayed = false
+        for index in rules.indices where rules[index].rule.match.meets(facts, milliseconds: milliseconds) {
+            guard rules[index].isChosen() else { continue }
+            let effect = rules[index].rule.effect
+            var acts = false
+            if let course = effect.course, ruling.course == .judge {
+                ruling.course = course.resolved(time: facts.receivedAt, registeredAt: registeredAt)
+                acts = true
+            }
+            if let delay = effect.delay, !isDelayed {
+                ruling.delayMilliseconds = rules[index].draw(delay)
+                isDelayed = true
+                acts = true
+            }
+            if let fault = effect.connection, ruling.connection == nil {
+                ruling.connection = fault
+                acts = true
+            }
+            if acts { rules[index].acted() }
+        }
+        return ruling
+    }
+
+    mutating func faults(ofOpenedConnection number: Int, milliseconds: Int) -> [Ruling.ConnectionFault] {
+        var faults: [Ruling.ConnectionFault] = []
+        for index in rules.indices {
+            let rule = rules[index].rule
+            guard rule.match.meets(openedConnection: number, milliseconds: milliseconds),
+                rules[index].isChosen(), let fault = rule.effect.connection
+            else { continue }
+            rules[index].acted()
+            faults.append(fault)
+        }
+        return faults
+    }
+
+    // MARK: Timetable
+
+    /// When the next step is due, in milliseconds since the script was given; nil when none is.
+    var nextStepMilliseconds: Int? {
+        guard let timetable = script.timetable, nextStep < timetable.steps.count else { return nil }
+        return round * (timetable.everyMilliseconds ?? 0) + timetable.steps[nextStep].atMilliseconds
+    }
+
+    /// What is due. Steps of rounds that were slept through are left out, because only the last would be seen.
+    mutating func takeSteps(milliseconds: Int) -> [Ruling.ConnectionFault] {
+        guard let timetable = script.timetable else { return [] }
+        if let every = timetable.everyMilliseconds, milliseconds / every > round + 1 {
+            round = milliseconds / every - 1
+            nextStep = 0
+        }
+        var due: [Ruling.ConnectionFault] = []
+        while let next = nextStepMilliseconds, next <= milliseconds {
+            due.append(timetable.steps[nextStep].fault)
+            nextStep += 1
+            if nextStep == timetable.steps.count, timetable.everyMilliseconds != nil {
+                nextStep = 0
+                round += 1
+            }
+        }
+        return due
+    }
+}

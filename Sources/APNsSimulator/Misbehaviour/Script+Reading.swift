@@ -1,0 +1,84 @@
+internal import APNs
+internal import JSON
+
+// A script as people write it. What is wrong is told all at once, and a field that is not known is
+// refused: a typing mistake must not become a simulator that behaves.
+
+extension Script {
+    static let limits = JSONLimits(bytesMax: 4 << 20, keysMax: 100_000)
+
+    init(_ bytes: [UInt8], with reader: JSONReader) throws(JSONError) {
+        self = try reader.read(bytes) { Script($0) }
+    }
+
+    init(_ value: JSONValue) {
+        let object = value.object()
+        seed = object["seed"].optional?.uint64() ?? 1
+        if let list = object["rules"].optional {
+            var elements = list.array(countMax: Script.rulesMax)
+            while let element = elements.next() { rules.append(Rule(element)) }
+            let tokens = rules.reduce(0) { $0 + $1.match.tokens.count }
+            if tokens > Script.tokensMax {
+                list.report("names \(tokens) tokens, \(Script.tokensMax) are allowed", as: .outOfRange)
+            }
+        }
+        timetable = object["timetable"].optional.map { Timetable($0) }
+        object.refuseUnknownFields()
+    }
+}
+
+extension Rule {
+    init(_ bytes: [UInt8], with reader: JSONReader) throws(JSONError) {
+        self = try reader.read(bytes) { Rule($0) }
+    }
+
+    init(_ value: JSONValue) {
+        let object = value.object()
+        name = object["name"].optional?.string()
+        if (name?.utf8.count ?? 0) > Rule.nameBytesMax {
+            object["name"].report("must have at most \(Rule.nameBytesMax) bytes")
+        }
+        match = object["match"].optional.map { RuleMatch($0) } ?? RuleMatch()
+        effect = RuleEffect(object, of: value)
+        if match.isAtConnect, effect.course != nil || effect.delay != nil {
+            value.report(
+                "must only have one of \(Ruling.ConnectionFault.fields) where it has atConnect")
+        }
+        object.refuseUnknownFields()
+    }
+
+    private static let nameBytesMax = 100
+}
+
+extension Timetable {
+    init(_ value: JSONValue) {
+        let object = value.object()
+        everyMilliseconds = object["everyMilliseconds"].optional?.int(
+            in: 1...DelayDistribution.millisecondsMax)
+        steps = []
+        let list = object["steps"]
+        var elements = list.array(countMax: Timetable.stepsMax)
+        while let element = elements.next() { steps.append(Step(element)) }
+        if list.kind == .array, steps.isEmpty { list.report("must have a step") }
+        if zip(steps, steps.dropFirst()).contains(where: { $0.atMilliseconds > $1.atMilliseconds }) {
+            list.report("must be in the order of their times")
+        }
+        if let every = everyMilliseconds, let last = steps.last, last.atMilliseconds >= every {
+            list.report("must all be before everyMilliseconds")
+        }
+        object.refuseUnknownFields()
+    }
+}
+
+extension Timetable.Step {
+    init(_ value: JSONValue) {
+        let object = value.object()
+        atMilliseconds = object["atMilliseconds"].milliseconds()
+        let faults = Ruling.ConnectionFault.all(in: object)
+        if faults.count != 1 {
+            value.report("must have exactly one of \(Ruling.ConnectionFault.fields)")
+        }
+        fault = faults.first ?? .close
+        object.refuseUnknownFields()
+    }
+}

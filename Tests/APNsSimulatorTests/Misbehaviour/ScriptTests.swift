@@ -1,0 +1,189 @@
+import HTTP2
+import JSON
+import LiveActivity
+import Simulation
+import Testing
+
+@testable import APNsSimulator
+
+/// What a script rules, without any server.
+struct ScriptTests {
+    private let seeds = 0..<trials(300)
+
+    private func facts(_ number: Int, token: Int = 0) -> RequestFacts {
+        RequestFacts(
+            kind: .push, environment: .production, connection: 1, requestOfConnection: number,
+            request: number, stream: Int32(2 * number - 1), receivedAt: 1_000_000,
+            target: .token(ScriptSamples.token(token)), bundleID: "com.example.app", event: .update)
+    }
+
+    private func script(_ rules: Rule...) -> RunningScript {
+        RunningScript(Script(seed: 7, rules: rules))
+    }
+
+    private func reset(_ match: RuleMatch) -> Rule {
+        Rule(match: match, effect: RuleEffect(course: .reset(.cancel, processed: false)))
+    }
+
+    /// The numbers of the requests, of so many, that a rule acted upon.
+    private func acted(_ match: RuleMatch, of count: Int) -> [Int] {
+        var running = script(reset(match))
+        return (1...count).filter { number in
+            running.ruling(for: facts(number), milliseconds: number, registeredAt: { nil }) != .none
+        }
+    }
+
+    @Test func `the same script and the same requests are ruled the same, and no script rules nothing`() {
+        for seed in seeds {
+            var samples = ScriptSamples(seed)
+            let script = samples.script()
+            let requests = (1...60).map { samples.facts($0) }
+            var first = RunningScript(script)
+            var second = RunningScript(script)
+            var none = RunningScript(.none)
+            for (index, request) in requests.enumerated() {
+                let a = first.ruling(for: request, milliseconds: index * 15, registeredAt: { 5 })
+                let b = second.ruling(for: request, milliseconds: index * 15, registeredAt: { 5 })
+                #expect(a == b, "seed \(seed)")
+                let c = none.ruling(for: request, milliseconds: 0, registeredAt: { 5 })
+                #expect(c == .none)
+            }
+            #expect(first.hits == second.hits, "seed \(seed)")
+        }
+    }
+
+    @Test func `a rule that comes behind the others changes nothing about what they do`() {
+        for seed in seeds {
+            var samples = ScriptSamples(seed)
+            let script = samples.script()
+            var alone = RunningScript(script)
+            var joined = RunningScript(script)
+            let last = RuleEffect(course: .silence(processed: true))
+            let isAdded = joined.add(Rule(match: RuleMatch(share: 0.5), effect: last))
+            #expect(isAdded)
+            for number in 1...60 {
+                let request = samples.facts(number)
+                let before = alone.ruling(for: request, milliseconds: 0, registeredAt: { nil })
+                let after = joined.ruling(for: request, milliseconds: 0, registeredAt: { nil })
+                #expect(before.course == .judge || before.course == after.course, "seed \(seed)")
+                #expect(before.delayMilliseconds == after.delayMilliseconds, "seed \(seed)")
+                #expect(before.connection == after.connection, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func `a share is that share of the requests, within five deviations`() {
+        for share in [0.001, 0.01, 0.1, 0.5, 0.9, 1.0] {
+            let count = 100_000
+            var running = script(reset(RuleMatch(share: share)))
+            for number in 1...count {
+                _ = running.ruling(for: facts(number), milliseconds: 0, registeredAt: { nil })
+            }
+            let expected = Double(count) * share
+            let deviation = (expected * (1 - share)).squareRoot()
+            #expect(abs(Double(running.hits[0].acted) - expected) <= 5 * deviation, "share \(share)")
+            #expect(running.hits[0].met == count)
+        }
+        #expect(acted(RuleMatch(share: 0), of: 1_000).isEmpty)
+    }
+
+    @Test func `nth is one request, every is each so-many-th, times is a limit, a window has an end`() {
+        #expect(acted(RuleMatch(nth: 3), of: 10) == [3])
+        #expect(acted(RuleMatch(every: 4), of: 10) == [4, 8])
+        #expect(acted(RuleMatch(times: 2), of: 10) == [1, 2])
+        #expect(acted(RuleMatch(every: 2, times: 2), of: 10) == [2, 4])
+        #expect(acted(RuleMatch(fromMilliseconds: 3, untilMilliseconds: 6), of: 10) == [3, 4, 5])
+        #expect(acted(RuleMatch(requestOfConnection: 5), of: 10) == [5])
+    }
+
+    @Test func `conditions on the request let only those through that meet them`() throws {
+        var tokens = TokenSet()
+        let isToken = tokens.insert(ScriptSamples.token(4).description)
+        #expect(isToken)
+        let matches = [
+            RuleMatch(tokens: tokens), RuleMatch(bundleID: "com.example.other"),
+            RuleMatch(kinds: [.broadcast]),
+            RuleMatch(environment: .sandbox), RuleMatch(events: [.end]), RuleMatch(connection: 2),
+            RuleMatch(channel: "c2hhbm5lbA=="), RuleMatch(isAtConnect: true),
+        ]
+        for match in matches { #expect(acted(match, of: 5).isEmpty, "\(match)") }
+        var running = script(reset(RuleMatch(tokens: tokens)))
+        let meant = running.ruling(for: facts(1, token: 4), milliseconds: 0, registeredAt: { nil })
+        #expect(meant != .none)
+        let good = RuleMatch(
+            kinds: [.push], bundleID: "com.example.app", environment: .production, events: [.update],
+            connection: 1)
+        #expect(acted(good, of: 3) == [1, 2, 3])
+        var broadcast = facts(1)
+        broadcast.target = .channel("c2hhbm5lbA==")
+        running = script(reset(RuleMatch(channel: "c2hhbm5lbA==")))
+        let sent = running.ruling(for: broadcast, milliseconds: 0, registeredAt: { nil })
+        #expect(sent != .none)
+    }
+
+    @Test func `course, delay and connection are each decided by the first rule that says something`() {
+        var running = script(
+            Rule(effect: RuleEffect(delay: .fixed(milliseconds: 5))),
+            Rule(effect: RuleEffect(course: .silence(processed: true), delay: .fixed(milliseconds: 9))),
+            Rule(effect: RuleEffect(course: .reset(.cancel, processed: false), connection: .close)),
+            Rule(effect: RuleEffect(connection: .starveWindows)))
+        let ruling = running.ruling(for: facts(1), milliseconds: 0, registeredAt: { nil })
+        #expect(ruling == Ruling(course: .silence(processed: true), delayMilliseconds: 5, connection: .close))
+        #expect(running.hits.map(\.acted) == [1, 1, 1, 0])
+    }
+
+    @Test func `a timestamp counts from where the script says`() {
+        func timestamp(_ timestamp: ScriptedTimestamp, registeredAt: Int64?) -> Int64? {
+            var running = script(
+                Rule(
+                    effect: RuleEffect(
+                        course: .answer(
+                            ScriptedAnswer(
+                                status: 410, content: .reason("Unregistered"), timestamp: timestamp)))))
+            let ruling = running.ruling(for: facts(1), milliseconds: 0, registeredAt: { registeredAt })
+            guard case .answer(410, "Unregistered", let time, nil) = ruling.course else { return nil }
+            return time
+        }
+        #expect(timestamp(.at(5), registeredAt: 700) == 5)
+        #expect(timestamp(.fromNow(milliseconds: -1), registeredAt: 700) == 999_999)
+        #expect(timestamp(.fromRegistration(milliseconds: -50), registeredAt: 700) == 650)
+        #expect(timestamp(.fromRegistration(milliseconds: 50), registeredAt: nil) == 1_000_050)
+    }
+
+    @Test func `rules at connect are about connections and not about requests`() {
+        var running = script(
+            Rule(match: RuleMatch(isAtConnect: true, every: 2), effect: RuleEffect(connection: .close)))
+        let ruling = running.ruling(for: facts(1), milliseconds: 0, registeredAt: { nil })
+        #expect(ruling == .none)
+        let closed = (1...6).filter { !running.faults(ofOpenedConnection: $0, milliseconds: 0).isEmpty }
+        #expect(closed == [2, 4, 6])
+    }
+
+    @Test func `a full script takes no further rule and goes on`() {
+        var running = RunningScript(.none)
+        let rule = Rule(effect: RuleEffect(connection: .close))
+        let isAdded = (0...Script.rulesMax).map { _ in running.add(rule) }
+        #expect(isAdded.dropLast().allSatisfy(\.self) && isAdded.last == false)
+        #expect(running.script.rules.count == Script.rulesMax)
+    }
+
+    @Test func `a timetable comes round, and what was slept through is left out`() {
+        let steps = [1_000, 1, 0, 500].enumerated().map {
+            Timetable.Step(atMilliseconds: $0 * 1_000, fault: .settings(streamsMax: $1))
+        }
+        var running = RunningScript(
+            Script(timetable: Timetable(steps: steps, everyMilliseconds: 4_000)))
+        var seen: [Ruling.ConnectionFault] = []
+        for milliseconds in stride(from: 0, through: 8_500, by: 500) {
+            #expect(running.nextStepMilliseconds.map { $0 > milliseconds - 500 } == true)
+            seen += running.takeSteps(milliseconds: milliseconds)
+        }
+        #expect(seen == (steps + steps + steps[..<1]).map(\.fault))
+        let late = running.takeSteps(milliseconds: 4_000_000_500)
+        #expect(late.count <= 2 * steps.count && late.last == steps[0].fault)
+        var once = RunningScript(Script(timetable: Timetable(steps: steps)))
+        let all = once.takeSteps(milliseconds: 60_000)
+        #expect(all.count == 4)
+        #expect(once.nextStepMilliseconds == nil)
+    }
+}

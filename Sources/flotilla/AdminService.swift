@@ -20,7 +20,13 @@ final class AdminService: Service {
     private let isServing = Atomic<Bool>(false)
     private let server = Mutex<HTTPServer?>(nil)
 
-    init(_ settings: ResolvedSettings) { listen = settings[AllSettings.adminListen] }
+    private let stages: [any Stage]
+
+    /// - Parameter stages: whose obstacles make the process not ready.
+    init(_ settings: ResolvedSettings, stages: [any Stage] = []) {
+        listen = settings[AllSettings.adminListen]
+        self.stages = stages
+    }
 
     /// Where it serves, once it has started.
     var address: String { server.withLock { $0?.address.description ?? "" } }
@@ -30,7 +36,8 @@ final class AdminService: Service {
 
     func start(_ context: ServiceContext) async throws {
         let endpoints = AdminEndpoints(metrics: context.metrics) { [self] in
-            isServing.load(ordering: .relaxed) ? [] : ["the process is starting or stopping"]
+            guard isServing.load(ordering: .relaxed) else { return ["the process is starting or stopping"] }
+            return stages.flatMap { stage in stage.obstacles.map { "\(stage.name): \($0)" } }
         }
         var routes = HTTPRoutes()
         endpoints.add(to: &routes)

@@ -15,6 +15,6 @@ enum AllSettings {
         "how long SIGTERM waits for what is in flight before the process exits as if killed")
 
     static let schema = Schema(
-        [logLevel.declaration, logFormat.declaration, drainLimit.declaration] + admin + kafka + topics + up
-            + broker)
+        [logLevel.declaration, logFormat.declaration, drainLimit.declaration] + admin + kafka + topics
+            + tokens + run + up + broker)
 }

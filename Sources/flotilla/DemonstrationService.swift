@@ -9,6 +9,7 @@ internal import Telemetry
 struct DemonstrationService: Service {
     let name = "demonstration"
     let data: String
+    let slot: Slot
     let broker: BrokerAddress
     let admin: AdminService
 
@@ -24,7 +25,6 @@ struct DemonstrationService: Service {
         ])
         let place = TopicPartition(Self.topic, 0)
         let before = try admin.watermarks(of: place).high
-        let slot = try Slot.take(under: data + "/slots")
         let producer = try TransactionalProducer(
             settings, transactionalID: slot.identity(stage: "demonstration", loop: 0), name: "demonstration",
             log: .silent, metrics: context.metrics)

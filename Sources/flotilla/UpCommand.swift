@@ -1,8 +1,9 @@
 internal import Broker
-internal import Foundation
+internal import Kafka
 internal import Lifecycle
 internal import Settings
 internal import Synchronization
+internal import Topics
 
 extension AllSettings {
     static let upData = Setting(
@@ -17,7 +18,11 @@ extension Command {
     static let up = Command(
         name: "up", summary: "Runs a whole installation on this machine, durable, without Kafka or Docker.",
         usage: "[--demo] [--data DIR]", example: "flotilla up --demo --data /tmp/flotilla-demo",
-        namespace: "up", settings: ["up.", "broker.listen", "broker.flush", "admin.", "log.", "lifecycle."],
+        namespace: "up",
+        settings: [
+            "up.", "broker.listen", "broker.flush", "topics.prefix", "topics.lanes", "tokens.", "ingest.",
+            "admin.", "log.", "lifecycle.",
+        ],
         options: [
             ("--demo", false, "shows what works, on this installation, and leaves it running to be tried")
         ], runsUntilStopped: true
@@ -26,37 +31,31 @@ extension Command {
         let isDemo = invocation.options["--demo"] != nil
         let data = try dataDirectory(invocation.settings)
         let process = RunningProcess(invocation.settings)
-        let admin = AdminService(invocation.settings)
         let address = BrokerAddress()
+        let surroundings = StageSurroundings(
+            settings: invocation.settings, kafka: { KafkaSettings(brokers: [address.value]) },
+            layout: TopicLayout(invocation.settings, replication: 1),
+            slot: try Slot.take(under: data + "/slots"),
+            sealingKeys: try SealingKeyFile.readOrMake(invocation.settings, data: data, log: process.log))
+        let stages = try StageKind.all.map { try $0.make(surroundings) }
+        let admin = AdminService(invocation.settings, stages: stages)
         let broker = BrokerService(try brokerSettings(invocation.settings, data: data + "/broker")) {
             running in
             address.set("\(running.host):\(running.port)")
         }
-        var services: [any Service] = [admin, broker]
+        let topics = TopicsService(
+            duty: .create, layout: surroundings.layout, kafka: surroundings.kafka)
+        var services: [any Service] = [admin, broker, topics] + stages
         if isDemo {
-            services.append(DemonstrationService(data: data, broker: address, admin: admin))
+            services.append(
+                DemonstrationService(data: data, slot: surroundings.slot, broker: address, admin: admin))
         }
         try await process.run(services) { admin.beginServing() }
     }
 
-    /// Made when it is missing: everything else lies below it.
     private static func dataDirectory(_ settings: ResolvedSettings) throws -> String {
-        let environment = ProcessInfo.processInfo.environment
-        let state = environment["XDG_STATE_HOME"] ?? environment["HOME"].map { $0 + "/.local/state" }
         let named = settings[AllSettings.upData]
-        guard let path = named.isEmpty ? state.map({ $0 + "/flotilla" }) : named else {
-            throw Refusal(
-                status: .usage, "there is no home directory to keep the data in; name a place with --data")
-        }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw Refusal(
-                status: .cannotCreate,
-                "cannot make the data directory \(path); name another place with --data")
-        }
-        return path
+        return try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
     }
 }
 

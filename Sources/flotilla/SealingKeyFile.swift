@@ -1,0 +1,64 @@
+internal import CLinux
+internal import Glibc
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import Telemetry
+
+extension AllSettings {
+    static let sealingKeysFile = Setting(
+        "tokens.sealing-keys-file", default: String?.none,
+        "file of the keys that seal push tokens in topics and state files, the same for every process; without one tokens travel in the clear"
+    )
+
+    static let tokens: [Declaration] = [sealingKeysFile.declaration]
+}
+
+/// The keys that seal push tokens: read where a setting names them, made where `flotilla up` finds none.
+enum SealingKeyFile {
+    static func read(_ settings: ResolvedSettings, log: Log) throws -> SealingKeys? {
+        if let path = settings[AllSettings.sealingKeysFile] { return try keys(path) }
+        log.warning(
+            "push tokens travel in the clear; name a file of keys with tokens.sealing-keys-file")
+        return nil
+    }
+
+    static func readOrMake(_ settings: ResolvedSettings, data: String, log: Log) throws -> SealingKeys? {
+        if settings[AllSettings.sealingKeysFile] != nil { return try read(settings, log: log) }
+        let path = data + "/sealing-keys"
+        if unsafe access(path, F_OK) != 0 {
+            try make(path)
+            log.info(
+                "made keys that seal push tokens; a copy in a safe place keeps sealed tokens readable",
+                .field("file", path))
+        }
+        return try keys(path)
+    }
+
+    private static func keys(_ path: String) throws -> SealingKeys {
+        do {
+            return try SealingKeys(file: path)
+        } catch {
+            throw Refusal(status: .dataError, "\(error)")
+        }
+    }
+
+    /// Whole and on the disk before it has its name: with a lost key, tokens are lost.
+    private static func make(_ path: String) throws {
+        let draft = path + ".new"
+        let descriptor = unsafe linux_open(draft, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        guard descriptor >= 0 else { throw failure("make", draft) }
+        defer { close(descriptor) }
+        let text = Array(SealingKeys.makeText().utf8)
+        guard unsafe write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0 else {
+            throw failure("write", draft)
+        }
+        guard unsafe rename(draft, path) == 0 else { throw failure("name", path) }
+    }
+
+    private static func failure(_ verb: String, _ path: String) -> Refusal {
+        Refusal(
+            status: .cannotCreate,
+            "cannot \(verb) the sealing keys \(path): \(unsafe String(cString: strerror(errno)))")
+    }
+}

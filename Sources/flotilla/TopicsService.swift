@@ -1,0 +1,31 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+internal import Topics
+
+/// Nothing starts on topics that do not fit: `flotilla run` checks those of its stages, `flotilla up`
+/// makes all.
+struct TopicsService: Service {
+    enum Duty: Sendable {
+        case check([TopicName])
+        case create
+    }
+
+    let name = "topics"
+    let duty: Duty
+    let layout: TopicLayout
+    let kafka: @Sendable () -> KafkaSettings
+
+    func start(_ context: ServiceContext) async throws {
+        let admin = try Admin(kafka(), log: context.log, metrics: context.metrics)
+        switch duty {
+        case .check(let topics): try layout.require(topics, on: admin)
+        case .create:
+            let created = try layout.create(on: admin)
+            if !created.isEmpty { context.log.info("created topics", .field("count", created.count)) }
+            try layout.require(TopicName.allCases, on: admin)
+        }
+    }
+
+    func stop(by deadline: Instant) async {}
+}

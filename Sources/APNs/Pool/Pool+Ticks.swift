@@ -1,0 +1,134 @@
+package import Lifecycle
+
+/// What time does.
+extension Pool {
+    /// - Parameter mayConnect: asks the host's budget; called when a connection would be opened, with
+    ///   whether the pool has none that works.
+    package mutating func tick(at now: Instant, mayConnect: (_ isFirst: Bool) -> Bool) {
+        if restingCount > 0 { wake(at: now) }
+        if waitingCount > 0 || isWorkWaiting { expire(at: now) }
+        if lateCount > 0 { giveUpLate(at: now) }
+        for index in connections.indices.reversed() {
+            watch(index, at: now)
+            recycle(index, at: now)
+            conclude(index, at: now)
+        }
+        grow(at: now, mayConnect: mayConnect)
+    }
+
+    /// How soon `tick` is wanted again.
+    package var tickMilliseconds: Int {
+        if restingCount > 0 { return 10 }
+        return isQuiet && connections.allSatisfy { $0.phase == .open } ? 1_000 : 50
+    }
+
+    // MARK: Requests
+
+    private mutating func wake(at now: Instant) {
+        for index in requests.indices where requests[index].phase == .resting {
+            guard requests[index].due <= now || requests[index].deadline <= now else { continue }
+            restingCount -= 1
+            requeue(PoolTicket(index: Int32(index), generation: requests[index].generation))
+        }
+    }
+
+    /// Ends what waited in vain. The queues are swept in between: what ended must not pile up there.
+    private mutating func expire(at now: Instant) {
+        for index in requests.indices where requests[index].phase == .waiting {
+            guard requests[index].deadline <= now else { continue }
+            waitingCount -= 1
+            let ticket = PoolTicket(index: Int32(index), generation: requests[index].generation)
+            let fault: PushFault = requests[index].refusals > 0 ? .refused : .noConnection
+            release(ticket.index)
+            actions.append(.end(ticket, .notProcessed(fault)))
+        }
+        let known = requests
+        let isKept = { (ticket: PoolTicket) in
+            known[Int(ticket.index)].generation == ticket.generation
+                && known[Int(ticket.index)].phase == .waiting
+        }
+        again.sweep(isKept)
+        waiting.sweep(isKept)
+    }
+
+    private mutating func giveUpLate(at now: Instant) {
+        for slot in requests.indices where requests[slot].phase == .late && requests[slot].due <= now {
+            forgetLate(Int32(slot), index(of: requests[slot].connection))
+        }
+    }
+
+    // MARK: Connections
+
+    private mutating func watch(_ index: Int, at now: Instant) {
+        let connection = connections[index]
+        guard connection.phase == .open || connection.phase == .retiring else { return }
+        connections[index].widen(settings, at: now)
+        if let pinged = connection.pingedAt {
+            guard now.milliseconds(since: pinged) >= settings.pongMilliseconds else { return }
+            return close(index)
+        }
+        let silence =
+            connection.streams > 0 ? settings.silentPingMilliseconds : settings.idlePingMilliseconds
+        guard now.milliseconds(since: connection.readAt) >= silence else { return }
+        connections[index].pingedAt = now
+        actions.append(.ping(connection.number))
+    }
+
+    private mutating func close(_ index: Int) {
+        connections[index].phase = .closing
+        actions.append(.close(connections[index].number))
+    }
+
+    /// Replaces what is old, and retires it when its replacement works.
+    private mutating func recycle(_ index: Int, at now: Instant) {
+        guard connections[index].phase == .open else { return }
+        let isUsedUp = connections[index].requestsLeft < settings.requestsPerConnectionMax / 10
+        if now >= connections[index].recycleAt || isUsedUp { connections[index].isStale = true }
+        guard connections[index].isStale else { return }
+        let replacement = self.index(of: connections[index].replacement)
+        let isReplaced =
+            replacement.map { next in
+                connections[next].phase == .open
+                    && (connections[next].isAuthorised || connections[index].streams == 0)
+            } ?? false
+        if isReplaced || !isWarm(at: now) && connections[index].streams == 0 { retire(index, at: now) }
+    }
+
+    /// Ends a retired connection when its last request has ended or its time is up.
+    private mutating func conclude(_ index: Int, at now: Instant) {
+        guard connections[index].phase == .retiring else { return }
+        if connections[index].live == 0, connections[index].late == 0 || !isWarm(at: now) {
+            connections[index].phase = .closing
+            actions.append(.finish(connections[index].number))
+        } else if now.milliseconds(since: connections[index].retiredAt) >= settings.retireMilliseconds {
+            close(index)
+        }
+    }
+
+    /// Requests came lately, so that a connection is kept for the next.
+    private func isWarm(at now: Instant) -> Bool {
+        usedAt.map { now.milliseconds(since: $0) < settings.keptMilliseconds } ?? false
+    }
+
+    // MARK: More of them
+
+    /// Opens a connection where one is needed, one at a time. Also asked for outside of ticks, when
+    /// requests wait.
+    package mutating func grow(at now: Instant, mayConnect: (_ isFirst: Bool) -> Bool) {
+        guard !isRetired, now >= backoff.nextAttempt else { return }
+        guard !connections.contains(where: { $0.isComing(settings, at: now) }) else { return }
+        let usable = connections.count { $0.phase == .open && !$0.isStalled(settings, at: now) }
+        let fresh = connections.count { $0.phase == .open && !$0.isStale }
+        let stale = connections.firstIndex {
+            $0.phase == .open && $0.isStale && index(of: $0.replacement) == nil
+        }
+        let hasRoom = connections.contains { $0.room > 0 && !$0.isStalled(settings, at: now) }
+        let isNeeded = waitingCount > 0 && !hasRoom && fresh < settings.connectionsMax
+        let isKept = usable == 0 && fresh < settings.connectionsMax && isWarm(at: now)
+        let replaces = stale != nil && isWarm(at: now)
+        guard isNeeded || isKept || replaces, mayConnect(usable == 0) else { return }
+        let number = newConnection(at: now)
+        if let stale { connections[stale].replacement = number }
+        actions.append(.connect(number))
+    }
+}

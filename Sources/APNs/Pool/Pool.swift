@@ -1,0 +1,161 @@
+package import Lifecycle
+
+/// Decides, for one app in one environment, over which connection each request goes, when connections
+/// are opened, asked, replaced and closed, and what is known of a request that got no answer. It has no
+/// socket, no clock and no thread: events come in with their time, actions go out.
+///
+/// A request ends exactly once, with `.ended` or `.end`; after `unknown(.overdue)` one `.late` may follow.
+package struct Pool {
+    package let settings: PoolSettings
+    var jitter: Jitter
+    var backoff: Backoff
+
+    var requests: [PoolRequest] = []
+    private var free: [Int32] = []
+    /// Those that go again come before those that come for the first time.
+    var again = PoolQueue()
+    var waiting = PoolQueue()
+    /// How many requests are in each phase; what sweeps look at.
+    var waitingCount = 0
+    var restingCount = 0
+    var lateCount = 0
+
+    var connections: [PoolConnection] = []
+    private var lastNumber: UInt32 = 0
+    var usedAt: Instant?
+    var isRetired = false
+    var actions: [PoolAction] = []
+
+    package init(_ settings: PoolSettings, seed: UInt64) {
+        self.settings = settings
+        jitter = Jitter(seed: seed)
+        backoff = Backoff(milliseconds: settings.backoffMilliseconds)
+    }
+
+    /// Requests that have not ended.
+    package var openRequests: Int { requests.count - free.count - lateCount }
+    package var waitingRequests: Int { waitingCount }
+    package var isWorkWaiting: Bool { !again.isEmpty || !waiting.isEmpty }
+    /// Nothing is open, late, resting or queued.
+    package var isQuiet: Bool { free.count == requests.count }
+
+    // MARK: Requests
+
+    /// Takes a request; nil when `waitingMax` requests wait.
+    package mutating func submit(deadline: Instant, at now: Instant) -> PoolTicket? {
+        guard waitingCount + restingCount < settings.waitingMax else { return nil }
+        usedAt = now
+        let index = takeSlot()
+        requests[Int(index)].begin(deadline: deadline)
+        let ticket = PoolTicket(index: index, generation: requests[Int(index)].generation)
+        waitingCount += 1
+        waiting.append(ticket)
+        return ticket
+    }
+
+    /// The next request that has a connection to go over. The caller sends it, or says `notTaken`.
+    package mutating func nextSend(at now: Instant) -> (ticket: PoolTicket, connection: UInt32)? {
+        while let ticket = again.first ?? waiting.first {
+            let isAgain = !again.isEmpty
+            guard isCurrent(ticket), requests[Int(ticket.index)].phase == .waiting else {
+                dequeue(isAgain)
+                continue
+            }
+            let avoided = requests[Int(ticket.index)].connection
+            guard let chosen = choose(avoiding: avoided, at: now) else { return nil }
+            dequeue(isAgain)
+            waitingCount -= 1
+            requests[Int(ticket.index)].phase = .open
+            requests[Int(ticket.index)].connection = connections[chosen].number
+            connections[chosen].live += 1
+            connections[chosen].requestsLeft -= 1
+            return (ticket, connections[chosen].number)
+        }
+        return nil
+    }
+
+    private mutating func dequeue(_ isAgain: Bool) {
+        if isAgain { again.removeFirst() } else { waiting.removeFirst() }
+    }
+
+    /// The session had no room after all: the connection rests until something happens on it.
+    package mutating func notTaken(_ ticket: PoolTicket) {
+        guard isCurrent(ticket), requests[Int(ticket.index)].phase == .open else { return }
+        if let index = index(of: requests[Int(ticket.index)].connection) {
+            connections[index].live -= 1
+            connections[index].requestsLeft += 1
+            connections[index].isBlocked = true
+        }
+        requeue(ticket)
+    }
+
+    /// Takes back a request that has not been sent; false when it has, or has ended.
+    package mutating func withdraw(_ ticket: PoolTicket) -> Bool {
+        guard isCurrent(ticket) else { return false }
+        switch requests[Int(ticket.index)].phase {
+        case .waiting: waitingCount -= 1
+        case .resting: restingCount -= 1
+        case .free, .open, .late: return false
+        }
+        release(ticket.index)
+        return true
+    }
+
+    /// The least loaded connection with room, and one that stalls only where there is no other.
+    private func choose(avoiding avoided: UInt32, at now: Instant) -> Int? {
+        var best: Int?
+        var bestLoad = Int.max
+        for index in connections.indices {
+            let connection = connections[index]
+            guard connection.room > 0 else { continue }
+            var load = connection.streams
+            if connection.isStalled(settings, at: now) { load += 1_000_000 }
+            if connection.number == avoided { load += 2_000_000 }
+            if load < bestLoad {
+                best = index
+                bestLoad = load
+            }
+        }
+        return best
+    }
+
+    // MARK: Tables
+
+    func isCurrent(_ ticket: PoolTicket) -> Bool {
+        requests.indices.contains(Int(ticket.index))
+            && requests[Int(ticket.index)].generation == ticket.generation
+            && requests[Int(ticket.index)].phase != .free
+    }
+
+    private mutating func takeSlot() -> Int32 {
+        if let index = free.popLast() { return index }
+        requests.append(PoolRequest())
+        return Int32(requests.count - 1)
+    }
+
+    mutating func release(_ index: Int32) {
+        requests[Int(index)].phase = .free
+        free.append(index)
+    }
+
+    mutating func requeue(_ ticket: PoolTicket) {
+        requests[Int(ticket.index)].phase = .waiting
+        waitingCount += 1
+        again.append(ticket)
+    }
+
+    func index(of connection: UInt32) -> Int? { connections.firstIndex { $0.number == connection } }
+
+    mutating func newConnection(at now: Instant) -> UInt32 {
+        lastNumber += 1
+        connections.append(PoolConnection(number: lastNumber, settings, at: now))
+        return lastNumber
+    }
+
+    /// What is to be done since this was last asked.
+    package mutating func takeActions() -> [PoolAction] {
+        guard !actions.isEmpty else { return [] }
+        defer { actions.removeAll() }
+        return actions
+    }
+}

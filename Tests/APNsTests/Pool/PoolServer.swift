@@ -1,0 +1,132 @@
+import Lifecycle
+import Simulation
+
+@testable import APNs
+
+/// What the server of a `PoolWorld` does, and how the client hears of it.
+extension PoolWorld {
+    private mutating func pick() -> UInt32? {
+        let numbers = links.keys.sorted()
+        return numbers.isEmpty ? nil : numbers[random.below(numbers.count)]
+    }
+
+    /// Connections come to be; requests reach the server, which takes, answers, holds or refuses them.
+    mutating func arrive() {
+        guard let number = pick(), var link = links[number] else { return }
+        guard link.isOpen else { return handshake(number) }
+        link.flush()
+        let frames = link.toServer
+        link.toServer = []
+        links[number] = link
+        for frame in frames { take(frame, number) }
+        let held = links[number]?.held ?? []
+        links[number]?.held = []
+        for frame in held {
+            if random.below(3) == 0 { answer(frame, number) } else { links[number]?.held.append(frame) }
+        }
+    }
+
+    private mutating func handshake(_ number: UInt32) {
+        if !isCalm, random.below(6) == 0 { return close(number) }
+        links[number]?.isOpen = true
+        links[number]?.toClient.append(.settings([1, 3, 100][random.below(3)]))
+        pool.connected(number, at: now)
+    }
+
+    private mutating func take(_ frame: PoolLink.Frame, _ number: UInt32) {
+        guard let link = links[number], frame.stream <= link.goawayLast else { return }
+        let choice = isCalm ? 0 : random.below(12)
+        switch choice {
+        case 0...6:
+            accept(frame.owner, link, frame.stream)
+            if !isCalm, random.below(3) == 0 {
+                links[number]?.held.append(frame)
+            } else {
+                say(number, .answer(frame.stream, .authorises))
+            }
+        case 7: say(number, .refuse(frame.stream))
+        case 8:
+            if random.below(2) == 0 { accept(frame.owner, link, frame.stream) }
+            say(number, .reset(frame.stream, isCalm: random.below(2) == 0))
+        case 9:
+            let effects: [AnswerEffect] = [
+                .nothing, .connectionOver, .tokenExpired(isRemade: true), .tokenExpired(isRemade: false),
+                .tokenTooMany,
+            ]
+            say(number, .answer(frame.stream, effects[random.below(effects.count)]))
+        default: break
+        }
+    }
+
+    private mutating func answer(_ frame: PoolLink.Frame, _ number: UInt32) {
+        say(number, .answer(frame.stream, .authorises))
+    }
+
+    private mutating func say(_ number: UInt32, _ word: PoolLink.Word) {
+        links[number]?.toClient.append(word)
+    }
+
+    mutating func misbehave() {
+        guard !isCalm, let number = pick(), let link = links[number], link.isOpen else { return }
+        switch random.below(5) {
+        case 0, 1: say(number, .settings([0, 1, 2, 7, 100][random.below(5)]))
+        case 2:
+            guard link.goawayLast == .max else { return }
+            // Not below what it has read: that was perhaps processed. What comes later it forgets.
+            let read = link.streams.filter { $0.value.hasLeft }.keys.max() ?? 0
+            let unread = link.toServer.map(\.stream).min().map { $0 - 1 } ?? read
+            links[number]?.goawayLast = min(read, unread)
+            say(number, .goaway(last: min(read, unread), isCalm: random.below(4) == 0))
+        case 3: links[number]?.isSilent = true
+        default: close(number)
+        }
+    }
+
+    /// The client reads what was said.
+    mutating func hear() {
+        guard let number = pick() else { return }
+        hear(number)
+    }
+
+    mutating func hear(_ number: UInt32) {
+        guard let words = links[number]?.toClient, !words.isEmpty else { return }
+        links[number]?.toClient = []
+        pool.read(number, at: now)
+        for word in words where links[number] != nil { hear(word, number) }
+    }
+
+    private mutating func hear(_ word: PoolLink.Word, _ number: UInt32) {
+        switch word {
+        case .settings(let most):
+            links[number]?.toldMax = most
+            if mutant == .ignoresSmallerSettings, let known = pool.index(of: number),
+                pool.connections[known].streamsMax > most
+            {
+                return
+            }
+            pool.settings(number, streamsMax: most)
+        case .goaway(let last, let isCalm): hearGoaway(number, last, isCalm)
+        case .pong: pool.pong(number)
+        case .answer(let stream, let effect):
+            if effect == .authorises { links[number]?.isAuthorised = true }
+            finish(number, stream, .answered(effect))
+        case .refuse(let stream): finish(number, stream, .refused)
+        case .reset(let stream, let isCalm): finish(number, stream, .reset(isCalm: isCalm))
+        }
+    }
+
+    private mutating func hearGoaway(_ number: UInt32, _ last: Int, _ isCalm: Bool) {
+        links[number]?.isGoawayTold = true
+        if mutant != .ignoresGoaway { pool.goaway(number, isCalm: isCalm, at: now) }
+        let last = mutant == .ignoresLastStream ? 0 : last
+        let above = (links[number]?.streams ?? [:]).keys.filter { $0 > last }.sorted()
+        for stream in above { finish(number, stream, .notProcessed) }
+    }
+
+    private mutating func finish(_ number: UInt32, _ id: Int, _ outcome: PoolOutcome) {
+        guard let stream = links[number]?.streams[id] else { return }
+        links[number]?.forget(id)
+        if stream.isReported, case .answered = outcome {} else if stream.isReported { return }
+        self.outcome(number, stream.ticket, outcome)
+    }
+}

@@ -1,0 +1,71 @@
+import Lifecycle
+import Simulation
+import Testing
+
+@testable import APNs
+
+/// Seeded histories of everything that can happen to a pool. A failing one runs again by its seed alone.
+@Suite struct PoolSimulationTests {
+    private func faults(seed: Int, _ mutant: PoolMutant? = nil) -> Set<String> {
+        var world = PoolWorld(seed: seed, mutant: mutant)
+        for _ in 0..<120 { world.step() }
+        world.settle()
+        return world.faults
+    }
+
+    @Test func `each request ends once, within its limits, and nothing is left`() {
+        let seeds = trials(1_000)
+        for seed in 0..<seeds {
+            let faults = faults(seed: seed)
+            #expect(faults.isEmpty, "seed \(seed): \(faults.sorted())")
+            if !faults.isEmpty { return }
+        }
+    }
+
+    @Test func `the simulation meets every way in which a request can end`() {
+        var met: Set<PushEnd?> = []
+        var lateAnswers = 0
+        for seed in 0..<400 {
+            var world = PoolWorld(seed: seed)
+            for _ in 0..<120 { world.step() }
+            world.settle()
+            met.formUnion(world.ends)
+            lateAnswers += world.lateAnswers.count
+        }
+        let all: [PushEnd] = [
+            .answered, .withdrawn, .unknown(.overdue), .unknown(.reset), .unknown(.connectionLost),
+            .notProcessed(.overdue), .notProcessed(.noConnection), .notProcessed(.refused),
+        ]
+        #expect(met == Set(all) && lateAnswers > 0)
+    }
+
+    @Test(arguments: PoolMutant.allCases)
+    func `the simulation sees a pool that is wrong`(mutant: PoolMutant) {
+        let isSeen = (0..<1_000).contains { !faults(seed: $0, mutant).isEmpty }
+        #expect(isSeen, "nothing was found wrong with \(mutant)")
+    }
+}
+
+extension PoolWorld {
+    /// The server behaves and time passes: everything must come to its end.
+    mutating func settle() {
+        isCalm = true
+        for _ in 0..<400 {
+            for number in links.keys.sorted() { hear(number) }
+            for _ in 0..<4 { arrive() }
+            pass(milliseconds: 50)
+            send()
+        }
+        if ends.contains(where: { $0 == nil }) || !owners.isEmpty { faults.insert("a request never ended") }
+        if !settled() { faults.insert("requests are left in the pool's table") }
+        if pool.isWorkWaiting || pool.waitingCount != 0 || pool.restingCount != 0 || pool.lateCount != 0 {
+            faults.insert("the pool's queues are not empty")
+        }
+        if pool.connections.contains(where: { $0.streams != 0 }) {
+            faults.insert("a stream is counted for ever")
+        }
+        pool.shutDown(at: now)
+        for _ in 0..<800 where !links.isEmpty { pass(milliseconds: 50) }
+        if !links.isEmpty || pool.connectionCount != 0 { faults.insert("a connection is left") }
+    }
+}

@@ -3,9 +3,11 @@
 package enum Redaction {
     /// Device tokens are hex of 64 digits and more; ids that people search for are shorter.
     package static let hexDigitsMin = 64
+    /// Names of metrics begin as our API keys do, and are shorter.
+    static let apiKeyCharactersMin = 70
     static let mark = "<redacted>"
 
-    /// The text without push tokens, bearer credentials, JSON web tokens and PEM keys.
+    /// The text without push tokens, API keys, bearer credentials, JSON web tokens and PEM keys.
     package static func scrub(_ text: String) -> String {
         var text = text
         return text.withUTF8 { bytes in unsafe scrub(Array(bytes)) } ?? text
@@ -47,6 +49,10 @@ package enum Redaction {
         if starts(bytes, at: index, with: "bearer ") || starts(bytes, at: index, with: "Bearer ") {
             let credential = run(bytes, from: index + 7, while: { $0 > 32 && $0 != 0x22 })
             if credential > 0 { return 7 + credential }
+        }
+        if starts(bytes, at: index, with: "flotilla_") {
+            let key = run(bytes, from: index, while: isTokenCharacter)
+            if key >= apiKeyCharactersMin { return key }
         }
         if starts(bytes, at: index, with: "-----BEGIN ") { return bytes.count - index }
         return 0

@@ -3,6 +3,7 @@ package import JSON
 /// One iOS app as the catalogue knows it. The private key is never here: it is a file on the senders.
 package struct App: Record, Hashable {
     package static let schemaVersion = 1
+    package static let bundleIDBytesMax = 155
 
     package var id: String
     package var bundleID: String
@@ -43,16 +44,15 @@ package struct App: Record, Hashable {
     }
 
     package init(from record: JSONObject) {
-        var environments: [Environment] = []
-        var elements = record["environments"].array(countMax: Environment.allCases.count)
-        while let element = elements.next() { environments.append(element.environment()) }
-        var types: [ActivityType] = []
-        if var list = record["activityTypes"].optional?.array(countMax: ActivityType.perAppMax) {
-            while let element = list.next() { types.append(ActivityType(from: element.object())) }
-        }
+        self.init(id: record["id"].appID(), from: record)
+    }
+
+    /// An app whose id is known from elsewhere, as for a document that a person writes.
+    package init(id: String, from record: JSONObject) {
         self.init(
-            id: record["id"].appID(), bundleID: record["bundleId"].name(), environments: environments,
-            teamID: record["teamId"].appleID(), keyID: record["keyId"].appleID(), types: types)
+            id: id, bundleID: record["bundleId"].bundleID(),
+            environments: record["environments"].environments(), teamID: record["teamId"].appleID(),
+            keyID: record["keyId"].appleID(), types: record["activityTypes"].optional?.activityTypes() ?? [])
     }
 }
 
@@ -91,6 +91,45 @@ package struct ActivityType: Sendable, Hashable {
 }
 
 extension JSONValue {
+    fileprivate func environments() -> [Environment] {
+        var environments: [Environment] = []
+        var elements = array(countMax: Environment.allCases.count)
+        while let element = elements.next() {
+            let environment = element.environment()
+            if environments.contains(environment) { element.report("is there twice; name it once") }
+            environments.append(environment)
+        }
+        if kind == .array, environments.isEmpty { report("must name production, sandbox or both") }
+        return environments
+    }
+
+    fileprivate func activityTypes() -> [ActivityType] {
+        var types: [ActivityType] = []
+        var names = Set<String>()
+        var elements = array(countMax: ActivityType.perAppMax)
+        while let element = elements.next() {
+            let type = ActivityType(from: element.object())
+            if !names.insert(type.name).inserted { element.report("has the name of another one") }
+            types.append(type)
+        }
+        return types
+    }
+
+    /// It stands in the `apns-topic` of every push.
+    fileprivate func bundleID() -> String {
+        let text = string()
+        let isGood =
+            (1...App.bundleIDBytesMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                    || (0x61...0x7A).contains(byte) || byte == 0x2D || byte == 0x2E
+            }
+        if kind == .string, !isGood {
+            report("must be 1 to \(App.bundleIDBytesMax) letters, digits, dots and dashes, as Apple shows it")
+        }
+        return text
+    }
+
     /// Apple's team and key ids.
     fileprivate func appleID() -> String {
         let text = string()

@@ -96,9 +96,12 @@ package struct Report: Record, Hashable {
         writer.field("reportId", id)
     }
 
-    package init(from record: JSONObject) {
+    package init(from record: JSONObject) { self.init(app: record["app"].appID(), from: record) }
+
+    /// A report whose app is known from elsewhere: the key that it came with, which a body must not overrule.
+    package init(app: String, from record: JSONObject) {
         self.init(
-            app: record["app"].appID(), environment: record["environment"].environment(),
+            app: app, environment: record["environment"].environment(),
             installation: record["installationId"].name(),
             kind: record["kind"].choice(of: Kind.self) ?? .heartbeat)
         user = record["userId"].optional?.name()

@@ -1,0 +1,46 @@
+package import JSON
+package import LiveActivity
+
+/// An app as a person writes it: the record without its version, and without an unknown word.
+package enum AppDocument {
+    package static let bytesMax = 1 << 20
+
+    package static func read(_ bytes: [UInt8], id: String) throws(JSONError) -> App {
+        try JSONReader(limits: JSONLimits(bytesMax: bytesMax)).read(bytes) { value in
+            let object = value.object()
+            if let written = object["id"].optional, written.string() != id {
+                written.report("must be \(id), or be left out")
+            }
+            if let problem = AppID.problem(id) { value.report("is for an app whose id \(problem)") }
+            _ = object["v"].optional?.int(in: 1...App.schemaVersion)
+            refuseCredentials(object)
+            let app = App(id: id, from: object)
+            if var types = object["activityTypes"].optional?.array(countMax: ActivityType.perAppMax) {
+                while let type = types.next() {
+                    if type.kind == .object { type.object().refuseUnknownFields() }
+                }
+            }
+            object.refuseUnknownFields()
+            return app
+        }
+    }
+
+    /// What people bring from other servers.
+    private static func refuseCredentials(_ object: JSONObject) {
+        for value in [object["certificate"], object["certificateFile"], object["p12"]] where !value.isMissing
+        {
+            value.report(noCertificate)
+        }
+        for value in [object["p8"], object["privateKey"], object["keyFile"]] where !value.isMissing {
+            value.report(noPrivateKey)
+        }
+    }
+
+    package static let noCertificate =
+        "cannot be used: a certificate expires once a year, serves one app and one environment, and cannot "
+        + "start a Live Activity on a channel; make a key (.p8) at developer.apple.com, once for the whole "
+        + "team, and give its id as keyId"
+    package static let noPrivateKey =
+        "must not be here: the private key (.p8) is a file on the senders and never enters the catalogue; "
+        + "give its id as keyId"
+}

@@ -1,0 +1,32 @@
+internal import TLS
+
+/// Letters and digits: what survives a copy by double click, a URL and a shell.
+enum Base62 {
+    private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    static func isDigit(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+
+    /// Characters that nobody can guess, each of them equally likely.
+    static func random(_ count: Int) -> [UInt8] {
+        var text: [UInt8] = []
+        while text.count < count {
+            // Beyond the largest multiple of 62 some characters would come more often.
+            for byte in Random.bytes(count) where byte < 248 && text.count < count {
+                text.append(digits[Int(byte % 62)])
+            }
+        }
+        return text
+    }
+
+    static func encode(_ value: UInt32, digits count: Int) -> [UInt8] {
+        var rest = value
+        var text: [UInt8] = []
+        for _ in 0..<count {
+            text.append(digits[Int(rest % 62)])
+            rest /= 62
+        }
+        return text.reversed()
+    }
+}

@@ -1,0 +1,12 @@
+/// The checksum of zip, gzip and PNG, which every language has at hand: a scanner for leaked keys can
+/// tell a key from what looks like one. Bit by bit: it sees eighty bytes a request.
+enum CRC32 {
+    static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
+        var sum = UInt32.max
+        for byte in bytes {
+            sum ^= UInt32(byte)
+            for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 0 ? 0 : 0xEDB8_8320) }
+        }
+        return ~sum
+    }
+}

@@ -1,0 +1,75 @@
+internal import JSON
+internal import Kafka
+internal import Telemetry
+
+/// Reads `catalog` from its beginning to its end, and goes on. Pinned to one thread.
+final class CatalogFollower {
+    private let consumer: Consumer
+    private var batch = RecordBatch()
+    private let reader = JSONReader()
+    private let log: Log
+    private let metrics: CatalogMetrics
+    private var next: Int64 = 0
+    private(set) var view = CatalogView()
+    /// Everything that was in the topic when this began has been read.
+    private(set) var isAtEnd = false
+
+    init(_ settings: KafkaSettings, topic: String, log: Log, metrics: Metrics) throws {
+        var options = ConsumerOptions(.manual)
+        // A compacted topic has its newest records, wherever it begins.
+        options.outOfRange = .earliest
+        options.prefetchKibibytesMax = 4096
+        consumer = try Consumer(settings, options, name: "catalog", log: log, metrics: metrics)
+        self.log = log
+        self.metrics = CatalogMetrics(metrics)
+        try consumer.assign([PartitionStart(TopicPartition(topic, 0), .beginning)])
+    }
+
+    deinit {
+        batch.clear()
+        _ = consumer.close(withinMilliseconds: 1000)
+    }
+
+    var descriptor: Int32 { consumer.descriptor }
+
+    /// Takes what is there. True when the view may be another; throws when this consumer is at its end.
+    func poll(waitMilliseconds: Int32 = 0) throws -> Bool {
+        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        let hasRecords = !batch.isEmpty
+        for index in 0..<batch.count { take(batch[index]) }
+        batch.clear()
+        for event in events {
+            switch event {
+            case .end: isAtEnd = true
+            case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
+            case .failed(let failure): log.warning("cannot read the catalogue", .field("error", failure))
+            default: break
+            }
+        }
+        metrics.update(view)
+        return hasRecords || !events.isEmpty
+    }
+
+    private func take(_ record: borrowing Record) {
+        if record.offset < next {
+            // The topic was deleted and made anew: what was read before is of another life. A new topic
+            // that is as long as the old one looks like it; then a restart is needed.
+            view = CatalogView()
+            isAtEnd = false
+        }
+        next = record.offset + 1
+        let key = bytes(record.key) ?? []
+        let effect = view.apply(key: key, value: bytes(record.value), with: reader)
+        metrics.took(effect)
+        if case .unusable(let reason) = effect {
+            log.error(
+                "a catalogue record is kept out; update this program or write the record again",
+                .field("key", String(decoding: key, as: UTF8.self)), .field("reason", reason))
+        }
+    }
+
+    private func bytes(_ span: Span<UInt8>?) -> [UInt8]? {
+        guard let span else { return nil }
+        return unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+}

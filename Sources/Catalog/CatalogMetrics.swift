@@ -1,0 +1,40 @@
+internal import Telemetry
+
+/// The numbers of a process that reads the catalogue.
+struct CatalogMetrics {
+    private let changed: Counter
+    private let ignored: Counter
+    private let unusable: Counter
+    private let apps: Gauge
+    private let keys: Gauge
+    private let keptOut: Gauge
+
+    init(_ metrics: Metrics) {
+        func records(_ outcome: String) -> Counter {
+            metrics.counter(
+                "flotilla_catalog_records_total", help: "Catalogue records read, by what became of them.",
+                labels: ["outcome": outcome])
+        }
+        changed = records("changed")
+        ignored = records("ignored")
+        unusable = records("unusable")
+        apps = metrics.gauge("flotilla_catalog_apps", help: "Apps that this process knows.")
+        keys = metrics.gauge("flotilla_catalog_keys", help: "API keys that this process knows.")
+        keptOut = metrics.gauge(
+            "flotilla_catalog_unusable_records", help: "Catalogue records that this process cannot read.")
+    }
+
+    func took(_ effect: CatalogView.Effect) {
+        switch effect {
+        case .changed: changed.add()
+        case .ignored: ignored.add()
+        case .unusable: unusable.add()
+        }
+    }
+
+    func update(_ view: CatalogView) {
+        apps.set(Double(view.apps.count))
+        keys.set(Double(view.keys.count))
+        keptOut.set(Double(view.unusable.count))
+    }
+}

@@ -1,0 +1,67 @@
+package import Kafka
+package import Lifecycle
+package import Telemetry
+
+/// Follows `catalog` on a thread of its own and hands out what it says now. It starts without Kafka, and
+/// then knows nothing: whoever needs the catalogue is not ready until there is a view.
+package final class CatalogReader: Service {
+    package let name = "catalog"
+    private let settings: KafkaSettings
+    private let topic: String
+    private let state = TracedLock(State())
+
+    private struct State {
+        var view: CatalogView?
+        var thread: CatalogThread?
+    }
+
+    /// - Parameter topic: with its prefix.
+    package init(_ settings: KafkaSettings, topic: String) {
+        self.settings = settings
+        self.topic = topic
+    }
+
+    /// Nil until the topic has been read to its end once.
+    package var view: CatalogView? { state.withLock { $0.view } }
+
+    package func start(_ context: ServiceContext) async throws {
+        let (settings, topic) = (settings, topic)
+        let thread = try CatalogThread {
+            try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
+        } publish: { view in
+            let isFirst = self.state.withLock { state in
+                defer { state.view = view }
+                return state.view == nil
+            }
+            if isFirst { context.log.info("read to its end", .field("apps", view.apps.count)) }
+        } fail: { error in
+            context.fail(error)
+        }
+        state.withLock { $0.thread = thread }
+    }
+
+    package func stop(by deadline: Instant) async {
+        let thread = state.withLock { state in
+            defer { state.thread = nil }
+            return state.thread
+        }
+        thread?.stop()
+    }
+
+    /// Reads the topic to its present end, for a command that answers and goes. Blocks.
+    package static func readToEnd(
+        _ settings: KafkaSettings, topic: String, withinMilliseconds limit: Int = 15_000, metrics: Metrics
+    ) throws -> CatalogView {
+        // Says at once, and by name, what is wrong with the cluster or the topic.
+        _ = try Admin(settings, log: .silent, metrics: metrics).describe(topic)
+        let follower = try CatalogFollower(settings, topic: topic, log: .silent, metrics: metrics)
+        let deadline = Instant.now().advanced(byMilliseconds: limit)
+        while !follower.isAtEnd {
+            guard Instant.now() < deadline else {
+                throw KafkaError("read \(topic)", .timedOut, "no end in sight")
+            }
+            _ = try follower.poll(waitMilliseconds: 50)
+        }
+        return follower.view
+    }
+}

@@ -1,0 +1,75 @@
+package import JSON
+package import LiveActivity
+
+/// The apps and API keys, as the records of `catalog` say, one after the other. A value: whoever has one
+/// keeps it unchanged, whatever comes later.
+///
+/// What it cannot read it keeps out, and takes an earlier record of the same key out with it: an app or
+/// key that a newer program changed must not live on as it was before.
+package struct CatalogView: Sendable {
+    package enum Effect: Sendable, Equatable {
+        case changed
+        /// Of a kind that this program does not know: a newer one's.
+        case ignored
+        /// Kept out, and why.
+        case unusable(String)
+    }
+
+    package private(set) var apps: [String: App] = [:]
+    /// By their ids.
+    package private(set) var keys: [String: APIKey] = [:]
+    /// The records that are kept out, by their keys in the topic.
+    package private(set) var unusable: [String: String] = [:]
+
+    package init() {}
+
+    /// The keys of an app, oldest first.
+    package func keys(of app: String) -> [APIKey] {
+        keys.values.filter { $0.app == app }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+
+    /// - Parameter value: nil for a tombstone.
+    package mutating func apply(key: [UInt8], value: [UInt8]?, with reader: JSONReader) -> Effect {
+        let place = String(decoding: key, as: UTF8.self)
+        unusable[place] = nil
+        guard let parts = RecordKey.split(key), parts.count == 3 else {
+            return value == nil ? .changed : keepOut(place, "the key is not kind/app/name")
+        }
+        switch parts[0] {
+        case "app":
+            apps[parts[1]] = nil
+            return take(place, value, App.self, reader) { view, app in
+                guard app.key == key else { return false }
+                view.apps[app.id] = app
+                return true
+            }
+        case "key":
+            if keys[parts[2]]?.app == parts[1] { keys[parts[2]] = nil }
+            return take(place, value, APIKey.self, reader) { view, record in
+                guard record.key == key else { return false }
+                view.keys[record.id] = record
+                return true
+            }
+        default: return .ignored
+        }
+    }
+
+    private mutating func take<R: Record>(
+        _ place: String, _ value: [UInt8]?, _ type: R.Type, _ reader: JSONReader,
+        _ insert: (inout CatalogView, R) -> Bool
+    ) -> Effect {
+        guard let value else { return .changed }
+        do {
+            let record = try R.decode(value, with: reader)
+            return insert(&self, record)
+                ? .changed : keepOut(place, "the record is another's than its key says")
+        } catch {
+            return keepOut(place, error.description)
+        }
+    }
+
+    private mutating func keepOut(_ place: String, _ reason: String) -> Effect {
+        unusable[place] = reason
+        return .unusable(reason)
+    }
+}

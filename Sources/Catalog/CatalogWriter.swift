@@ -1,0 +1,50 @@
+package import Kafka
+package import LiveActivity
+package import Telemetry
+
+/// Changes the catalogue, each time with a line in the audit. It waits: a command's, or an admin's
+/// request on a thread of its own.
+package final class CatalogWriter: Sendable {
+    private let producer: Producer
+    private let catalog: Topic
+    private let audit: Topic
+    private let author: String
+
+    /// - Parameters:
+    ///   - catalog, audit: the topics' names with their prefix.
+    ///   - author: who it is that changes things.
+    package init(
+        _ settings: KafkaSettings, catalog: String, audit: String, author: String, metrics: Metrics
+    ) throws {
+        var options = ProducerOptions()
+        options.lingerMilliseconds = 0
+        options.deliveryMillisecondsMax = 15_000
+        producer = try Producer(settings, options, name: "catalog", log: .silent, metrics: metrics)
+        self.catalog = try producer.topic(catalog)
+        self.audit = try producer.topic(audit)
+        self.author = author
+    }
+
+    package func put(_ app: App, action: String, now: WallTime) throws {
+        try change(app.key, app.encoded(), entry(now, action, app: app.id))
+    }
+
+    package func delete(_ app: App, now: WallTime) throws {
+        try change(app.key, nil, entry(now, "app.delete", app: app.id))
+    }
+
+    package func put(_ key: APIKey, action: String, now: WallTime) throws {
+        try change(key.key, key.encoded(), entry(now, action, app: key.app, subject: key.id))
+    }
+
+    private func entry(_ now: WallTime, _ action: String, app: String, subject: String? = nil) -> AuditEntry {
+        AuditEntry(at: now.milliseconds, by: author, action: action, app: app, subject: subject)
+    }
+
+    /// The audit first: killed in between, there is a line about what did not happen, and not a change
+    /// that nobody can account for.
+    private func change(_ key: [UInt8], _ value: [UInt8]?, _ entry: AuditEntry) throws(KafkaError) {
+        _ = try producer.store("write the audit", in: audit, key: entry.key, value: entry.encoded())
+        _ = try producer.store("write the catalogue", in: catalog, key: key, value: value)
+    }
+}

@@ -1,0 +1,51 @@
+package import LiveActivity
+internal import TLS
+
+/// The text of an API key: `flotilla_<role>_<id>_<secret><checksum>`, letters and digits throughout.
+///
+/// The beginning tells people and scanners for leaked keys what it is, the checksum tells a scanner (and
+/// us, before we look anything up) that it is whole. The role is there to be read; what counts is the
+/// role in the catalogue.
+package struct KeyText: Sendable {
+    package static let idCharacters = 12
+    /// 43 of 62 characters: 256 bits.
+    static let secretCharacters = 43
+    static let checksumCharacters = 6
+    private static let prefix = "flotilla_"
+
+    package let id: String
+    package let secretHash: [UInt8]
+
+    /// Nil for what was never a key.
+    package init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        let parts = bytes.split(separator: UInt8(ascii: "_"), maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8.dropLast()),
+            parts[2].count == Self.idCharacters,
+            parts[3].count == Self.secretCharacters + Self.checksumCharacters,
+            (parts[2] + parts[3]).allSatisfy(Base62.isDigit)
+        else { return nil }
+        let body = bytes.dropLast(Self.checksumCharacters)
+        guard bytes.suffix(Self.checksumCharacters).elementsEqual(Self.checksum(of: body)) else { return nil }
+        id = String(decoding: parts[2], as: UTF8.self)
+        secretHash = SHA256.digest(Array(parts[3].prefix(Self.secretCharacters)))
+    }
+
+    /// A new key: the text, to be shown once and kept nowhere, and the record.
+    package static func mint(
+        app: String, role: APIKey.Role, atMilliseconds now: Int64
+    ) -> (text: String, record: APIKey) {
+        let id = Base62.random(idCharacters)
+        let secret = Base62.random(secretCharacters)
+        var text = Array("\(prefix)\(role.rawValue)_".utf8) + id + [UInt8(ascii: "_")] + secret
+        text += checksum(of: text[...])
+        let record = APIKey(
+            id: String(decoding: id, as: UTF8.self), app: app, role: role, secretHash: SHA256.digest(secret),
+            createdAt: now)
+        return (String(decoding: text, as: UTF8.self), record)
+    }
+
+    private static func checksum(of bytes: ArraySlice<UInt8>) -> [UInt8] {
+        Base62.encode(CRC32.checksum(bytes), digits: checksumCharacters)
+    }
+}

@@ -1,0 +1,59 @@
+import JSON
+import LiveActivity
+import Testing
+
+@testable import Catalog
+
+private func problems(_ text: String, id: String = "shop") -> [String] {
+    do {
+        _ = try AppDocument.read(Array(text.utf8), id: id)
+        return []
+    } catch {
+        return error.problems.map(\.description)
+    }
+}
+
+private let good =
+    #""bundleId":"com.example.shop","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567""#
+
+@Test func `an app's document reads back as what was stored`() throws {
+    var app = makeApp()
+    var type = ActivityType(name: "MatchAttributes")
+    type.requiredAttributes = ["home"]
+    type.updateTokenMilliseconds = 3_600_000
+    type.groupAttribute = "matchId"
+    app.types = [type]
+    #expect(try AppDocument.read(app.encoded(), id: "shop") == app)
+}
+
+@Test(arguments: [
+    (#"{"id":"other",\#(good)}"#, "id must be shop"), (#"{\#(good),"colour":1}"#, "colour is not a known"),
+    (#"{\#(good),"certificate":"x.pem"}"#, "certificate cannot be used: a certificate expires"),
+    (#"{\#(good),"p8":"-----BEGIN"}"#, "p8 must not be here: the private key"),
+    (#"{\#(good),"activityTypes":[{"name":"A","ttl":1}]}"#, "activityTypes[0].ttl is not a known"),
+    (#"{\#(good),"activityTypes":[{"name":"A"},{"name":"A"}]}"#, "activityTypes[1] has the name of another"),
+    (#"{\#(good),"activityTypes":[{"name":"A","updateTokenTtl":5}]}"#, "updateTokenTtl must be from 60000"),
+    (
+        #"{"bundleId":"com/x","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567"}"#,
+        "bundleId must be 1 to 155"
+    ),
+    (
+        #"{"bundleId":"c","environments":[],"teamId":"ABCDE12345","keyId":"KEY1234567"}"#,
+        "environments must name production"
+    ),
+    (
+        #"{"bundleId":"c","environments":["sandbox","sandbox"],"teamId":"ABCDE12345","keyId":"KEY1234567"}"#,
+        "environments[1] is there twice"
+    ),
+    (
+        #"{"bundleId":"c","environments":["sandbox"],"teamId":"team","keyId":"push.p12"}"#,
+        "teamId must be 10 capital"
+    ),
+])
+func `what is wrong with an app is told with its place`(_ text: String, _ problem: String) {
+    #expect(problems(text).contains { $0.hasPrefix(problem) || $0.contains(problem) }, "\(problems(text))")
+}
+
+@Test func `an id that could not stand in a topic's key is refused`() {
+    #expect(problems("{\(good)}", id: "a/b").contains { $0.contains("id must be 1 to 64") })
+}

@@ -1,0 +1,131 @@
+import JSON
+import LiveActivity
+import Telemetry
+import Testing
+
+@testable import Catalog
+
+func makeApp(_ id: String = "shop") -> App {
+    App(
+        id: id, bundleID: "com.example.\(id)", environments: [.production, .sandbox], teamID: "ABCDE12345",
+        keyID: "KEY1234567")
+}
+
+extension CatalogView {
+    @discardableResult
+    mutating func put(_ app: App) -> Effect { apply(key: app.key, value: app.encoded(), with: JSONReader()) }
+
+    @discardableResult
+    mutating func put(_ key: APIKey) -> Effect {
+        apply(key: key.key, value: key.encoded(), with: JSONReader())
+    }
+
+    mutating func put(_ key: String, _ value: String?) -> Effect {
+        apply(key: Array(key.utf8), value: value.map { Array($0.utf8) }, with: JSONReader())
+    }
+}
+
+@Test func `apps and keys come, change and go`() {
+    var view = CatalogView()
+    var key = KeyText.mint(app: "shop", role: .send, atMilliseconds: 1).record
+    #expect(view.put(makeApp()) == .changed)
+    #expect(view.put(key) == .changed)
+    #expect(view.apps["shop"] == makeApp() && view.keys[key.id] == key)
+    key.revokedAt = 5
+    view.put(key)
+    #expect(view.keys(of: "shop").map(\.revokedAt) == [5])
+    #expect(view.put(String(decoding: key.key, as: UTF8.self), nil) == .changed)
+    #expect(view.put("app/shop/", nil) == .changed)
+    #expect(view.apps.isEmpty && view.keys.isEmpty && view.unusable.isEmpty)
+}
+
+@Test func `what cannot be read is kept out and said, and what was there before does not live on`() {
+    var view = CatalogView()
+    view.put(makeApp())
+    #expect(
+        view.put("app/shop/", #"{"v":2}"#)
+            == .unusable(
+                "the record has schema version 2, this process knows 1; update it and redrive the record"))
+    #expect(view.apps.isEmpty && view.unusable.keys.sorted() == ["app/shop/"])
+    for (key, value) in [
+        ("app/shop", "{}"), ("nonsense", "{}"), ("app/shop/", "not JSON"), ("key/shop/x", #"{"v":1}"#),
+        ("app/other/", String(decoding: makeApp().encoded(), as: UTF8.self)), ("%zz", "{}"),
+    ] {
+        guard case .unusable = view.put(key, value) else {
+            Issue.record("\(key) was taken")
+            continue
+        }
+    }
+    #expect(view.put(makeApp()) == .changed)
+    #expect(view.apps["shop"] == makeApp())
+    #expect(view.unusable["app/shop/"] == nil, "a record that can be read replaces one that could not")
+}
+
+@Test func `a newer program's kinds of records are left alone`() {
+    var view = CatalogView()
+    #expect(view.put("segment/shop/vip", "anything") == .ignored)
+    #expect(view.unusable.isEmpty)
+}
+
+@Test func `one app's tombstone takes away no other app's key`() {
+    var view = CatalogView()
+    let key = KeyText.mint(app: "shop", role: .send, atMilliseconds: 1).record
+    view.put(key)
+    #expect(view.put("key/other/\(key.id)", nil) == .changed)
+    #expect(view.keys[key.id] == key)
+}
+
+struct AccessTests {
+    private let now = WallTime(milliseconds: 1000)
+
+    @Test func `a good key opens its own app`() {
+        var view = CatalogView()
+        view.put(makeApp())
+        let (text, key) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
+        view.put(key)
+        #expect(view.access(text, for: .report, now: now) == .granted(key, makeApp()))
+        #expect(view.access(text, for: .send, now: now) == .forbidden(key))
+    }
+
+    @Test func `a key that is none, or nobody's, or has another secret, is unknown`() throws {
+        var view = CatalogView()
+        view.put(makeApp())
+        let (_, key) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
+        let (other, stranger) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
+        view.put(key)
+        #expect(view.access(other, for: .report, now: now) == .unknown)
+        #expect(view.access("Bearer", for: .report, now: now) == .unknown)
+        #expect(view.access(String?.none, for: .report, now: now) == .unknown)
+        // The stranger's id with the secret of the first one.
+        let swapped = APIKey(
+            id: stranger.id, app: "shop", role: .report, secretHash: key.secretHash, createdAt: 0)
+        view.put(swapped)
+        #expect(view.access(other, for: .report, now: now) == .unknown)
+    }
+
+    @Test func `revoked, expired and without its app are told to who has the secret`() {
+        var view = CatalogView()
+        var (text, key) = KeyText.mint(app: "shop", role: .send, atMilliseconds: 0)
+        view.put(key)
+        #expect(view.access(text, for: .send, now: now) == .withoutApp(key))
+        view.put(makeApp())
+        key.expiresAt = 1001
+        view.put(key)
+        #expect(view.access(text, for: .send, now: now) == .granted(key, makeApp()))
+        key.expiresAt = 1000
+        view.put(key)
+        #expect(view.access(text, for: .send, now: now) == .expired)
+        key.revokedAt = 1
+        view.put(key)
+        #expect(view.access(text, for: .send, now: now) == .revoked)
+    }
+
+    @Test(arguments: [
+        (APIKey.Role.report, "report"), (.read, "read"), (.send, "report read send"),
+        (.admin, "report read send admin"),
+    ])
+    func `a role may do this`(_ role: APIKey.Role, _ may: String) {
+        #expect(
+            APIKey.Role.allCases.filter { role.includes($0) }.map(\.rawValue).joined(separator: " ") == may)
+    }
+}

@@ -1,0 +1,44 @@
+import LiveActivity
+import TLS
+import Testing
+
+@testable import Catalog
+
+@Test func `a minted key reads back as its record, and its secret stands nowhere in it`() throws {
+    let (text, record) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 7)
+    #expect(text.hasPrefix("flotilla_report_\(record.id)_"))
+    #expect(text.utf8.count == 16 + 12 + 1 + 43 + 6)
+    let key = try #require(KeyText(text))
+    #expect(key.id == record.id && key.secretHash == record.secretHash)
+    let secret = text.dropFirst(16 + 12 + 1).dropLast(6)
+    #expect(record.secretHash == SHA256.digest(Array(secret.utf8)))
+    #expect(!String(decoding: record.encoded(), as: UTF8.self).contains(secret))
+}
+
+@Test func `no two keys are alike`() {
+    let keys = (0..<1000).map { _ in KeyText.mint(app: "a", role: .send, atMilliseconds: 0) }
+    #expect(Set(keys.map(\.text)).count == 1000)
+    #expect(Set(keys.map(\.record.id)).count == 1000)
+}
+
+@Test func `a key with any character changed, left out or added is no key`() {
+    let text = KeyText.mint(app: "shop", role: .admin, atMilliseconds: 0).text
+    for index in text.indices {
+        var changed = text
+        changed.replaceSubrange(index...index, with: text[index] == "x" ? "y" : "x")
+        #expect(KeyText(changed) == nil, "\(changed)")
+        var shorter = text
+        shorter.remove(at: index)
+        #expect(KeyText(shorter) == nil)
+        var longer = text
+        longer.insert("0", at: index)
+        #expect(KeyText(longer) == nil)
+    }
+    for text in ["", "_", "____", "flotilla___", text + "\n", " " + text] { #expect(KeyText(text) == nil) }
+}
+
+@Test func `the checksum is the one that everybody has`() {
+    #expect(CRC32.checksum("123456789".utf8) == 0xCBF4_3926)
+    #expect(Base62.encode(0, digits: 6).elementsEqual("000000".utf8))
+    #expect(Base62.encode(.max, digits: 6).elementsEqual("4gfFC3".utf8))
+}

@@ -16,16 +16,21 @@ package struct AdminEndpoints: Sendable {
     }
 
     package func add(to routes: inout HTTPRoutes) {
+        addHealth(to: &routes)
+        routes.on(.get, "/metrics") { [metrics] _ in
+            HTTPResponse(
+                headers: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8"],
+                body: Array(metrics.render().utf8))
+        }
+    }
+
+    /// Without the metrics, for a listener that strangers reach.
+    package func addHealth(to routes: inout HTTPRoutes) {
         routes.on(.get, "/livez") { _ in .text("alive\n") }
         routes.on(.get, "/readyz") { [obstacles] _ in
             let obstacles = obstacles()
             if obstacles.isEmpty { return .text("ready\n") }
             return .text("not ready\n" + obstacles.map { "\($0)\n" }.joined(), status: 503)
-        }
-        routes.on(.get, "/metrics") { [metrics] _ in
-            HTTPResponse(
-                headers: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8"],
-                body: Array(metrics.render().utf8))
         }
     }
 }

@@ -25,7 +25,10 @@ package struct HTTPResponse: Sendable {
     }
 
     /// `{"error":{"code":…,"message":…}}`: the code is for programs and stable, the message says what to do.
-    package static func error(_ status: Int, _ code: String, _ message: String) -> HTTPResponse {
+    /// The field, where there is one, is the place in the body that is wrong.
+    package static func error(
+        _ status: Int, _ code: String, _ message: String, field: String? = nil
+    ) -> HTTPResponse {
         var json = JSONWriter(capacity: 256)
         json.beginObject()
         json.name("error")
@@ -34,6 +37,10 @@ package struct HTTPResponse: Sendable {
         json.value(code)
         json.name("message")
         json.value(message)
+        if let field, !field.isEmpty {
+            json.name("field")
+            json.value(field)
+        }
         json.endObject()
         json.endObject()
         return .json(json.bytes, status: status)

@@ -1,0 +1,50 @@
+internal import Catalog
+internal import HTTPServer
+internal import LiveActivity
+
+/// How a request shows its key, and what those hear who may not come in.
+enum Credentials {
+    /// The one key of the request; nil when there is none, or more than one.
+    static func key(in headers: HTTPHeaders) -> Substring? {
+        let lines = headers.all("authorization")
+        guard lines.count == 1, lines[0].utf8.count <= keyBytesMax else { return nil }
+        let parts = lines[0].split(separator: " ")
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return parts[1]
+    }
+
+    private static let keyBytesMax = 256
+
+    /// Nil for who may come in.
+    static func refusal(_ access: Access) -> (reason: StaticString, response: HTTPResponse)? {
+        switch access {
+        case .granted: return nil
+        case .unknown:
+            return (
+                "unknown",
+                unauthorized(
+                    "key_unknown", "send Authorization: Bearer and a key that `flotilla keys create` has made"
+                )
+            )
+        case .revoked:
+            return ("revoked", unauthorized("key_revoked", "this key has been revoked; use another"))
+        case .expired: return ("expired", unauthorized("key_expired", "this key has expired; use another"))
+        case .forbidden(let key):
+            return (
+                "forbidden",
+                .error(403, "key_forbidden", "a key with the role \(key.role.rawValue) may not do this")
+            )
+        case .withoutApp(let key):
+            return (
+                "without_app",
+                .error(403, "app_unknown", "the app \(key.app) of this key has been deleted")
+            )
+        }
+    }
+
+    private static func unauthorized(_ code: String, _ message: String) -> HTTPResponse {
+        var response = HTTPResponse.error(401, code, message)
+        response.headers.add("WWW-Authenticate", "Bearer")
+        return response
+    }
+}

@@ -1,0 +1,31 @@
+/// What the gateway grants. Each limit says what happens beyond it.
+package struct GatewayLimits: Sendable {
+    /// Reports in one body; beyond it 422, and none is taken.
+    package static let reportsPerBodyMax = 1000
+    /// Bytes of a body of reports; beyond it 413.
+    package static let bodyBytesMax = 1 << 20
+    /// Levels of arrays and objects in a body; beyond it 400.
+    package static let depthMax = 32
+    /// Names of fields in a body, over all its reports; beyond it 400.
+    package static let fieldsMax = 64 * reportsPerBodyMax
+    /// Problems told of one report; later ones are left out.
+    package static let problemsPerReportMax = 8
+
+    /// Refusals of unknown keys that are held back at a time; beyond it the connection is closed instead.
+    package static let heldBackMax = 1000
+    /// Without a sign of life from Kafka for so long, requests are refused at once.
+    package static let silenceMillisecondsMax = 15_000
+
+    /// Requests of one key that this process takes in a second, and at once after a pause; beyond it 429.
+    package var requestsPerKeyAndSecondMax = 10_000
+    /// Requests that wait for Kafka; beyond it 503 at once.
+    package var requestsWaitingMax = 20_000
+    /// Bytes of the bodies of those requests; beyond it 503 at once.
+    package var bytesWaitingMax = 64 << 20
+    /// For Kafka to acknowledge a report; then 503.
+    package var acknowledgeMilliseconds = 10_000
+    /// How long a report waits for others to share a batch to Kafka.
+    package var lingerMilliseconds = 2
+
+    package init() {}
+}

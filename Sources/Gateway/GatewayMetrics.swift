@@ -1,0 +1,50 @@
+internal import Telemetry
+
+/// The gateway's numbers.
+struct GatewayMetrics: Sendable {
+    let accepted: Counter
+    let refused: Counter
+    let unstored: Counter
+    let seconds: Histogram
+    let inFlight: Gauge
+    let oldest: Gauge
+    let limited: Counter
+    let turnedAway: Counter
+    private let metrics: Metrics
+
+    init(_ metrics: Metrics) {
+        func records(_ outcome: String) -> Counter {
+            metrics.counter(
+                "flotilla_gateway_records_total",
+                help:
+                    "Reports: accepted (acknowledged by Kafka), refused (wrong), unstored (503, sent again).",
+                labels: ["outcome": outcome])
+        }
+        func requests(_ reason: String) -> Counter {
+            metrics.counter(
+                "flotilla_gateway_requests_turned_away_total",
+                help: "Requests that were not looked at: over the key's rate, or nothing could be taken.",
+                labels: ["reason": reason])
+        }
+        accepted = records("accepted")
+        refused = records("refused")
+        unstored = records("unstored")
+        limited = requests("rate")
+        turnedAway = requests("unavailable")
+        seconds = metrics.histogram(
+            "flotilla_gateway_batch_seconds", help: "From a request with its body to its acknowledgement.")
+        inFlight = metrics.gauge(
+            "flotilla_gateway_in_flight", help: "Requests whose reports are on their way to Kafka.")
+        oldest = metrics.gauge(
+            "flotilla_gateway_oldest_seconds", help: "Age of the oldest request that waits for Kafka.")
+        self.metrics = metrics
+    }
+
+    /// The reason is one of five words of ours.
+    func refusedKey(_ reason: StaticString) {
+        metrics.counter(
+            "flotilla_gateway_refused_keys_total", help: "Requests whose key did not let them in.",
+            labels: ["reason": "\(reason)"]
+        ).add()
+    }
+}

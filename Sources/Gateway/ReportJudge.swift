@@ -1,0 +1,85 @@
+package import JSON
+package import LiveActivity
+
+/// Reads the body of `POST /v1/reports`: one report, or an array of them. It does no I/O.
+///
+/// The app comes from the key and from nowhere else. A body that is not JSON is refused whole; of one
+/// that is, each report stands for itself. Pinned to one thread.
+package final class ReportJudge {
+    private let reader: JSONReader
+    private let single: JSONReader
+    private var writer = JSONWriter(capacity: 4096)
+
+    package init() {
+        let body = GatewayLimits.bodyBytesMax
+        reader = JSONReader(
+            limits: JSONLimits(
+                bytesMax: body, depthMax: GatewayLimits.depthMax, keysMax: GatewayLimits.fieldsMax,
+                problemsMax: 1))
+        single = JSONReader(
+            limits: JSONLimits(
+                bytesMax: body, depthMax: GatewayLimits.depthMax, keysMax: GatewayLimits.fieldsMax,
+                problemsMax: GatewayLimits.problemsPerReportMax))
+    }
+
+    /// Throws what is wrong with the body as a whole.
+    package func judge(_ body: [UInt8], for app: App) throws(JSONError) -> JudgedReports {
+        do {
+            // Nearly always all reports are good: then the body is read once.
+            return try reader.read(body) { root in
+                var judged = JudgedReports()
+                guard root.kind == .array else {
+                    accept(root, for: app, into: &judged)
+                    return judged
+                }
+                var elements = elements(of: root)
+                while let element = elements.next() { accept(element, for: app, into: &judged) }
+                return judged
+            }
+        } catch {
+            return try judgeOneByOne(body, for: app)
+        }
+    }
+
+    private func judgeOneByOne(_ body: [UInt8], for app: App) throws(JSONError) -> JudgedReports {
+        let parts = try reader.read(body) { root in
+            guard root.kind == .array else { return [unsafe Array(root.raw)] }
+            return elements(of: root).map { unsafe Array($0.raw) }
+        }
+        var judged = JudgedReports()
+        for (index, part) in parts.enumerated() {
+            do {
+                let good = try single.read(part) { value in
+                    var alone = JudgedReports()
+                    accept(value, for: app, into: &alone)
+                    return alone
+                }
+                judged.append(good)
+            } catch {
+                judged.refused.append(JudgedReports.Refused(index: index, problems: error.problems))
+            }
+        }
+        return judged
+    }
+
+    private func elements(of root: JSONValue) -> JSONArray {
+        let elements = root.array(countMax: GatewayLimits.reportsPerBodyMax)
+        if elements.count == 0 { root.report("holds no report; send at least one") }
+        return elements
+    }
+
+    private func accept(_ value: JSONValue, for app: App, into judged: inout JudgedReports) {
+        let object = value.object()
+        _ = object["v"].optional?.int(in: 1...Report.schemaVersion)
+        if let named = object["app"].optional, named.string() != app.id {
+            named.report("must be the app that the key belongs to, or be left out")
+        }
+        let report = Report(app: app.id, from: object)
+        if !app.environments.contains(report.environment), let environment = object["environment"].optional {
+            environment.report("is not one that this app uses; `flotilla apps update` adds it")
+        }
+        object.refuseUnknownFields()
+        report.encode(to: &writer)
+        judged.accept(key: report.key, value: writer)
+    }
+}

@@ -1,0 +1,194 @@
+internal import HTTPServer
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+
+/// Takes the bodies of many requests at once, judges them, and sends their reports to Kafka through one
+/// producer; answers when all in-sync replicas have every report of a body, and never before.
+///
+/// `@unchecked Sendable`: what is not constant is touched on the loop only.
+final class ReportWriter: EventHandler, @unchecked Sendable {
+    private struct Waiting {
+        let reply: HTTPReply
+        let judged: JudgedReports
+        let bodyBytes: Int
+        let began: Instant
+    }
+
+    private static let tickMilliseconds = 1000
+
+    private let loop: EventLoop
+    private let admission: Admission
+    private let metrics: GatewayMetrics
+    private let context: ServiceContext
+    private let seen: @Sendable (Instant) -> Void
+    private let producer: Producer
+    private let topic: Topic
+    private let judge = ReportJudge()
+    private var waiting = WaitingRequests<Waiting>()
+    private var deliveries: [Delivery] = []
+    private var timer: LoopTimer?
+    private var heldBack = 0
+
+    /// - Parameter seen: told whenever Kafka has acknowledged something.
+    init(
+        _ settings: KafkaSettings, topic name: String, limits: GatewayLimits, context: ServiceContext,
+        metrics: GatewayMetrics, seen: @escaping @Sendable (Instant) -> Void
+    ) throws {
+        var options = ProducerOptions()
+        options.lingerMilliseconds = limits.lingerMilliseconds
+        options.deliveryMillisecondsMax = limits.acknowledgeMilliseconds
+        producer = try Producer(
+            settings, options, name: "gateway", log: context.log, metrics: context.metrics)
+        topic = try producer.topic(name)
+        admission = Admission(limits)
+        self.metrics = metrics
+        self.context = context
+        self.seen = seen
+        loop = try EventLoop(name: "reports")
+        try loop.start()
+        let failure = loop.perform { Result { try self.begin() } }
+        do {
+            try failure?.get()
+        } catch {
+            loop.stop()
+            throw error
+        }
+    }
+
+    /// Waits for what is on its way, then ends the thread. What has not come back by then was answered
+    /// 503 by the server, which has stopped.
+    func stop(by deadline: Instant) async {
+        await withCheckedContinuation { done in
+            loop.execute {
+                let left = max(0, deadline.milliseconds(since: .now()))
+                _ = self.producer.flush(withinMilliseconds: left, into: &self.deliveries)
+                self.settle()
+                done.resume()
+            }
+        }
+        loop.stop()
+    }
+
+    // MARK: From the server's threads
+
+    /// Takes a body and the duty to answer; false, with neither, when too much waits already.
+    func take(_ body: [UInt8], for app: App, _ reply: HTTPReply) -> Bool {
+        guard admission.enter(bytes: body.count) else { return false }
+        let began = Instant.now()
+        loop.execute { self.send(body, for: app, reply, began: began) }
+        return true
+    }
+
+    /// Answers later, so that who tries keys cannot try many; beyond the limit at once, and for the last
+    /// time on that connection.
+    func answer(_ reply: HTTPReply, _ response: HTTPResponse, afterMilliseconds delay: Int) {
+        loop.execute {
+            guard self.heldBack < GatewayLimits.heldBackMax else {
+                var last = response
+                last.closes = true
+                return reply.send(last)
+            }
+            self.heldBack += 1
+            LoopTimer(on: self.loop) { [unowned self] in
+                heldBack -= 1
+                reply.send(response)
+            }.schedule(at: self.loop.now.advanced(byMilliseconds: delay))
+        }
+    }
+
+    // MARK: On the loop
+
+    private func begin() throws {
+        try loop.register(producer.descriptor, for: .readable, self)
+        timer = LoopTimer(on: loop) { [unowned self] in tick() }
+        tick()
+    }
+
+    private func send(_ body: [UInt8], for app: App, _ reply: HTTPReply, began: Instant) {
+        let judged: JudgedReports
+        do {
+            judged = try judge.judge(body, for: app)
+        } catch {
+            admission.leave(bytes: body.count)
+            metrics.refused.add()
+            return reply.send(ReportsAnswer.unreadable(error))
+        }
+        metrics.refused.add(judged.refused.count)
+        let count = judged.acceptedCount
+        guard count > 0 else {
+            admission.leave(bytes: body.count)
+            return reply.send(ReportsAnswer.refused(judged))
+        }
+        let request = Waiting(reply: reply, judged: judged, bodyBytes: body.count, began: began)
+        let tag = waiting.add(request, records: count)
+        for index in 0..<count {
+            let result = judged.withRecord(index) { key, value in
+                producer.send(to: topic, key: key, value: value, tag: tag)
+            }
+            guard result != .queued else { continue }
+            failed(result)
+            // Those that are in the queue come back by themselves; the rest was never sent.
+            return finish(waiting.settle(tag, records: count - index, isStored: false))
+        }
+    }
+
+    private func failed(_ result: SendResult) {
+        switch result {
+        case .queued, .full: break
+        case .refused(let code):
+            context.log.error(
+                "kafka takes no reports", .field("code", code.name), .field("remedy", code.remedy))
+        case .rebuild(let code): context.fail(KafkaError("send reports", code, "the producer is at its end"))
+        }
+    }
+
+    func ready(_ readiness: Readiness) {
+        while producer.collect(into: &deliveries) {}
+        settle()
+    }
+
+    private func settle() {
+        for delivery in deliveries {
+            if !delivery.isStored { unstored(delivery.outcome) }
+            finish(waiting.settle(delivery.tag, isStored: delivery.isStored))
+        }
+        if deliveries.contains(where: \.isStored) { seen(.now()) }
+        deliveries.removeAll(keepingCapacity: true)
+    }
+
+    private func unstored(_ outcome: Delivery.Outcome) {
+        switch outcome {
+        case .stored: break
+        case .notStored(let code), .unknown(let code):
+            context.log.warning(
+                "a report was not acknowledged; its sender is told to try again", .field("code", code.name))
+        }
+    }
+
+    private func finish(_ done: (Waiting, isStored: Bool)?) {
+        guard let (request, isStored) = done else { return }
+        admission.leave(bytes: request.bodyBytes)
+        metrics.seconds.observe(Instant.now().seconds(since: request.began))
+        (isStored ? metrics.accepted : metrics.unstored).add(request.judged.acceptedCount)
+        request.reply.send(isStored ? ReportsAnswer.accepted(request.judged) : Unavailable.unstored)
+    }
+
+    private func tick() {
+        timer?.schedule(at: loop.now.advanced(byMilliseconds: Self.tickMilliseconds))
+        ready(.readable)
+        if let error = producer.fatalError { context.fail(error) }
+        var oldest = loop.now
+        for request in waiting.requests { oldest = min(oldest, request.began) }
+        metrics.oldest.set(loop.now.seconds(since: oldest))
+        metrics.inFlight.set(Double(admission.requests))
+    }
+
+    func loopEnds() {
+        timer?.cancel()
+        timer = nil
+        loop.deregister(producer.descriptor)
+    }
+}

@@ -1,0 +1,75 @@
+package import HTTPServer
+package import JSON
+
+/// What `POST /v1/reports` answers. The codes are for programs and never change.
+package enum ReportsAnswer {
+    /// All good reports are in the topic.
+    package static func accepted(_ judged: JudgedReports) -> HTTPResponse {
+        var json = JSONWriter(capacity: 256)
+        json.beginObject()
+        write(judged, to: &json)
+        json.endObject()
+        return .json(json.bytes, status: 202)
+    }
+
+    /// None is good, so that nothing went to the topic.
+    package static func refused(_ judged: JudgedReports) -> HTTPResponse {
+        let first = judged.refused.first?.problems.first
+        var json = JSONWriter(capacity: 1024)
+        json.beginObject()
+        json.name("error")
+        json.beginObject()
+        json.name("code")
+        json.value("reports_refused")
+        json.name("message")
+        json.value("no report can be used: \(first.map { "\($0)" } ?? "see below")")
+        if let first, !first.path.isEmpty {
+            json.name("field")
+            json.value(first.path)
+        }
+        json.endObject()
+        write(judged, to: &json)
+        json.endObject()
+        return .json(json.bytes, status: 422)
+    }
+
+    /// The body as a whole is no use.
+    package static func unreadable(_ error: JSONError) -> HTTPResponse {
+        let problem = error.problems[0]
+        let status =
+            switch problem.code {
+            case .wrongType, .missing, .unknownField, .outOfRange, .invalid: 422
+            case .tooLarge: 413
+            case .outOfMemory: 503
+            default: 400
+            }
+        return .error(status, problem.code.rawValue, problem.description, field: problem.path)
+    }
+
+    private static func write(_ judged: JudgedReports, to json: inout JSONWriter) {
+        json.name("accepted")
+        json.value(judged.acceptedCount)
+        json.name("refused")
+        json.beginArray()
+        for refused in judged.refused {
+            json.beginObject()
+            json.name("index")
+            json.value(refused.index)
+            json.name("problems")
+            json.beginArray()
+            for problem in refused.problems {
+                json.beginObject()
+                json.name("code")
+                json.value(problem.code.rawValue)
+                json.name("field")
+                json.value(problem.path)
+                json.name("message")
+                json.value(problem.description)
+                json.endObject()
+            }
+            json.endArray()
+            json.endObject()
+        }
+        json.endArray()
+    }
+}

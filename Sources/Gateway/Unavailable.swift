@@ -1,0 +1,38 @@
+internal import HTTPServer
+internal import Synchronization
+
+/// What a request hears that cannot be served now. Each answer says when to come again; the seconds
+/// differ from one to the next, so that all do not come back at once.
+enum Unavailable {
+    private static let turn = Atomic<Int>(0)
+    private static let retrySeconds = 1...5
+
+    static var notReady: HTTPResponse {
+        response(503, "not_ready", "the gateway has not read its catalogue yet; try again")
+    }
+    static var unreachable: HTTPResponse {
+        response(503, "kafka_unreachable", "nothing can be stored at the moment; try again")
+    }
+    static var overloaded: HTTPResponse {
+        response(503, "overloaded", "too much waits to be stored; try again")
+    }
+    /// Perhaps stored all the same; a `reportId` makes the second one a duplicate.
+    static var unstored: HTTPResponse {
+        response(503, "not_stored", "the reports were not all acknowledged; send them again")
+    }
+
+    static func limited(perSecond: Int, waitMilliseconds: Int) -> HTTPResponse {
+        var response = HTTPResponse.error(
+            429, "rate_limited",
+            "this key may make \(perSecond) requests a second here; send several in a body")
+        response.headers.add("Retry-After", "\((waitMilliseconds + 999) / 1000)")
+        return response
+    }
+
+    private static func response(_ status: Int, _ code: String, _ message: String) -> HTTPResponse {
+        var response = HTTPResponse.error(status, code, message)
+        let turn = turn.wrappingAdd(1, ordering: .relaxed).newValue & 0xFFFF
+        response.headers.add("Retry-After", "\(retrySeconds.lowerBound + turn % retrySeconds.count)")
+        return response
+    }
+}

@@ -75,8 +75,12 @@ package final class ReportJudge {
             named.report("must be the app that the key belongs to, or be left out")
         }
         let report = Report(app: app.id, from: object)
-        if !app.environments.contains(report.environment), let environment = object["environment"].optional {
-            environment.report("is not one that this app uses; `flotilla apps update` adds it")
+        if let environment = report.environment, !app.environments.contains(environment) {
+            object["environment"].optional?.report(
+                "is not one that this app uses; `flotilla apps update` adds it")
+        }
+        if !report.kind.isFromOutside {
+            object["kind"].report("is what the senders write themselves; it is not taken from outside")
         }
         object.refuseUnknownFields()
         report.encode(to: &writer)

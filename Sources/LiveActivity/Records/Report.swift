@@ -1,6 +1,5 @@
-package import JSON
-
-/// What an SDK tells about one installation: a record of `reports`, and the body of `POST /v1/reports`.
+/// What is told about one installation, or by a backend about one user: a record of `reports`, and the
+/// body of `POST /v1/reports`.
 package struct Report: Record, Hashable {
     package static let schemaVersion = 1
 
@@ -21,6 +20,11 @@ package struct Report: Record, Hashable {
         case profile
         /// The person touched the activity.
         case tap
+        /// APNs refused a token for good. Written by the senders, never taken from outside.
+        case deadToken
+
+        /// Whether an SDK may say this.
+        package var isFromOutside: Bool { self != .deadToken }
     }
 
     package enum State: String, Sendable, CaseIterable {
@@ -29,6 +33,9 @@ package struct Report: Record, Hashable {
         case stale
         case ended
         case dismissed
+
+        /// Whether the activity is over: its id never comes back.
+        package var isFinal: Bool { self == .ended || self == .dismissed }
     }
 
     package static let tagsMax = 100
@@ -37,10 +44,14 @@ package struct Report: Record, Hashable {
     package static let attributesBytesMax = 16 * 1024
 
     package var app: String
-    package var environment: Environment
-    package var installation: String
+    /// Nil in a backend's profile of a user.
+    package var environment: Environment?
+    /// Nil in a backend's profile of a user, which holds for all the user's installations.
+    package var installation: String?
     package var kind: Kind
     package var user: String?
+    /// The phone says that nobody is logged in: `"userId": null`. Without the field it says nothing.
+    package var isLoggedOut = false
     package var attributesType: String?
     package var activity: String?
     package var group: String?
@@ -61,6 +72,33 @@ package struct Report: Record, Hashable {
     /// Milliseconds since 1970 by the phone's clock: a hint.
     package var eventTime: Int64?
     package var id: String?
+    /// Of `tap`: the schedule behind what was touched.
+    package var scheduleID: String?
+    package var scheduleName: String?
+    /// Of `deadToken`: which token was refused, and why.
+    package var refusal: Refusal?
+
+    /// What APNs said of a token. Times are milliseconds since 1970.
+    package struct Refusal: Sendable, Hashable {
+        /// `TokenSeal.hash`, in hexadecimal.
+        package var tokenHash: String
+        /// The registry entry that the push was for.
+        package var entry: String
+        package var reason: String
+        /// Since when the token is dead, by APNs; not every refusal says it.
+        package var invalidatedAt: Int64?
+        package var dispatchedAt: Int64
+
+        package init(
+            tokenHash: String, entry: String, reason: String, invalidatedAt: Int64?, dispatchedAt: Int64
+        ) {
+            self.tokenHash = tokenHash
+            self.entry = entry
+            self.reason = reason
+            self.invalidatedAt = invalidatedAt
+            self.dispatchedAt = dispatchedAt
+        }
+    }
 
     package init(app: String, environment: Environment, installation: String, kind: Kind) {
         self.app = app
@@ -69,93 +107,17 @@ package struct Report: Record, Hashable {
         self.kind = kind
     }
 
-    package var key: [UInt8] { RecordKey.join(app, Recipient.installation(installation).text) }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.field("app", app)
-        writer.field("environment", environment.rawValue)
-        writer.field("installationId", installation)
-        writer.field("userId", user)
-        writer.field("kind", kind.rawValue)
-        writer.field("attributesType", attributesType)
-        writer.field("activityId", activity)
-        writer.field("groupId", group)
-        writer.field("token", token)
-        writer.field("state", state?.rawValue)
-        writer.field("channelId", channel)
-        writer.field("running", running)
-        writer.field("os", os)
-        writer.field("appBuild", appBuild)
-        writer.field("frequentPushesEnabled", frequentPushesEnabled)
-        writer.field("activitiesEnabled", activitiesEnabled)
-        writer.field("tags", tags)
-        writer.field("attributes", attributes)
-        writer.field("locale", locale)
-        writer.field("timeZone", timeZone)
-        writer.field("eventTime", eventTime)
-        writer.field("reportId", id)
+    /// A backend's profile of a user.
+    package init(app: String, profileOf user: String) {
+        self.app = app
+        self.user = user
+        kind = .profile
     }
 
-    package init(from record: JSONObject) { self.init(app: record["app"].appID(), from: record) }
-
-    /// A report whose app is known from elsewhere: the key that it came with, which a body must not overrule.
-    package init(app: String, from record: JSONObject) {
-        self.init(
-            app: app, environment: record["environment"].environment(),
-            installation: record["installationId"].name(),
-            kind: record["kind"].choice(of: Kind.self) ?? .heartbeat)
-        user = record["userId"].optional?.name()
-        attributesType = record["attributesType"].optional?.name()
-        activity = record["activityId"].optional?.name()
-        group = record["groupId"].optional?.name()
-        token = record["token"].optional?.pushToken()
-        state = record["state"].optional?.choice(of: State.self)
-        channel = record["channelId"].optional?.name()
-        running = record["running"].optional?.names(countMax: Report.runningMax)
-        os = record["os"].optional?.name()
-        appBuild = record["appBuild"].optional?.name()
-        frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
-        activitiesEnabled = record["activitiesEnabled"].optional?.bool()
-        tags = record["tags"].optional?.names(countMax: Report.tagsMax)
-        attributes = record["attributes"].optional?.profileAttributes()
-        locale = record["locale"].optional?.name()
-        timeZone = record["timeZone"].optional?.name()
-        eventTime = record["eventTime"].optional?.time()
-        id = record["reportId"].optional?.name()
-        requireParts(of: record)
+    /// Whose record it changes.
+    package var subject: Recipient {
+        if let installation { .installation(installation) } else { .user(user ?? "") }
     }
 
-    /// What a kind cannot do without.
-    private func requireParts(of record: JSONObject) {
-        switch kind {
-        case .startToken: _ = record["token"].string()
-        case .updateToken:
-            _ = record["token"].string()
-            _ = record["activityId"].string()
-        case .state:
-            _ = record["state"].string()
-            _ = record["activityId"].string()
-        case .unregister: _ = record["attributesType"].string()
-        case .reconcile: _ = record["running"].array(countMax: .max)
-        case .tap: _ = record["activityId"].string()
-        case .heartbeat, .profile: break
-        }
-    }
-}
-
-extension JSONValue {
-    fileprivate func pushToken() -> String {
-        let text = string()
-        if kind == .string, PushToken(hex: text) == nil { report(PushToken.problem) }
-        return text
-    }
-
-    func profileAttributes() -> RawJSON {
-        if kind != .object { _ = object() }
-        let value = rawJSON()
-        if value.count > Report.attributesBytesMax {
-            report("must have at most \(Report.attributesBytesMax) bytes", as: .outOfRange)
-        }
-        return value
-    }
+    package var key: [UInt8] { RecordKey.join(app, subject.text) }
 }

@@ -6,16 +6,16 @@ package struct TokenRow: Record, Hashable {
     package static let schemaVersion = 1
 
     package var environment: Environment
-    /// As `TokenSeal.seal` stores it, sealed with the row's entry.
+    /// As `TokenSeal.seal` stores it, sealed with the row's entry. Empty in the row of a dismissed activity.
     package var token: String
-    /// `TokenSeal.hash`, in hexadecimal.
+    /// `TokenSeal.hash`, in hexadecimal. Empty in the row of a dismissed activity.
     package var tokenHash: String
     /// The `ActivityAttributes` type; nil on a start row that serves every type.
     package var attributesType: String?
     /// Of an update row: the group that the activity belongs to, where it is known.
     package var group: String?
-    /// When the server last heard of this token from the phone: a refusal by APNs that is older than
-    /// this removes nothing.
+    /// When the server last heard of this token from the phone, at most a heartbeat's grain ago. Of two
+    /// rows of a lane with the same token the one with the newer stands.
     package var registeredAt: Int64
     /// Of an update row: when it is forgotten unless it is reported again.
     package var expiresAt: Int64?
@@ -25,6 +25,9 @@ package struct TokenRow: Record, Hashable {
     package var activitiesEnabled: Bool?
     /// The broadcast channel that the activity listens to.
     package var channel: String?
+    /// Of an update row: the person has swiped the activity away. The row is no target, it only says that
+    /// the group must not start again on this installation; it goes at `expiresAt`.
+    package var dismissedAt: Int64?
     /// When the installation moved to another recipient. In the old one's lane the row stays, with
     /// `movedTo`, for a day: it serves starts accepted before. In the new one's lane, starts of
     /// generations opened before this count as done.
@@ -54,6 +57,7 @@ package struct TokenRow: Record, Hashable {
         writer.field("frequentPushesEnabled", frequentPushesEnabled)
         writer.field("activitiesEnabled", activitiesEnabled)
         writer.field("channel", channel)
+        writer.field("dismissedAt", dismissedAt)
         writer.field("movedAt", movedAt)
         writer.field("movedTo", movedTo?.text)
     }
@@ -61,7 +65,8 @@ package struct TokenRow: Record, Hashable {
     package init(from record: JSONObject) {
         self.init(
             environment: record["environment"].environment(), token: record["token"].string(),
-            tokenHash: record["tokenHash"].name(), attributesType: record["attributesType"].optional?.name(),
+            tokenHash: record["tokenHash"].string(),
+            attributesType: record["attributesType"].optional?.name(),
             registeredAt: record["registeredAt"].time())
         group = record["group"].optional?.name()
         expiresAt = record["expiresAt"].optional?.time()
@@ -69,6 +74,7 @@ package struct TokenRow: Record, Hashable {
         frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
         activitiesEnabled = record["activitiesEnabled"].optional?.bool()
         channel = record["channel"].optional?.name()
+        dismissedAt = record["dismissedAt"].optional?.time()
         movedAt = record["movedAt"].optional?.time()
         movedTo = record["movedTo"].optional?.recipient()
     }

@@ -1,0 +1,22 @@
+internal import LiveActivity
+
+/// How finely repetitions are written down. A phone that says the same again changes nothing but times,
+/// and these are written once a grain: a day, and for the rows of update tokens, which expire, an hour.
+package struct Grain: Sendable, Hashable {
+    package static let heartbeatMilliseconds: Int64 = 86_400_000
+    package static let updateMillisecondsMax: Int64 = 3_600_000
+
+    /// At most a quarter of the shortest life of an update token, so that none expires unwritten.
+    let updateMilliseconds: Int64
+
+    init(for app: App) {
+        let shortest = app.types.map(\.updateTokenMilliseconds).min() ?? .max
+        let usual = ActivityType.updateTokenMillisecondsDefault
+        updateMilliseconds = max(1, min(Self.updateMillisecondsMax, min(shortest, usual) / 4))
+    }
+
+    static func isCrossed(_ grain: Int64, from old: Int64?, to new: Int64) -> Bool {
+        guard let old else { return true }
+        return old / grain != new / grain
+    }
+}

@@ -1,0 +1,76 @@
+internal import LiveActivity
+
+extension Installation {
+    /// Drops what time has made worthless, and what is past a limit.
+    ///
+    /// The record of an activity outlives its token by what a report may be late: until then nothing that
+    /// is older can come back, and what was late itself still counts.
+    mutating func forget(at now: Int64, _ app: App) {
+        let known = self
+        moved.removeAll { $0.until <= now }
+        if moved.count > Self.movedMax { moved.removeFirst(moved.count - Self.movedMax) }
+        forgetTokens(at: now, app)
+        activities.removeAll { $0.keptUntil(app) <= now }
+        starts.removeAll { start in
+            guard start.lastWordAt + Retention.reportMilliseconds <= now else { return false }
+            return start.isOf(known.environment?.value) && !known.isUsable(start)
+        }
+        refused.removeAll { $0.at + Retention.reportMilliseconds <= now }
+        while activities.count > Self.activitiesMax { activities.removeLeast { $0.lastWordAt } }
+        while starts.count > Self.startsMax { starts.removeLeast { $0.lastWordAt } }
+        while refused.count > Self.refusedMax { refused.removeLeast { $0.at } }
+    }
+
+    private mutating func forgetTokens(at now: Int64, _ app: App) {
+        for index in starts.indices {
+            if let token = starts[index].token, !token.sealed.isEmpty, isRefused(token) {
+                starts[index].token?.sealed = ""
+            }
+        }
+        for index in activities.indices {
+            let activity = activities[index]
+            guard let token = activity.token else { continue }
+            if !token.sealed.isEmpty, activity.closing != nil || isRefused(token) {
+                activities[index].token?.sealed = ""
+            }
+            let life = app.updateTokenMilliseconds(activity.type?.value)
+            let isExpired = expiresAt(activity, life) <= now
+            if isExpired != activity.isExpired { activities[index].isExpired = isExpired }
+        }
+    }
+
+    /// When `forget` has something to do next; nil for never.
+    func forgetsAt(_ app: App) -> Int64? {
+        var next = Int64.max
+        for moved in moved { next = min(next, moved.until) }
+        for activity in activities {
+            let isHeld = activity.token?.sealed.isEmpty == false && !activity.isExpired
+            let life = app.updateTokenMilliseconds(activity.type?.value)
+            next = min(next, isHeld ? expiresAt(activity, life) : activity.keptUntil(app))
+        }
+        return next == .max ? nil : next
+    }
+}
+
+extension Installation.Activity {
+    fileprivate func keptUntil(_ app: App) -> Int64 {
+        let life = app.updateTokenMilliseconds(type?.value)
+        return max(lastWordAt, token?.at.received ?? 0) + Retention.activity(tokenMilliseconds: life)
+    }
+}
+
+extension Installation.Start {
+    var lastWordAt: Int64 { max(token?.at.received ?? 0, unregisteredAt?.received ?? 0) }
+
+    /// A token of another environment waits for its app to come back.
+    fileprivate func isOf(_ environment: Environment?) -> Bool {
+        token == nil || token?.environment == environment
+    }
+}
+
+extension Array {
+    /// The first of those with the smallest measure.
+    fileprivate mutating func removeLeast(_ measure: (Element) -> Int64) {
+        if let least = indices.min(by: { measure(self[$0]) < measure(self[$1]) }) { remove(at: least) }
+    }
+}

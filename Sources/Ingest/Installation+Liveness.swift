@@ -1,0 +1,57 @@
+internal import LiveActivity
+
+// What of an installation's record is alive. All of it follows from what was said and when; nothing
+// depends on the order in which it arrived.
+
+extension Installation {
+    /// Whether APNs may take the token, as far as anybody has said: it is of the environment that the app
+    /// on the phone has now, and was not refused since it was reported.
+    func isUsable(_ token: Token) -> Bool {
+        !token.sealed.isEmpty && token.environment == environment?.value && !isRefused(token)
+    }
+
+    func isUsable(_ start: Start) -> Bool {
+        guard let token = start.token, isUsable(token) else { return false }
+        guard let unregistered = start.unregisteredAt else { return true }
+        return token.at > unregistered
+    }
+
+    func isRefused(_ token: Token) -> Bool {
+        refused.contains { token.at.received <= $0.at && $0.hash == token.hash }
+    }
+
+    /// Why an activity is over, or nil while it runs.
+    func overBy(_ activity: Activity) -> Event.Cause? {
+        if let closing = activity.closing { return closing.isDismissed ? .dismissed : .ended }
+        guard let heard = activity.heardAt else { return nil }
+        if let type = activity.type?.value,
+            let unregistered = starts.first(where: { $0.type == type })?.unregisteredAt, heard <= unregistered
+        {
+            return .unregistered
+        }
+        // What was reported at the very time of the list may have been reported just after it.
+        if let running, heard < running.at, !running.value.contains(activity.id) { return .notRunning }
+        return nil
+    }
+
+    /// When the activity's token is forgotten unless the activity is heard of again.
+    func expiresAt(_ activity: Activity, _ tokenMilliseconds: Int64) -> Int64 {
+        var last = max(activity.heardAt?.received ?? 0, activity.token?.at.received ?? 0)
+        if let running, running.value.contains(activity.id) { last = max(last, running.at.received) }
+        return last + tokenMilliseconds
+    }
+}
+
+extension Installation.Activity {
+    /// The server's time of the newest word on it.
+    var lastWordAt: Int64 { max(heardAt?.received ?? 0, closing?.at.received ?? 0) }
+}
+
+extension App {
+    func updateTokenMilliseconds(_ type: String?) -> Int64 {
+        guard let type, let known = types.first(where: { $0.name == type }) else {
+            return ActivityType.updateTokenMillisecondsDefault
+        }
+        return known.updateTokenMilliseconds
+    }
+}

@@ -1,0 +1,101 @@
+internal import LiveActivity
+
+extension Merge {
+    /// Everything that a report says. A field that it does not have says nothing: it erases nothing.
+    func hear(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
+        if report.kind == .deadToken { return try hearRefusal(report, &hearing) }
+        hearPhone(report, &hearing)
+        hearProfile(report, &hearing)
+        switch report.kind {
+        case .startToken: try hearStartToken(report, &hearing)
+        case .updateToken: try hearUpdateToken(report, &hearing)
+        case .state: try hearState(report, &hearing)
+        case .unregister: try hearUnregister(report, &hearing)
+        case .reconcile: try hearRunning(report, &hearing)
+        case .heartbeat: if report.activity != nil { try hearAlive(report, &hearing) }
+        case .tap: try hearTap(report, &hearing)
+        case .profile, .deadToken: break
+        }
+    }
+
+    private func hearPhone(_ report: Report, _ hearing: inout Hearing) {
+        let time = hearing.time
+        if let environment = report.environment {
+            let old = hearing.installation.environment?.at
+            let heard = hearing.installation.environment.hear(environment, at: time)
+            hearing.note(heard, since: old, grain: Grain.heartbeatMilliseconds)
+        }
+        if let os = report.os { hearing.note(hearing.installation.os.hear(os, at: time)) }
+        if let build = report.appBuild {
+            hearing.note(hearing.installation.appBuild.hear(build, at: time))
+        }
+        if let isEnabled = report.frequentPushesEnabled {
+            hearing.note(hearing.installation.frequentPushesEnabled.hear(isEnabled, at: time))
+        }
+        if let isEnabled = report.activitiesEnabled {
+            hearing.note(hearing.installation.activitiesEnabled.hear(isEnabled, at: time))
+        }
+    }
+
+    private func hearProfile(_ report: Report, _ hearing: inout Hearing) {
+        let time = hearing.time
+        var isNews = false
+        let old = report.installation == nil ? hearing.installation.profileHeardAt : nil
+        if report.installation != nil, report.user != nil || report.isLoggedOut {
+            let recipient = report.user.map(Recipient.user) ?? hearing.installation.subject
+            isNews = hearing.note(hearing.installation.user.hear(recipient, at: time)) || isNews
+        }
+        if let tags = report.tags {
+            isNews = hearing.note(hearing.installation.tags.hear(tags, at: time)) || isNews
+        }
+        if let attributes = report.attributes {
+            isNews = hearing.note(hearing.installation.attributes.hear(attributes, at: time)) || isNews
+        }
+        if let locale = report.locale {
+            isNews = hearing.note(hearing.installation.locale.hear(locale, at: time)) || isNews
+        }
+        if let timeZone = report.timeZone {
+            isNews = hearing.note(hearing.installation.timeZone.hear(timeZone, at: time)) || isNews
+        }
+        // A user's profile has no other sign of life.
+        if let old, let new = hearing.installation.profileHeardAt, new > old {
+            hearing.note(.repeated, since: old, grain: Grain.heartbeatMilliseconds)
+        }
+        if isNews { hearing.events.append(hearing.event(.profile)) }
+    }
+
+    private func hearTap(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
+        guard let id = report.activity else { throw Rejection.incomplete("activityId") }
+        // Nobody taps twice in a millisecond: what is not newer is the same tap again.
+        if let last = hearing.installation.tappedAt, hearing.time.event <= last { return }
+        hearing.installation.tappedAt = hearing.time.event
+        hearing.noteChange()
+        var event = hearing.event(.tap)
+        let activity = hearing.installation.activities.first { $0.id == id }
+        event.activity = id
+        event.attributesType = activity?.type?.value ?? report.attributesType
+        event.group = activity?.group?.value ?? report.group
+        event.scheduleID = report.scheduleID
+        event.scheduleName = report.scheduleName
+        hearing.events.append(event)
+    }
+
+    private func hearRefusal(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
+        guard let refusal = report.refusal else { throw Rejection.incomplete("tokenHash") }
+        // Without APNs' own time, what was reported after the push had left is not what was refused.
+        let at = refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds } ?? refusal.dispatchedAt
+        if let known = hearing.installation.refused.firstIndex(where: { $0.hash == refusal.tokenHash }) {
+            guard hearing.installation.refused[known].at < at else { return }
+            hearing.installation.refused[known].at = at
+        } else {
+            hearing.installation.refused.append(.init(hash: refusal.tokenHash, at: at))
+        }
+        hearing.noteChange()
+    }
+}
+
+extension Rejection {
+    static func incomplete(_ field: String) -> Rejection {
+        Rejection(.incomplete, "\(field) is missing; the report's kind cannot do without it")
+    }
+}

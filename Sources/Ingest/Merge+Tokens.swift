@@ -1,0 +1,91 @@
+internal import LiveActivity
+
+extension Merge {
+    func hearStartToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
+        let place = hearing.installation.start(report.attributesType)
+        let old = hearing.installation.starts[place].token
+        let entry = RegistryKey.Entry.start(type: report.attributesType)
+        guard let token = try token(report, after: old, under: entry, &hearing) else { return }
+        hearing.installation.starts[place].token = token
+        if old?.hash != token.hash { announce(.startToken, token, report, &hearing) }
+    }
+
+    func hearUpdateToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
+        guard let id = report.activity else { throw Rejection.incomplete("activityId") }
+        try hearAlive(report, &hearing)
+        let place = hearing.installation.activity(id)
+        if let channel = report.channel {
+            let heard = hearing.installation.activities[place].channel.hear(channel, at: hearing.time)
+            hearing.note(heard)
+        }
+        let old = hearing.installation.activities[place].token
+        guard let token = try token(report, after: old, under: .update(activity: id), &hearing) else {
+            return
+        }
+        hearing.installation.activities[place].token = token
+        let isOver = hearing.installation.activities[place].closing != nil
+        if old?.hash != token.hash, !isOver { announce(.updateToken, token, report, &hearing) }
+    }
+
+    /// The token that stands after a report: the later one. Nil where nothing has changed.
+    private func token(
+        _ report: Report, after old: Installation.Token?, under entry: RegistryKey.Entry,
+        _ hearing: inout Hearing
+    ) throws(Rejection) -> Installation.Token? {
+        guard let digits = report.token, let environment = report.environment else {
+            throw Rejection.incomplete("token")
+        }
+        guard let pushToken = PushToken(hex: digits) else {
+            throw Rejection(.badToken, "token \(PushToken.problem)")
+        }
+        let time = hearing.time
+        if let old, time < old.at { return nil }
+        let hash = String(decoding: Hex.encode(seal.hash(pushToken)), as: UTF8.self)
+        var token = Installation.Token(hash: hash, sealed: "", environment: environment, at: time)
+        if let old {
+            let isSame = old.hash == hash && old.environment == environment
+            if time == old.at, isSame || !token.outranks(old) { return nil }
+            if isSame, !old.sealed.isEmpty {
+                token.sealed = old.sealed
+                hearing.note(.repeated)
+                return token
+            }
+        }
+        token.sealed = seal.seal(pushToken, app: app.id, entry: entry.text)
+        hearing.note(.changed)
+        return token
+    }
+
+    private func announce(
+        _ code: Event.Code, _ token: Installation.Token, _ report: Report, _ hearing: inout Hearing
+    ) {
+        var event = hearing.event(code)
+        event.attributesType = report.attributesType
+        event.activity = report.activity
+        event.group = report.group
+        event.tokenHash = token.hash
+        hearing.events.append(event)
+    }
+}
+
+extension Installation.Token {
+    /// Of two tokens that were reported at the same time.
+    fileprivate func outranks(_ other: Installation.Token) -> Bool {
+        hash == other.hash ? environment.outranks(other.environment) : hash.outranks(other.hash)
+    }
+}
+
+extension Installation {
+    /// The place of a type's start token, made where there is none.
+    mutating func start(_ type: String?) -> Int {
+        if let place = starts.firstIndex(where: { $0.type == type }) { return place }
+        starts.append(Start(type: type))
+        return starts.count - 1
+    }
+
+    mutating func activity(_ id: String) -> Int {
+        if let place = activities.firstIndex(where: { $0.id == id }) { return place }
+        activities.append(Activity(id: id))
+        return activities.count - 1
+    }
+}

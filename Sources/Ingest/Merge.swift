@@ -1,0 +1,100 @@
+package import LiveActivity
+
+/// Merges the reports of one app: a report and what is known of its installation make what is known
+/// then, what changes in the registry, and what people may want to hear of.
+///
+/// It decides and does nothing. What it makes depends on the set of the reports alone: their order, and
+/// how often each of them comes, change nothing. Only the rows under a recipient that an installation has
+/// left, and `movedAt`, follow the order in which it was seen to move. Owned by one thread.
+package final class Merge {
+    package let app: App
+    let seal: TokenSeal
+    let grain: Grain
+
+    package init(app: App, seal: TokenSeal) {
+        self.app = app
+        self.seal = seal
+        grain = Grain(for: app)
+    }
+
+    package enum Outcome: Sendable {
+        case rejected(Rejection)
+        /// The same again, or older than what is known.
+        case unchanged
+        case merged(Merged)
+    }
+
+    /// - Parameters:
+    ///   - receivedAt: the server's time on the record.
+    ///   - installation: what is known of `report.subject`; nil for nothing.
+    package func merge(
+        _ report: Report, receivedAt: Int64, into installation: Installation?, now: Int64
+    ) -> Outcome {
+        do throws(Rejection) {
+            try check(report, receivedAt: receivedAt, now: now)
+            let known = installation ?? Installation(app: report.app, subject: report.subject)
+            var hearing = Hearing(known, receivedAt: receivedAt, claimed: report.eventTime)
+            try hear(report, &hearing)
+            if hearing.isSilent { return .unchanged }
+            return .merged(finish(hearing, from: installation, now: now))
+        } catch {
+            return .rejected(error)
+        }
+    }
+
+    /// What time alone does to an installation; nil where it does nothing. It is due at `nextSweep`.
+    package func sweep(_ installation: Installation, now: Int64) -> Merged? {
+        guard let due = nextSweep(installation), due <= now else { return nil }
+        var swept = installation
+        swept.forget(at: now, app)
+        let changes = RegistryChange.between(
+            RegistryRows(of: installation, app: app), RegistryRows(of: swept, app: app), grain)
+        return Merged(installation: swept, changes: changes, events: [], isDue: true)
+    }
+
+    package func nextSweep(_ installation: Installation) -> Int64? { installation.forgetsAt(app) }
+
+    private func check(_ report: Report, receivedAt: Int64, now: Int64) throws(Rejection) {
+        if receivedAt > now + Retention.clockMilliseconds {
+            throw Rejection(
+                .receivedInFuture,
+                "the record was written \((receivedAt - now) / 1000) s in the future; set the clock of its writer, then redrive it"
+            )
+        }
+        if receivedAt < now - Retention.reportMilliseconds {
+            throw Rejection(
+                .tooOld,
+                "the record was written \((now - receivedAt) / 86_400_000) days ago, and its order is not known any more; have the phone report again"
+            )
+        }
+        if let environment = report.environment, !app.environments.contains(environment) {
+            throw Rejection(
+                .environmentNotAllowed,
+                "the app does not use \(environment.rawValue); allow it with flotilla apps, then redrive the record"
+            )
+        }
+    }
+
+    private func finish(_ hearing: Hearing, from old: Installation?, now: Int64) -> Merged {
+        var (new, events) = (hearing.installation, hearing.events)
+        guard hearing.isChanged || hearing.isGrainCrossed else {
+            return Merged(installation: new, changes: [], events: [], isDue: false)
+        }
+        let before = RegistryRows(of: old, app: app)
+        if let old { new.move(from: old, before, at: hearing.time.received, now: now) }
+        new.forget(at: now, app)
+        let changes = RegistryChange.between(before, RegistryRows(of: new, app: app), grain)
+        if hearing.isChanged { events += closings(from: old, to: new, hearing) }
+        return Merged(installation: new, changes: changes, events: events, isDue: true)
+    }
+}
+
+/// What a report, or time, has made of an installation.
+package struct Merged: Sendable {
+    package var installation: Installation
+    package var changes: [RegistryChange]
+    package var events: [Event]
+    /// False for a repetition that was already written down in the present grain: nothing has changed but
+    /// the exact times, which the local state should keep but no topic needs.
+    package var isDue: Bool
+}

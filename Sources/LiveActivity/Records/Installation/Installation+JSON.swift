@@ -1,0 +1,145 @@
+package import JSON
+
+extension Installation {
+    package func write(to writer: inout JSONWriter) {
+        writer.field("app", app)
+        writer.field("subject", subject.text)
+        writer.field("environment", environment)
+        writer.field("recipient", user)
+        writer.field("os", os)
+        writer.field("appBuild", appBuild)
+        writer.field("frequentPushesEnabled", frequentPushesEnabled)
+        writer.field("activitiesEnabled", activitiesEnabled)
+        writer.field("tags", tags)
+        writer.field("attributes", attributes)
+        writer.field("locale", locale)
+        writer.field("timeZone", timeZone)
+        writer.list("starts", starts) { start, writer in start.write(to: &writer) }
+        writer.list("activities", activities) { activity, writer in activity.write(to: &writer) }
+        writer.field("running", running)
+        writer.list("refused", refused) { refused, writer in
+            writer.field("tokenHash", refused.hash)
+            writer.field("at", refused.at)
+        }
+        writer.list("moved", moved) { moved, writer in
+            writer.field("from", moved.recipient.text)
+            writer.field("at", moved.at)
+            writer.field("until", moved.until)
+        }
+        writer.field("movedAt", movedAt)
+        writer.field("tappedAt", tappedAt)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(app: record["app"].appID(), subject: record["subject"].recipient())
+        environment = record["environment"].optional?.said()
+        user = record["recipient"].optional?.said()
+        os = record["os"].optional?.said()
+        appBuild = record["appBuild"].optional?.said()
+        frequentPushesEnabled = record["frequentPushesEnabled"].optional?.said()
+        activitiesEnabled = record["activitiesEnabled"].optional?.said()
+        tags = record["tags"].optional?.said()
+        attributes = record["attributes"].optional?.said()
+        locale = record["locale"].optional?.said()
+        timeZone = record["timeZone"].optional?.said()
+        starts = record["starts"].list(countMax: Self.startsMax, Start.init(from:))
+        activities = record["activities"].list(countMax: Self.activitiesMax, Activity.init(from:))
+        running = record["running"].optional?.said()
+        refused = record["refused"].list(countMax: Self.refusedMax) {
+            Refused(hash: $0["tokenHash"].name(), at: $0["at"].time())
+        }
+        moved = record["moved"].list(countMax: Self.movedMax) {
+            Moved(recipient: $0["from"].recipient(), at: $0["at"].time(), until: $0["until"].time())
+        }
+        movedAt = record["movedAt"].optional?.time()
+        tappedAt = record["tappedAt"].optional.map { Int64($0.int()) }
+    }
+}
+
+extension Installation.Token {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.field("tokenHash", hash)
+        writer.field("token", sealed.isEmpty ? nil : sealed)
+        writer.field("environment", environment.rawValue)
+        writer.field("at", at)
+    }
+
+    /// Nil where the object has no token.
+    fileprivate init?(from object: JSONObject) {
+        guard let hash = object["tokenHash"].optional?.name() else { return nil }
+        self.init(
+            hash: hash, sealed: object["token"].optional?.string() ?? "",
+            environment: object["environment"].environment(), at: object["at"].reportTime())
+    }
+}
+
+extension Installation.Start {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.field("type", type)
+        token?.write(to: &writer)
+        writer.field("unregisteredAt", unregisteredAt)
+    }
+
+    fileprivate init(from object: JSONObject) {
+        self.init(type: object["type"].optional?.name())
+        token = Installation.Token(from: object)
+        unregisteredAt = object["unregisteredAt"].optional?.reportTime()
+    }
+}
+
+extension Installation.Activity {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.field("id", id)
+        writer.field("type", type)
+        writer.field("group", group)
+        writer.field("channel", channel)
+        token?.write(to: &writer)
+        writer.field("state", state)
+        writer.field("heardAt", heardAt)
+        writer.field("expired", isExpired ? true : nil)
+        writer.field(closing?.isDismissed == true ? "dismissedAt" : "endedAt", closing?.at)
+    }
+
+    fileprivate init(from object: JSONObject) {
+        self.init(id: object["id"].name())
+        type = object["type"].optional?.said()
+        group = object["group"].optional?.said()
+        channel = object["channel"].optional?.said()
+        token = Installation.Token(from: object)
+        state = object["state"].optional?.said()
+        heardAt = object["heardAt"].optional?.reportTime()
+        isExpired = object["expired"].optional?.bool() ?? false
+        if let at = object["dismissedAt"].optional?.reportTime() {
+            closing = Installation.Closing(isDismissed: true, at: at)
+        } else if let at = object["endedAt"].optional?.reportTime() {
+            closing = Installation.Closing(isDismissed: false, at: at)
+        }
+    }
+}
+
+extension JSONWriter {
+    /// An array of objects; left out when empty.
+    fileprivate mutating func list<Element>(
+        _ name: StaticString, _ elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        guard !elements.isEmpty else { return }
+        self.name(name)
+        beginArray()
+        for element in elements {
+            beginObject()
+            write(element, &self)
+            endObject()
+        }
+        endArray()
+    }
+}
+
+extension JSONValue {
+    fileprivate func list<Element>(countMax: Int, _ read: (JSONObject) -> Element) -> [Element] {
+        guard let value = optional else { return [] }
+        var list: [Element] = []
+        var elements = value.array(countMax: countMax)
+        while let element = elements.next() { list.append(read(element.object())) }
+        return list
+    }
+}

@@ -1,0 +1,131 @@
+/// All that reports have said about one installation, or a backend about one user: a record of
+/// `installations`, and the truth of which the registry's rows are a view.
+package struct Installation: Record, Hashable {
+    package static let schemaVersion = 1
+
+    /// Activity types with a start token; past it the one not heard of for longest is forgotten.
+    package static let startsMax = 50
+    /// Activities, the ended ones for a while too; past it the one not heard of for longest is forgotten.
+    package static let activitiesMax = 50
+    /// Refused tokens that are remembered; past it the oldest refusal is forgotten.
+    package static let refusedMax = 16
+    /// Recipients that it has left within a day; past it the rows under the oldest go at once.
+    package static let movedMax = 8
+
+    package let app: String
+    /// Whom it is about. A user's has a profile and nothing else.
+    package let subject: Recipient
+
+    package var environment: Said<Environment>?
+    /// Who is logged in; the installation itself once it was said that nobody is.
+    package var user: Said<Recipient>?
+    package var os: Said<String>?
+    package var appBuild: Said<String>?
+    package var frequentPushesEnabled: Said<Bool>?
+    package var activitiesEnabled: Said<Bool>?
+    package var tags: Said<[String]>?
+    package var attributes: Said<RawJSON>?
+    package var locale: Said<String>?
+    package var timeZone: Said<String>?
+    package var starts: [Start] = []
+    package var activities: [Activity] = []
+    /// The newest word on which activities run.
+    package var running: Said<[String]>?
+    package var refused: [Refused] = []
+    package var moved: [Moved] = []
+    /// When it came to its present recipient from another one that had its tokens.
+    package var movedAt: Int64?
+    /// The time of the newest tap by the phone's clock: one that is not newer is the same again.
+    package var tappedAt: Int64?
+
+    package init(app: String, subject: Recipient) {
+        self.app = app
+        self.subject = subject
+    }
+
+    /// As the reports' about it.
+    package var key: [UInt8] { RecordKey.join(app, subject.text) }
+
+    /// Whom a send addresses to reach it.
+    package var recipient: Recipient { user?.value ?? subject }
+
+    /// A push token as it is kept.
+    package struct Token: Sendable, Hashable {
+        /// `TokenSeal.hash`, in hexadecimal.
+        package var hash: String
+        /// As `TokenSeal.seal` stores it; empty once the token is of no more use. The rest stays, so that
+        /// nothing older can take its place.
+        package var sealed: String
+        package var environment: Environment
+        package var at: ReportTime
+
+        package init(hash: String, sealed: String, environment: Environment, at: ReportTime) {
+            self.hash = hash
+            self.sealed = sealed
+            self.environment = environment
+            self.at = at
+        }
+    }
+
+    /// The push-to-start token of one activity type.
+    package struct Start: Sendable, Hashable {
+        /// Nil where the token serves every type of the app.
+        package var type: String?
+        package var token: Token?
+        package var unregisteredAt: ReportTime?
+
+        package init(type: String?) { self.type = type }
+    }
+
+    /// One activity, by the system's id.
+    package struct Activity: Sendable, Hashable {
+        package var id: String
+        package var type: Said<String>?
+        package var group: Said<String>?
+        package var channel: Said<String>?
+        package var token: Token?
+        package var state: Said<Report.State>?
+        /// The last sign that it runs.
+        package var heardAt: ReportTime?
+        /// Nothing was heard of it for as long as its token lives; a late word may yet bring it back.
+        package var isExpired = false
+        package var closing: Closing?
+
+        package init(id: String) { self.id = id }
+    }
+
+    /// The end of an activity. There is no way back: the system never uses an id twice.
+    package struct Closing: Sendable, Hashable {
+        package var isDismissed: Bool
+        package var at: ReportTime
+
+        package init(isDismissed: Bool, at: ReportTime) {
+            self.isDismissed = isDismissed
+            self.at = at
+        }
+    }
+
+    /// A token that APNs refuses, unless it was reported after this.
+    package struct Refused: Sendable, Hashable {
+        package var hash: String
+        package var at: Int64
+
+        package init(hash: String, at: Int64) {
+            self.hash = hash
+            self.at = at
+        }
+    }
+
+    /// A recipient that it has left; its rows stay there until then.
+    package struct Moved: Sendable, Hashable {
+        package var recipient: Recipient
+        package var at: Int64
+        package var until: Int64
+
+        package init(recipient: Recipient, at: Int64, until: Int64) {
+            self.recipient = recipient
+            self.at = at
+            self.until = until
+        }
+    }
+}

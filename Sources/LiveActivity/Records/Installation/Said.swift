@@ -1,0 +1,41 @@
+package import JSON
+
+/// What was said last about one thing, and when. It is the whole rule by which reports merge: the later
+/// stands, so any order and any repetition of the same reports comes to the same.
+package struct Said<Value: Sayable>: Sendable, Hashable {
+    package var value: Value
+    package var at: ReportTime
+
+    package init(_ value: Value, at: ReportTime) {
+        self.value = value
+        self.at = at
+    }
+}
+
+/// A value that reports bring.
+package protocol Sayable: Sendable, Hashable {
+    /// A total order, for two values that were said at the same time.
+    func outranks(_ other: Self) -> Bool
+    func write(to writer: inout JSONWriter)
+    init(said value: JSONValue)
+}
+
+extension JSONWriter {
+    mutating func field<Value>(_ name: StaticString, _ said: Said<Value>?) {
+        guard let said else { return }
+        self.name(name)
+        beginArray()
+        said.value.write(to: &self)
+        value(said.at.event)
+        value(said.at.received)
+        endArray()
+    }
+}
+
+extension JSONValue {
+    /// A value and its two times.
+    func said<Value>() -> Said<Value> {
+        var elements = array(countMax: 3)
+        return Said(Value(said: elements.next() ?? self), at: elements.reportTime(of: self))
+    }
+}

@@ -1,0 +1,23 @@
+package import JSON
+
+/// A record of `registry`, whichever of its two kinds its key says.
+package enum RegistryRow: Sendable, Hashable {
+    case token(TokenRow)
+    case profile(ProfileRow)
+
+    package func encode(to writer: inout JSONWriter) {
+        switch self {
+        case .token(let row): row.encode(to: &writer)
+        case .profile(let row): row.encode(to: &writer)
+        }
+    }
+
+    package static func decode(
+        _ bytes: UnsafeRawBufferPointer, under entry: RegistryKey.Entry, with reader: JSONReader
+    ) throws(RecordError) -> RegistryRow {
+        switch entry {
+        case .start, .update: .token(try unsafe TokenRow.decode(bytes, with: reader))
+        case .profile: .profile(try unsafe ProfileRow.decode(bytes, with: reader))
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package import JSON
+
+extension Report {
+    package func write(to writer: inout JSONWriter) {
+        writer.field("app", app)
+        writer.field("environment", environment?.rawValue)
+        writer.field("installationId", installation)
+        writer.field("userId", user)
+        if isLoggedOut, user == nil {
+            writer.name("userId")
+            writer.null()
+        }
+        writer.field("kind", kind.rawValue)
+        writer.field("attributesType", attributesType)
+        writer.field("activityId", activity)
+        writer.field("groupId", group)
+        writer.field("token", token)
+        writer.field("state", state?.rawValue)
+        writer.field("channelId", channel)
+        writer.field("running", running)
+        writer.field("os", os)
+        writer.field("appBuild", appBuild)
+        writer.field("frequentPushesEnabled", frequentPushesEnabled)
+        writer.field("activitiesEnabled", activitiesEnabled)
+        writer.field("tags", tags)
+        writer.field("attributes", attributes)
+        writer.field("locale", locale)
+        writer.field("timeZone", timeZone)
+        writer.field("eventTime", eventTime)
+        writer.field("reportId", id)
+        writer.field("scheduleId", scheduleID)
+        writer.field("scheduleName", scheduleName)
+        writer.field("tokenHash", refusal?.tokenHash)
+        writer.field("entry", refusal?.entry)
+        writer.field("reason", refusal?.reason)
+        writer.field("invalidatedAt", refusal?.invalidatedAt)
+        writer.field("dispatchedAt", refusal?.dispatchedAt)
+    }
+
+    package init(from record: JSONObject) { self.init(app: record["app"].appID(), from: record) }
+
+    /// A report whose app is known from elsewhere: the key that it came with, which a body must not
+    /// overrule.
+    package init(app: String, from record: JSONObject) {
+        let (environment, installation) = (record["environment"], record["installationId"])
+        let kind = record["kind"].choice(of: Kind.self) ?? .heartbeat
+        let user = record["userId"]
+        if kind == .profile, installation.optional == nil, user.optional != nil {
+            self.init(app: app, profileOf: user.name())
+            _ = environment.optional?.environment()
+        } else {
+            self.init(
+                app: app, environment: environment.environment(), installation: installation.name(),
+                kind: kind)
+            self.user = user.optional?.name()
+            isLoggedOut = user.isNull
+        }
+        attributesType = record["attributesType"].optional?.name()
+        activity = record["activityId"].optional?.name()
+        group = record["groupId"].optional?.name()
+        token = record["token"].optional?.pushToken()
+        state = record["state"].optional?.choice(of: State.self)
+        channel = record["channelId"].optional?.name()
+        running = record["running"].optional?.names(countMax: Report.runningMax)
+        os = record["os"].optional?.name()
+        appBuild = record["appBuild"].optional?.name()
+        frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
+        activitiesEnabled = record["activitiesEnabled"].optional?.bool()
+        tags = record["tags"].optional?.names(countMax: Report.tagsMax)
+        attributes = record["attributes"].optional?.profileAttributes()
+        locale = record["locale"].optional?.name()
+        timeZone = record["timeZone"].optional?.name()
+        eventTime = record["eventTime"].optional?.time()
+        id = record["reportId"].optional?.name()
+        scheduleID = record["scheduleId"].optional?.name()
+        scheduleName = record["scheduleName"].optional?.name()
+        if kind == .deadToken { refusal = Refusal(from: record) }
+        requireParts(of: record)
+    }
+
+    /// What a kind cannot do without.
+    private func requireParts(of record: JSONObject) {
+        switch kind {
+        case .startToken: _ = record["token"].string()
+        case .updateToken:
+            _ = record["token"].string()
+            _ = record["activityId"].string()
+        case .state:
+            _ = record["state"].string()
+            _ = record["activityId"].string()
+        case .unregister: _ = record["attributesType"].string()
+        case .reconcile: _ = record["running"].array(countMax: .max)
+        case .tap: _ = record["activityId"].string()
+        case .heartbeat, .profile, .deadToken: break
+        }
+    }
+}
+
+extension Report.Refusal {
+    fileprivate init(from record: JSONObject) {
+        self.init(
+            tokenHash: record["tokenHash"].name(), entry: record["entry"].string(),
+            reason: record["reason"].name(), invalidatedAt: record["invalidatedAt"].optional?.time(),
+            dispatchedAt: record["dispatchedAt"].time())
+        if record["entry"].kind == .string, RegistryKey.Entry(text: entry) == nil {
+            record["entry"].report("must be an entry of the registry: start:…, update:… or profile")
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate func pushToken() -> String {
+        let text = string()
+        if kind == .string, PushToken(hex: text) == nil { report(PushToken.problem) }
+        return text
+    }
+
+    func profileAttributes() -> RawJSON {
+        if kind != .object { _ = object() }
+        let value = rawJSON()
+        if value.count > Report.attributesBytesMax {
+            report("must have at most \(Report.attributesBytesMax) bytes", as: .outOfRange)
+        }
+        return value
+    }
+}

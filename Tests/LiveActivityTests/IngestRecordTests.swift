@@ -1,0 +1,161 @@
+import JSON
+import LiveActivity
+import Testing
+
+@Suite struct IngestRecordTests {
+    let reader = JSONReader()
+
+    private func text(_ record: some Record) -> String { String(decoding: record.encoded(), as: UTF8.self) }
+
+    @Test func `an installation has this format, and reads back`() throws {
+        var installation = Installation(app: "shop", subject: .installation("i/1"))
+        installation.environment = Said(.sandbox, at: ReportTime(event: 1, received: 2))
+        installation.user = Said(.user("u1"), at: ReportTime(event: 3, received: 4))
+        installation.os = Said("18.1", at: ReportTime(event: 3, received: 4))
+        installation.frequentPushesEnabled = Said(true, at: ReportTime(event: 3, received: 4))
+        installation.tags = Said(["vip"], at: ReportTime(event: 3, received: 4))
+        var start = Installation.Start(type: "Match")
+        start.token = .init(
+            hash: "c0", sealed: "s1.x", environment: .sandbox, at: ReportTime(event: 5, received: 6))
+        start.unregisteredAt = ReportTime(event: 1, received: 2)
+        installation.starts = [start, .init(type: nil)]
+        var activity = Installation.Activity(id: "A")
+        activity.type = Said("Match", at: ReportTime(event: 5, received: 6))
+        activity.group = Said("m1", at: ReportTime(event: 5, received: 6))
+        activity.token = .init(
+            hash: "c1", sealed: "", environment: .sandbox, at: ReportTime(event: 5, received: 6))
+        activity.state = Said(.stale, at: ReportTime(event: 7, received: 7))
+        activity.heardAt = ReportTime(event: 7, received: 7)
+        activity.isExpired = true
+        activity.closing = .init(isDismissed: true, at: ReportTime(event: 8, received: 9))
+        installation.activities = [activity]
+        installation.running = Said([], at: ReportTime(event: 8, received: 9))
+        installation.refused = [.init(hash: "c1", at: 10)]
+        installation.moved = [.init(recipient: .installation("i/1"), at: 4, until: 5)]
+        installation.movedAt = 4
+        installation.tappedAt = 11
+        #expect(
+            text(installation)
+                == #"{"v":1,"app":"shop","subject":"i:i/1","environment":["sandbox",1,2],"recipient":["u:u1",3,4],"os":["18.1",3,4],"frequentPushesEnabled":[true,3,4],"tags":[["vip"],3,4],"starts":[{"type":"Match","tokenHash":"c0","token":"s1.x","environment":"sandbox","at":[5,6],"unregisteredAt":[1,2]},{}],"activities":[{"id":"A","type":["Match",5,6],"group":["m1",5,6],"tokenHash":"c1","environment":"sandbox","at":[5,6],"state":["stale",7,7],"heardAt":[7,7],"expired":true,"dismissedAt":[8,9]}],"running":[[],8,9],"refused":[{"tokenHash":"c1","at":10}],"moved":[{"from":"i:i/1","at":4,"until":5}],"movedAt":4,"tappedAt":11}"#
+        )
+        #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
+        #expect(String(decoding: installation.key, as: UTF8.self) == "shop/i:i%2f1")
+        #expect(installation.recipient == .user("u1"))
+
+        installation.activities[0].closing?.isDismissed = false
+        installation.appBuild = Said("7", at: ReportTime(event: 1, received: 1))
+        installation.locale = Said("de", at: ReportTime(event: 1, received: 1))
+        installation.timeZone = Said("UTC", at: ReportTime(event: 1, received: 1))
+        installation.activitiesEnabled = Said(false, at: ReportTime(event: 1, received: 1))
+        let attributes = try RawJSON(checking: Array(#"{"n":1.0}"#.utf8), with: reader)
+        installation.attributes = Said(attributes, at: ReportTime(event: 1, received: 1))
+        #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
+    }
+
+    @Test func `a damaged installation is refused with the places, and never traps`() {
+        let text =
+            #"{"v":1,"app":"shop","subject":"x","environment":["sandbox",1],"os":7,"starts":[{"tokenHash":"a"}]}"#
+        #expect(throws: RecordError.self) {
+            try Installation.decode(Array(text.utf8), with: reader)
+        }
+    }
+
+    @Test func `a backend's profile of a user is a report without an installation`() throws {
+        var report = Report(app: "shop", profileOf: "u/1")
+        report.tags = ["vip"]
+        #expect(text(report) == #"{"v":1,"app":"shop","userId":"u/1","kind":"profile","tags":["vip"]}"#)
+        #expect(String(decoding: report.key, as: UTF8.self) == "shop/u:u%2f1")
+        #expect(try Report.decode(report.encoded(), with: reader) == report)
+        // Anything else about nobody in particular is no report.
+        for kind in ["heartbeat", "startToken"] {
+            let text = #"{"v":1,"app":"shop","userId":"u","kind":"\#(kind)","token":"ab"}"#
+            #expect(throws: RecordError.self) { try Report.decode(Array(text.utf8), with: reader) }
+        }
+    }
+
+    @Test func `nobody logged in is said with null, and silence says nothing`() throws {
+        var report = Report(app: "shop", environment: .production, installation: "i", kind: .profile)
+        #expect(try Report.decode(report.encoded(), with: reader).isLoggedOut == false)
+        report.isLoggedOut = true
+        #expect(text(report).contains(#""userId":null"#))
+        #expect(try Report.decode(report.encoded(), with: reader) == report)
+    }
+
+    @Test func `a refused token is reported in this format`() throws {
+        var report = Report(app: "shop", environment: .production, installation: "i", kind: .deadToken)
+        report.refusal = .init(
+            tokenHash: "c0", entry: "update:A", reason: "Unregistered", invalidatedAt: 5, dispatchedAt: 9)
+        #expect(
+            text(report)
+                == #"{"v":1,"app":"shop","environment":"production","installationId":"i","kind":"deadToken","tokenHash":"c0","entry":"update:A","reason":"Unregistered","invalidatedAt":5,"dispatchedAt":9}"#
+        )
+        #expect(try Report.decode(report.encoded(), with: reader) == report)
+        report.refusal?.entry = "nonsense"
+        #expect(throws: RecordError.self) { try Report.decode(report.encoded(), with: reader) }
+        #expect(!Report.Kind.deadToken.isFromOutside && Report.Kind.tap.isFromOutside)
+    }
+
+    @Test func `an event has this format, and reads back`() throws {
+        var event = Event(.closed, app: "shop", eventTime: 1, receivedAt: 2)
+        event.environment = .production
+        event.installation = "i"
+        event.user = "u"
+        event.attributesType = "Match"
+        event.activity = "A"
+        event.group = "m1"
+        event.cause = .dismissed
+        #expect(
+            text(event)
+                == #"{"v":1,"code":"n:lac","app":"shop","environment":"production","installationId":"i","userId":"u","attributesType":"Match","activityId":"A","groupId":"m1","cause":"dismissed","eventTime":1,"receivedAt":2}"#
+        )
+        #expect(String(decoding: event.key, as: UTF8.self) == "shop/i:i")
+        event.tokenHash = "c0"
+        event.scheduleID = "s"
+        event.scheduleName = "n"
+        #expect(try Event.decode(event.encoded(), with: reader) == event)
+        #expect(Event.Code.allCases.map(\.rawValue) == ["n:lst", "n:lut", "n:lac", "profile", "tap"])
+        event.installation = nil
+        #expect(String(decoding: event.key, as: UTF8.self) == "shop/u:u")
+    }
+
+    @Test func `a dead letter keeps the record as it was and says the rest in headers`() {
+        let letter = DeadLetter(
+            stage: "ingest", code: "missing", reason: "token is missing", topic: "flotilla.reports",
+            partition: 3, offset: 42, writtenAt: 1, at: 2)
+        let headers = letter.headers.map { (name: $0.name.rawValue, value: $0.value) }
+        #expect(
+            headers.map { "\($0.name)=\($0.value)" } == [
+                "flotilla-dead-v=1", "flotilla-dead-stage=ingest", "flotilla-dead-code=missing",
+                "flotilla-dead-reason=token is missing", "flotilla-dead-topic=flotilla.reports",
+                "flotilla-dead-partition=3", "flotilla-dead-offset=42", "flotilla-dead-written-at=1",
+                "flotilla-dead-at=2",
+            ])
+        #expect(DeadLetter(headers: [(name: "other", value: "x")] + headers) == letter)
+        for index in headers.indices {
+            var fewer = headers
+            fewer.remove(at: index)
+            #expect(DeadLetter(headers: fewer) == nil)
+        }
+        let long = DeadLetter(
+            stage: "s", code: "c", reason: String(repeating: "x", count: 5000), topic: "t", partition: 0,
+            offset: 0, writtenAt: 0, at: 0)
+        #expect(long.reason.count == DeadLetter.reasonCharactersMax)
+    }
+
+    @Test func `the row of a dismissed activity has no token`() throws {
+        var row = TokenRow(
+            environment: .production, token: "", tokenHash: "", attributesType: "Match", registeredAt: 5)
+        row.group = "m1"
+        row.dismissedAt = 6
+        row.expiresAt = 7
+        #expect(
+            text(row)
+                == #"{"v":1,"environment":"production","token":"","tokenHash":"","attributesType":"Match","group":"m1","registeredAt":5,"expiresAt":7,"dismissedAt":6}"#
+        )
+        let entry = RegistryKey.Entry.update(activity: "A")
+        let read = try row.encoded().withUnsafeBytes {
+            try RegistryRow.decode($0, under: entry, with: reader)
+        }
+        #expect(read == .token(row))
+    }
+}

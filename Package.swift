@@ -159,7 +159,7 @@ let package = Package(
 
         // Tests of the outside world.
         tests("BrokerTests", "Broker", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
-        tests("BrokerLogTests", "Broker", "Telemetry", "CLinux", "Simulation"),
+        tests("BrokerLogTests", "Broker", "Lifecycle", "Telemetry", "CLinux", "Simulation"),
         tests("BrokerCoordinatorTests", "Broker", "Lifecycle", "Telemetry"),
     ],
     cxxLanguageStandard: .cxx17

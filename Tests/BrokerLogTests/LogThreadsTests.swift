@@ -13,7 +13,7 @@ struct LogThreadsTests {
     @Test(.timeLimit(.minutes(1)))
     func `appends, syncs and compactions on three threads end in one state`() throws {
         let directory = TestDirectory(inMemory: true)
-        let wakes = Signal()
+        let wakes = WakeSignal()
         let store = try TopicStore(path: directory.path) { wakes.raise() }
         let topic = try store.create(
             "t", partitions: 3,

@@ -40,8 +40,12 @@ extension Ruling.ConnectionFault {
 
     init(settings value: JSONValue) {
         let object = value.object()
-        self = .settings(streamsMax: object["streamsMax"].int(in: 0...Int(Int32.max)))
+        self = .init(settingsFields: object)
         object.refuseUnknownFields()
+    }
+
+    init(settingsFields object: JSONObject) {
+        self = .settings(streamsMax: object["streamsMax"].int(in: 0...Int(Int32.max)))
     }
 }
 

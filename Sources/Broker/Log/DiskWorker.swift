@@ -21,7 +21,7 @@ package final class DiskWorker: Sendable {
     private let disk: Disk
     private let state = TracedLock(State())
     private let wake: @Sendable () -> Void
-    private let work = Signal()
+    private let work = WakeSignal()
 
     init(disk: Disk, wake: @escaping @Sendable () -> Void) {
         self.disk = disk

@@ -51,7 +51,7 @@ package final class Flusher: Sendable {
     private let syncSeconds: Histogram?
     private let state = TracedLock(State())
     private let wake: @Sendable () -> Void
-    private let work = Signal()
+    private let work = WakeSignal()
     private let rounds = Atomic<Int>(0)
 
     /// Requests carried out so far.

@@ -74,7 +74,7 @@ struct ScriptTests {
 
     @Test func `a share is that share of the requests, within five deviations`() {
         for share in [0.001, 0.01, 0.1, 0.5, 0.9, 1.0] {
-            let count = 100_000
+            let count = 20_000
             var running = script(reset(RuleMatch(share: share)))
             for number in 1...count {
                 _ = running.ruling(for: facts(number), milliseconds: 0, registeredAt: { nil })

@@ -1,12 +1,11 @@
 internal import CLinux
 internal import Glibc
-internal import Lifecycle
 
 /// A thread for work that blocks: syncs, compaction. It runs one function to its end; whoever started
 /// it waits for that.
 ///
 /// `@unchecked Sendable`: the handle is written before the thread's owner shares it, and read by `join`.
-final class WorkerThread: @unchecked Sendable {
+package final class WorkerThread: @unchecked Sendable {
     private final class Body {
         let name: String
         let run: @Sendable () -> Void
@@ -19,7 +18,7 @@ final class WorkerThread: @unchecked Sendable {
 
     private var thread = pthread_t()
 
-    init(name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
+    package init(name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
         let body = unsafe Unmanaged.passRetained(Body(name: name, run: run))
         let code = unsafe pthread_create(&thread, nil, { unsafe WorkerThread.begin($0) }, body.toOpaque())
         guard code == 0 else {
@@ -38,7 +37,7 @@ final class WorkerThread: @unchecked Sendable {
         return nil
     }
 
-    func join() {
+    package func join() {
         pthread_join(thread, nil)
     }
 }

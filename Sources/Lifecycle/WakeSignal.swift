@@ -2,11 +2,11 @@ internal import Glibc
 
 /// Lets one thread sleep until another has work for it. Raising it early is remembered.
 @safe
-final class Signal: @unchecked Sendable {
+package final class WakeSignal: @unchecked Sendable {
     // A semaphore is made for being shared: `sem_post` and `sem_wait` are its only uses here.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    init() {
+    package init() {
         unsafe semaphore = .allocate(capacity: 1)
         unsafe sem_init(semaphore, 0, 0)
     }
@@ -16,9 +16,9 @@ final class Signal: @unchecked Sendable {
         unsafe semaphore.deallocate()
     }
 
-    func raise() { unsafe sem_post(semaphore) }
+    package func raise() { unsafe sem_post(semaphore) }
 
-    func wait() {
+    package func wait() {
         while unsafe sem_wait(semaphore) != 0 && errno == EINTR {}
     }
 }

@@ -1,0 +1,27 @@
+/// How often each of many keys was seen. The table grows in small shards, one at a time: growing never
+/// takes long enough for a connection to notice. At `keysMax` no further key is taken.
+struct CountTable: Sendable {
+    private static let shardCount = 256
+
+    let keysMax: Int
+    private(set) var count = 0
+    private var shards = [CountShard](repeating: CountShard(), count: Self.shardCount)
+
+    init(keysMax: Int) { self.keysMax = keysMax }
+
+    /// One more; how often the key has been seen now, or nil when the table is full and the key is new.
+    mutating func add(_ key: Key128) -> Int? {
+        let shard = Int(key.high >> 56)
+        let before = shards[shard].count(of: key)
+        if before == 0 {
+            guard count < keysMax else { return nil }
+            count += 1
+        }
+        shards[shard].add(key)
+        return before + 1
+    }
+
+    func seen(_ key: Key128) -> Int {
+        shards[Int(key.high >> 56)].count(of: key)
+    }
+}

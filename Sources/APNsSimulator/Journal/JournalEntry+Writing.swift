@@ -1,0 +1,68 @@
+internal import HTTP2
+internal import JSON
+internal import LiveActivity
+internal import Telemetry
+
+// An entry as people and checkers read it, in the file and over the control API. Tokens are secrets:
+// they are shown by the beginning of their hash.
+
+extension JournalRing.Numbered {
+    func write(to json: inout JSONWriter) {
+        json.beginObject()
+        json.field("number", number)
+        entry.writeFields(to: &json)
+        json.endObject()
+    }
+}
+
+extension JournalEntry {
+    fileprivate func writeFields(to json: inout JSONWriter) {
+        json.field("receivedAt", facts.receivedAt)
+        json.field("endedAt", endedAt)
+        json.field("kind", facts.kind.rawValue)
+        json.field("environment", facts.environment.rawValue)
+        json.field("connection", facts.connection)
+        json.field("requestOfConnection", facts.requestOfConnection)
+        json.field("stream", Int(facts.stream))
+        switch facts.target {
+        case nil: break
+        case .token(let token): json.field("token", token.description)
+        case .channel(let channel): json.field("channel", channel)
+        }
+        json.field("bundleId", facts.bundleID)
+        json.field("event", facts.event?.rawValue)
+        json.field("id", id)
+        json.field("method", method)
+        json.field("path", shownPath)
+        json.name("headers")
+        json.beginArray()
+        for header in headers {
+            json.beginArray()
+            json.value(header.name)
+            json.value(Redaction.scrub(header.value))
+            json.endArray()
+        }
+        json.endArray()
+        json.field("bodyBytes", bodyBytes)
+        json.field("bodyHash", String(decoding: Hex.encode(bodyHash), as: UTF8.self))
+        switch end {
+        case .answered(let status, let reason, let left):
+            json.field("status", status)
+            json.field("reason", reason)
+            json.field("answerLeft", left)
+        case .reset(let code):
+            json.name("reset")
+            code.write(to: &json)
+        case .silence: json.field("silence", true)
+        }
+        json.field("delivered", isDelivered)
+    }
+
+    /// What stands in the place of a token may be most of one.
+    private var shownPath: String {
+        let stem = "/3/device/"
+        guard path.hasPrefix(stem) else { return Redaction.scrub(path) }
+        if case .token(let token) = facts.target { return stem + token.description }
+        return stem + "…"
+    }
+}

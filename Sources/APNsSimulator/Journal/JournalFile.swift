@@ -1,0 +1,161 @@
+internal import Glibc
+internal import JSON
+internal import Lifecycle
+internal import Telemetry
+
+/// The journal on disk: a JSON object a line, written by a thread of its own, so that no push waits for
+/// a disk. What does not fit into `waitingMax`, or cannot be written, is left out and counted; the
+/// numbers of the entries show the gaps.
+///
+/// `@unchecked Sendable`: the descriptor and the size belong to the writing thread, the rest is locked.
+final class JournalFile: @unchecked Sendable {
+    private struct State {
+        var waiting: [JournalRing.Numbered] = []
+        var leftOut = 0
+        var isStopping = false
+    }
+
+    private let path: String
+    private let syncs: Bool
+    private let limits: JournalLimits
+    private let log: Log
+    private let state = TracedLock(State())
+    private let work = WakeSignal()
+    private var thread: WorkerThread?
+    private var descriptor: Int32
+    private var bytes: Int
+
+    /// - Parameter syncs: whether each batch is on the disk before the next is written.
+    init(_ path: String, syncs: Bool, limits: JournalLimits, log: Log) throws(SystemError) {
+        self.path = path
+        self.syncs = syncs
+        self.limits = limits
+        self.log = log
+        descriptor = try Self.open(path)
+        bytes = max(0, Int(lseek(descriptor, 0, SEEK_END)))
+        thread = try WorkerThread(name: "journal") { [self] in run() }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    private static func open(_ path: String) throws(SystemError) -> Int32 {
+        let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SystemError("open the journal \(path)", code: errno) }
+        return descriptor
+    }
+
+    /// Entries that are not in the file.
+    var leftOut: Int { state.withLock { $0.leftOut } }
+
+    func append(_ entries: [JournalRing.Numbered]) {
+        let isFirst = state.withLock { state in
+            guard state.waiting.count + entries.count <= limits.waitingMax else {
+                state.leftOut += entries.count
+                return false
+            }
+            defer { state.waiting += entries }
+            return state.waiting.isEmpty
+        }
+        if isFirst { work.raise() }
+    }
+
+    /// Writes what waits, and returns when it is written.
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        work.raise()
+        thread?.join()
+        thread = nil
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        var json = JSONWriter(capacity: 64 * 1024)
+        while true {
+            let (batch, isLast) = state.withLock { state in
+                defer { state.waiting = [] }
+                return (state.waiting, state.isStopping)
+            }
+            if batch.isEmpty {
+                if isLast { return }
+                work.wait()
+                continue
+            }
+            write(batch, with: &json)
+        }
+    }
+
+    private func write(_ batch: [JournalRing.Numbered], with json: inout JSONWriter) {
+        var lines = Lines()
+        for numbered in batch {
+            json.removeAll()
+            numbered.write(to: &json)
+            let isOver = bytes + lines.bytes.count + json.count >= limits.fileBytesMax
+            if isOver || lines.bytes.count >= Self.bytesAtOnce {
+                put(&lines)
+                if isOver, bytes > 0 { rotate() }
+            }
+            unsafe json.withBytes { unsafe lines.bytes.append(contentsOf: $0) }
+            lines.bytes.append(UInt8(ascii: "\n"))
+            lines.count += 1
+        }
+        put(&lines)
+    }
+
+    /// Lines that are written together.
+    private struct Lines {
+        var bytes: [UInt8] = []
+        var count = 0
+    }
+
+    private static let bytesAtOnce = 1 << 20
+
+    /// Empties the lines, into the file or, where that cannot be, into the count of those left out.
+    private func put(_ lines: inout Lines) {
+        guard lines.count > 0 else { return }
+        do {
+            try put(lines.bytes)
+        } catch {
+            log.warning(
+                "the journal cannot be written; make room or name another file", .field("error", error),
+                .field("entries", lines.count))
+            let count = lines.count
+            state.withLock { $0.leftOut += count }
+        }
+        lines = Lines()
+    }
+
+    private func put(_ lines: [UInt8]) throws(SystemError) {
+        var offset = 0
+        while offset < lines.count {
+            let count = unsafe lines.withUnsafeBytes { bytes in
+                unsafe Glibc.write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                let code = errno
+                // Half a line would spoil the one behind it.
+                ftruncate(descriptor, off_t(bytes))
+                throw SystemError("write the journal \(path)", code: code)
+            }
+            offset += count
+        }
+        bytes += lines.count
+        if syncs, fdatasync(descriptor) != 0 { throw SystemError("sync the journal \(path)", code: errno) }
+    }
+
+    /// Where that cannot be, the file grows on.
+    private func rotate() {
+        do {
+            guard unsafe rename(path, path + ".1") == 0 else {
+                throw SystemError("rename the journal \(path)", code: errno)
+            }
+            let fresh = try Self.open(path)
+            close(descriptor)
+            descriptor = fresh
+            bytes = 0
+        } catch {
+            log.warning("the journal cannot be begun anew", .field("error", error))
+        }
+    }
+}

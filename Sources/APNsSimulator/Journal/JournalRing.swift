@@ -1,0 +1,100 @@
+internal import LiveActivity
+
+/// The newest entries, numbered from 1 in the order in which their ends were known.
+struct JournalRing: Sendable {
+    struct Numbered: Sendable {
+        let number: Int
+        let entry: JournalEntry
+    }
+
+    /// Which entries a reader asks for; what is nil matches all.
+    struct Filter: Sendable {
+        var tokens = TokenSet()
+        var channel: String?
+        var id: String?
+        var connection: Int?
+        var status: Int?
+    }
+
+    struct Page: Sendable {
+        var entries: [Numbered] = []
+        /// Up to here the reader has seen everything that its filter lets through: its next `after`.
+        var after: Int
+        /// The newest entry that there is.
+        var newest: Int
+        /// Entries behind the reader's `after` that were gone before it came.
+        var missed: Int
+    }
+
+    /// Entries looked at for one page; a page that ends there may be empty and there may be more.
+    static let lookedAtMax = 10_000
+
+    private let entriesMax: Int
+    private let bytesMax: Int
+    /// The entry of a number is at the number's remainder.
+    private var places: [JournalEntry] = []
+    private var bytes = 0
+    /// The number of the oldest that is held.
+    private(set) var oldest = 1
+    private(set) var newest = 0
+
+    init(entriesMax: Int, bytesMax: Int) {
+        self.entriesMax = max(1, entriesMax)
+        self.bytesMax = bytesMax
+    }
+
+    var count: Int { newest - oldest + 1 }
+
+    mutating func append(_ entry: JournalEntry) -> Numbered {
+        newest += 1
+        if count > entriesMax { drop() }
+        let place = (newest - 1) % entriesMax
+        if place == places.count { places.append(entry) } else { places[place] = entry }
+        bytes += entry.bytes
+        while bytes > bytesMax, count > 1 { drop() }
+        return Numbered(number: newest, entry: entry)
+    }
+
+    private mutating func drop() {
+        bytes -= places[(oldest - 1) % entriesMax].bytes
+        oldest += 1
+    }
+
+    func page(after: Int, _ filter: Filter, limit: Int) -> Page {
+        let after = min(max(0, after), newest)
+        let first = max(after + 1, oldest)
+        var page = Page(after: first - 1, newest: newest, missed: first - after - 1)
+        while page.after < newest, page.entries.count < limit, page.after - first + 1 < Self.lookedAtMax {
+            page.after += 1
+            let entry = places[(page.after - 1) % entriesMax]
+            if filter.passes(entry) { page.entries.append(Numbered(number: page.after, entry: entry)) }
+        }
+        return page
+    }
+}
+
+extension JournalRing.Filter {
+    func passes(_ entry: JournalEntry) -> Bool {
+        if let id, id != entry.id { return false }
+        if let connection, connection != entry.facts.connection { return false }
+        if let channel, entry.facts.target != .channel(channel) { return false }
+        if let status {
+            guard case .answered(status, _, _) = entry.end else { return false }
+        }
+        if tokens.isEmpty { return true }
+        guard case .token(let token) = entry.facts.target else { return false }
+        return tokens.contains(token)
+    }
+}
+
+extension JournalEntry {
+    /// What it takes in memory, roughly.
+    fileprivate var bytes: Int {
+        headers.reduce(Self.bytesAlone + path.utf8.count + bodyHash.count) {
+            $0 + Self.bytesPerHeader + $1.name.utf8.count + $1.value.utf8.count
+        }
+    }
+
+    private static let bytesAlone = 512
+    private static let bytesPerHeader = 64
+}

@@ -1,0 +1,63 @@
+internal import HTTP2
+internal import JSON
+internal import LiveActivity
+
+extension JournalSummary {
+    func writeFields(to json: inout JSONWriter) {
+        json.field("requests", requests)
+        json.name("answered")
+        json.beginArray()
+        for (kind, count) in answered.sorted(by: { $0.key.order < $1.key.order }) {
+            json.beginObject()
+            json.field("status", kind.status)
+            json.field("reason", kind.reason)
+            json.field("count", count)
+            json.endObject()
+        }
+        json.endArray()
+        json.name("resets")
+        json.beginArray()
+        for (code, count) in resets.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            json.beginObject()
+            json.name("code")
+            code.write(to: &json)
+            json.field("count", count)
+            json.endObject()
+        }
+        json.endArray()
+        json.field("silent", silent)
+        json.field("others", others)
+        json.field("answersLost", answersLost)
+        json.field("delivered", delivered)
+        json.object("doubled") { json in
+            json.field("ids", doubledIDs)
+            json.field("pushes", doubledPushes)
+            json.field("isExact", idsNotFollowed == 0)
+            json.field("idsNotFollowed", idsNotFollowed)
+            json.name("first")
+            json.beginArray()
+            for doubled in doubledListed {
+                json.beginObject()
+                json.field("id", doubled.id)
+                json.field("times", doubled.times)
+                json.endObject()
+            }
+            json.endArray()
+        }
+        json.object("targets") { json in
+            json.field("seen", targetsSeen)
+            json.field("pushesMax", pushesPerTargetMax)
+            json.field("isExact", targetsNotFollowed == 0)
+            json.field("notFollowed", targetsNotFollowed)
+            switch busiestTarget {
+            case nil: break
+            case .token(let token): json.field("busiestToken", token.description)
+            case .channel(let channel): json.field("busiestChannel", channel)
+            }
+        }
+    }
+}
+
+extension JournalSummary.Answered {
+    fileprivate var order: String { "\(status) \(reason ?? "")" }
+}

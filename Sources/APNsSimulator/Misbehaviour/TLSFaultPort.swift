@@ -1,0 +1,68 @@
+internal import Lifecycle
+internal import TLS
+internal import Telemetry
+
+/// A port on which every handshake has one fault. Who completes it all the same is closed at the first
+/// byte: nothing is served here.
+final class TLSFaultPort: Sendable {
+    static let connectionsMax = 1_000
+
+    let fault: TLSFault
+    private let listener: Listener
+
+    var port: Int { listener.port }
+
+    init(
+        _ fault: TLSFault, host: String, port: Int, authority: CertificateAuthority, names: [String],
+        on loop: EventLoop
+    ) throws {
+        self.fault = fault
+        let context = try fault.context(authority, names: names, at: .now())
+        listener = try Listener(
+            host: host, port: port, on: [loop], connectionsMax: Self.connectionsMax
+        ) { tcp in
+            guard let context else { return OldTLSPeer(tcp) }
+            return TLSConnection.accept(tcp, context) { FaultyPeer($0) }
+        }
+    }
+
+    /// Not from a loop.
+    func stop() { listener.stop() }
+}
+
+/// A client that did not mind.
+private final class FaultyPeer: TLSConnectionDelegate {
+    private let connection: TLSConnection
+
+    init(_ connection: TLSConnection) { self.connection = connection }
+
+    func established(applicationProtocol: String) {}
+    func received(_ plaintext: UnsafeRawBufferPointer) { connection.close() }
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { 0 }
+    func closed(_ reason: TLSCloseReason) {}
+}
+
+/// Answers a hello with one in TLS 1.1, which no client of today goes on with.
+private final class OldTLSPeer: TCPConnectionDelegate {
+    private static let version: [UInt8] = [3, 2]
+    private static let randomBytes = 32
+
+    private let connection: TCPConnection
+
+    init(_ connection: TCPConnection) { self.connection = connection }
+
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        connection.send(Self.hello)
+        connection.finish()
+    }
+
+    func writable() {}
+    func closed(_ reason: TCPCloseReason) {}
+
+    private static var hello: [UInt8] {
+        // No session, ECDHE-RSA with AES-128 in CBC mode, no compression.
+        let body = version + Random.bytes(randomBytes) + [0, 0xC0, 0x13, 0]
+        let handshake = [2, 0, 0, UInt8(body.count)] + body
+        return [0x16] + version + [0, UInt8(handshake.count)] + handshake
+    }
+}

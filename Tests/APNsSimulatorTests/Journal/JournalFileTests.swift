@@ -1,0 +1,88 @@
+import Foundation
+import JSON
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import APNsSimulator
+
+struct JournalFileTests {
+    private func numbers(_ path: String) throws -> [Int] {
+        let reader = JSONReader()
+        return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map {
+            try reader.read(Array($0.utf8)) { $0.object()["number"].int() }
+        }
+    }
+
+    private func entries(_ numbers: ClosedRange<Int>) -> [JournalRing.Numbered] {
+        numbers.map { JournalRing.Numbered(number: $0, entry: journalEntry($0)) }
+    }
+
+    @Test(arguments: [false, true])
+    func `every entry is a line, and what was there before stays`(syncs: Bool) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("journal.jsonl")
+        for round in 0..<2 {
+            let file = try JournalFile(path, syncs: syncs, limits: JournalLimits(), log: .silent)
+            for batch in 0..<20 {
+                let first = 1 + 1_000 * round + 50 * batch
+                file.append(entries(first...first + 49))
+            }
+            file.stop()
+            #expect(file.leftOut == 0)
+        }
+        #expect(try numbers(path) == Array(1...2_000))
+    }
+
+    @Test func `no line holds a token or a credential`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("journal.jsonl")
+        let file = try JournalFile(path, syncs: false, limits: JournalLimits(), log: .silent)
+        var entry = journalEntry(1)
+        entry.headers.append(JournalEntry.Header(name: "authorization", value: "bearer abc.def.ghi"))
+        var malformed = entry
+        malformed.facts.target = nil
+        file.append([
+            JournalRing.Numbered(number: 1, entry: entry), JournalRing.Numbered(number: 2, entry: malformed),
+        ])
+        file.stop()
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(!text.contains(String(decoding: ScriptSamples.token(0).hex, as: UTF8.self)))
+        #expect(!text.contains("abc.def"))
+        #expect(text.contains("/3/device/tok:"))
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func `a full file makes room, and the one before is kept`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("journal.jsonl")
+        var limits = JournalLimits()
+        limits.fileBytesMax = 20_000
+        let file = try JournalFile(path, syncs: false, limits: limits, log: .silent)
+        for number in 1...200 { file.append(entries(number...number)) }
+        file.stop()
+        let kept = try numbers(path + ".1") + numbers(path)
+        #expect(kept == Array((kept.first ?? 0)...200))
+        #expect((20...60).contains(kept.count), "two files of 20,000 bytes hold \(kept.count) entries")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count <= 20_000)
+    }
+
+    @Test func `what cannot wait or be written is left out and counted, and nobody waits`() throws {
+        let directory = try TemporaryDirectory()
+        var limits = JournalLimits()
+        limits.waitingMax = 10
+        let file = try JournalFile(directory.file("a"), syncs: false, limits: limits, log: .silent)
+        file.append(entries(1...11))
+        file.stop()
+        #expect(file.leftOut == 11)
+        let full = try JournalFile("/dev/full", syncs: false, limits: JournalLimits(), log: .silent)
+        full.append(entries(1...3))
+        full.stop()
+        #expect(full.leftOut == 3)
+        #expect(throws: SystemError.self) {
+            try JournalFile("/nonexistent/journal", syncs: false, limits: limits, log: .silent)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import LiveActivity
+import Simulation
+import Testing
+
+@testable import APNsSimulator
+
+struct JournalRingTests {
+    @Test func `pages hold what a plain list would hold, and say what was missed`() {
+        for seed in 0..<trials(60) {
+            var random = SeededGenerator(seed)
+            let entriesMax = 1 + random.below(40)
+            var ring = JournalRing(entriesMax: entriesMax, bytesMax: .max)
+            var all: [JournalEntry] = []
+            for number in 1...200 {
+                let entry = journalEntry(number, token: random.below(3))
+                all.append(entry)
+                #expect(ring.append(entry).number == number)
+                let after = random.below(number + 3)
+                let limit = 1 + random.below(10)
+                var filter = JournalRing.Filter()
+                if random.below(2) == 0 { filter.connection = 1 + random.below(3) }
+                let page = ring.page(after: after, filter, limit: limit)
+                let oldest = max(1, number - entriesMax + 1)
+                let wanted = (1...number).filter {
+                    $0 >= oldest && $0 > after
+                        && (filter.connection.map { $0 } ?? all[$0 - 1].facts.connection)
+                            == all[$0 - 1].facts.connection
+                }.prefix(limit)
+                #expect(page.entries.map(\.number) == Array(wanted), "seed \(seed)")
+                #expect(page.entries.allSatisfy { $0.entry.id == all[$0.number - 1].id })
+                #expect(
+                    page.newest == number
+                        && page.missed == max(0, min(oldest - 1 - min(after, number), oldest - 1)))
+                #expect(page.entries.last.map { page.after >= $0.number } ?? true)
+            }
+        }
+    }
+
+    @Test func `a reader that follows its page's after reads everything once`() {
+        var ring = JournalRing(entriesMax: 50_000, bytesMax: .max)
+        for number in 1...25_000 { _ = ring.append(journalEntry(number, token: number == 24_000 ? 1 : 0)) }
+        var tokens = TokenSet()
+        let isToken = tokens.insert(ScriptSamples.token(1).description)
+        #expect(isToken)
+        var after = 0
+        var found: [Int] = []
+        var pages = 0
+        while after < ring.newest {
+            let page = ring.page(after: after, JournalRing.Filter(tokens: tokens), limit: 10)
+            found += page.entries.map(\.number)
+            after = page.after
+            pages += 1
+        }
+        #expect(found == [24_000])
+        #expect(pages == 3, "a page looks at a bounded number of entries")
+    }
+
+    @Test func `beyond its bytes the oldest entries go, and one always stays`() {
+        var ring = JournalRing(entriesMax: 1_000, bytesMax: 10_000)
+        for number in 1...100 { _ = ring.append(journalEntry(number)) }
+        #expect(ring.count < 20 && ring.count > 5 && ring.newest == 100)
+        var tiny = JournalRing(entriesMax: 1_000, bytesMax: 1)
+        for number in 1...3 { _ = tiny.append(journalEntry(number)) }
+        #expect(tiny.count == 1)
+    }
+
+    @Test func `a filter finds an id, a status and a channel`() {
+        var broadcast = journalEntry(1)
+        broadcast.facts.target = .channel("c2hhbm5lbA==")
+        let refused = journalEntry(2, end: .answered(status: 410, reason: "Unregistered", left: true))
+        let other = journalEntry(3, end: .silence)
+        var ring = JournalRing(entriesMax: 10, bytesMax: .max)
+        for entry in [broadcast, refused, other] { _ = ring.append(entry) }
+        func numbers(_ filter: JournalRing.Filter) -> [Int] {
+            ring.page(after: 0, filter, limit: 10).entries.map(\.number)
+        }
+        #expect(numbers(JournalRing.Filter(channel: "c2hhbm5lbA==")) == [1])
+        #expect(numbers(JournalRing.Filter(status: 410)) == [2])
+        #expect(numbers(JournalRing.Filter(id: other.id)) == [3])
+    }
+}

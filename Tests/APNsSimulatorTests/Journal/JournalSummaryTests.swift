@@ -1,0 +1,78 @@
+import HTTP2
+import JSON
+import LiveActivity
+import Simulation
+import Testing
+
+@testable import APNsSimulator
+
+struct JournalSummaryTests {
+    @Test func `the summary is what a plain count of the entries gives`() {
+        for seed in 0..<trials(30) {
+            var random = SeededGenerator(seed)
+            var tally = JournalTally(JournalLimits())
+            var accepted: [String: Int] = [:]
+            var tokens: [Int: Int] = [:]
+            var answered: [JournalSummary.Answered: Int] = [:]
+            var resets = 0
+            for number in 1...2_000 {
+                let token = random.below(20)
+                let id = "id \(random.below(1_500))"
+                let end: JournalEntry.End =
+                    switch random.below(4) {
+                    case 0: .reset(.refusedStream)
+                    case 1: .answered(status: 429, reason: "TooManyRequests", left: random.below(2) == 0)
+                    default: .answered(status: 200, reason: nil, left: true)
+                    }
+                tally.add(journalEntry(number, token: token, id: id, end: end))
+                switch end {
+                case .reset: resets += 1
+                case .answered(let status, let reason, _):
+                    answered[JournalSummary.Answered(status: status, reason: reason), default: 0] += 1
+                    guard status == 200 else { continue }
+                    accepted[id, default: 0] += 1
+                    tokens[token, default: 0] += 1
+                case .silence: break
+                }
+            }
+            let summary = tally.summary
+            #expect(summary.requests == 2_000 && summary.delivered == 2_000)
+            #expect(summary.answered == answered && summary.resets == [.refusedStream: resets])
+            let doubled = accepted.filter { $0.value > 1 }
+            #expect(summary.doubledIDs == doubled.count, "seed \(seed)")
+            #expect(summary.doubledPushes == doubled.reduce(0) { $0 + $1.value - 1 })
+            #expect(summary.doubledListed.allSatisfy { doubled[$0.id] == $0.times })
+            #expect(summary.pushesPerTargetMax == tokens.values.max())
+            #expect(summary.targetsSeen == tokens.count)
+        }
+    }
+
+    @Test func `beyond its limits it says what it does not know`() {
+        var limits = JournalLimits()
+        limits.idsMax = 10
+        limits.targetsMax = 2
+        var tally = JournalTally(limits)
+        for number in 1...20 { tally.add(journalEntry(number, token: number % 4)) }
+        for number in 1...20 { tally.add(journalEntry(number, token: number % 4)) }
+        var summary = tally.summary
+        #expect(summary.doubledIDs == 10 && summary.idsNotFollowed == 20)
+        #expect(summary.targetsSeen == 2 && summary.targetsNotFollowed == 20)
+        for status in 0..<700 {
+            tally.add(journalEntry(1, end: .answered(status: 400, reason: "made up \(status)", left: true)))
+        }
+        summary = tally.summary
+        #expect(summary.answered.count == JournalSummary.kindsMax && summary.others == 201)
+    }
+
+    @Test func `a table counts each of many keys`() {
+        var table = CountTable(keysMax: 100_000)
+        for round in 1...3 {
+            for key in 0..<30_000 {
+                let seen = table.add(Key128("key \(key)"))
+                if seen != round { Issue.record("key \(key) was seen \(seen ?? -1) times in round \(round)") }
+            }
+        }
+        #expect(table.count == 30_000)
+        #expect(table.seen(Key128("key 7")) == 3 && table.seen(Key128("nobody")) == 0)
+    }
+}

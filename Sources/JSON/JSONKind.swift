@@ -23,7 +23,7 @@ package enum JSONKind: Sendable {
     }
 
     /// As messages say it.
-    var phrase: String {
+    package var phrase: String {
         switch self {
         case .null: "null"
         case .boolean: "a boolean"

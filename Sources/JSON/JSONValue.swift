@@ -87,6 +87,12 @@ internal import CSimdJSON
         return unsafe document.pointee.path(of: Int(parent), member: name.description)
     }
 
+    /// Where a member of this name is, or would be, for names that are data.
+    package func path(ofMember name: String) -> String {
+        guard let nodeIndex else { return path }
+        return unsafe document.pointee.path(of: nodeIndex, member: name)
+    }
+
     /// Notes a problem of the caller's own; the message goes on after the path.
     package func report(_ message: String, as code: JSONProblem.Code = .invalid) {
         if index == Self.nowhere { return }

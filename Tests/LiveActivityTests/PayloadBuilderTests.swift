@@ -17,57 +17,6 @@ func sameJSON(_ bytes: [UInt8], _ text: String) throws -> Bool {
     return built != nil && built == wanted
 }
 
-@Test func `a start is built with all that it may carry`() throws {
-    var content = PushContent(.start)
-    content.contentState = raw(#"{"driverName":"田中太郎","estimatedDeliveryTime":1696896000}"#)
-    content.attributes = raw(#"{"orderId":"ORDER-12345"}"#)
-    content.attributesType = "DeliveryActivityAttributes"
-    content.staleDate = 1_696_899_600
-    content.relevanceScore = 0.9
-    content.alert = Alert(title: .plain("配達開始"), body: .plain("配達が開始されました"))
-    let body = PayloadBuilder.body(content, timestamp: 1_696_896_000)
-    #expect(
-        try sameJSON(
-            body,
-            #"""
-            {"aps": {"timestamp": 1696896000, "event": "start",
-              "content-state": {"driverName": "田中太郎", "estimatedDeliveryTime": 1696896000},
-              "attributes": {"orderId": "ORDER-12345"}, "attributes-type": "DeliveryActivityAttributes",
-              "stale-date": 1696899600, "relevance-score": 0.9,
-              "alert": {"title": "配達開始", "body": "配達が開始されました"}}}
-            """#))
-}
-
-@Test func `an update and an end are built`() throws {
-    var update = PushContent(.update)
-    update.contentState = raw(#"{"driverName":"田中太郎","estimatedDeliveryTime":1696896300}"#)
-    update.staleDate = 1_696_899_600
-    update.relevanceScore = 0.95
-    update.alert = Alert(title: .plain("配達状況更新"), body: .plain("あと5分で到着予定です"))
-    #expect(
-        try sameJSON(
-            PayloadBuilder.body(update, timestamp: 1_696_896_200),
-            #"""
-            {"aps": {"timestamp": 1696896200, "event": "update",
-              "content-state": {"driverName": "田中太郎", "estimatedDeliveryTime": 1696896300},
-              "stale-date": 1696899600, "relevance-score": 0.95,
-              "alert": {"title": "配達状況更新", "body": "あと5分で到着予定です"}}}
-            """#))
-    var end = PushContent(.end)
-    end.contentState = raw(#"{"driverName":"田中太郎","estimatedDeliveryTime":1696896500}"#)
-    end.dismissalDate = 1_696_900_100
-    end.alert = Alert(title: .plain("配達完了"), body: .plain("ご注文の商品が配達されました"), sound: "default")
-    #expect(
-        try sameJSON(
-            PayloadBuilder.body(end, timestamp: 1_696_896_500),
-            #"""
-            {"aps": {"timestamp": 1696896500, "event": "end",
-              "content-state": {"driverName": "田中太郎", "estimatedDeliveryTime": 1696896500},
-              "dismissal-date": 1696900100,
-              "alert": {"title": "配達完了", "body": "ご注文の商品が配達されました", "sound": "default"}}}
-            """#))
-}
-
 @Test func `the content-state is handed on byte for byte, whatever its author wrote`() {
     let state = #"{ "a" : 1.0, "b":1e3,"c":"\u00e4\/", "n":null , "big":12345678901234567890 }"#
     var content = PushContent(.update)

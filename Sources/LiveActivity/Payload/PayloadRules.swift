@@ -23,11 +23,26 @@ package struct PayloadRules: Sendable {
     package let now: Int64
     /// The attributes that the activity type declares as required.
     package let requiredAttributes: [String]
+    /// What the activity type says that phones decode.
+    package let contentStateSchema: ContentSchema?
+    package let attributesSchema: ContentSchema?
 
-    package init(route: Route = .token, now: Int64, requiredAttributes: [String] = []) {
+    package init(
+        route: Route = .token, now: Int64, requiredAttributes: [String] = [],
+        contentStateSchema: ContentSchema? = nil, attributesSchema: ContentSchema? = nil
+    ) {
         self.route = route
         self.now = now
         self.requiredAttributes = requiredAttributes
+        self.contentStateSchema = contentStateSchema
+        self.attributesSchema = attributesSchema
+    }
+
+    /// The rules for content of one activity type.
+    package init(route: Route = .token, now: Int64, type: ActivityType) {
+        self.init(
+            route: route, now: now, requiredAttributes: type.requiredAttributes,
+            contentStateSchema: type.contentStateSchema, attributesSchema: type.attributesSchema)
     }
 
     /// Everything that is wrong, in the order of the fields; empty when the content may be sent.
@@ -47,6 +62,7 @@ package struct PayloadRules: Sendable {
         check.rest()
         guard check.found.isEmpty else { return check.found }
         check.sizes(group, known)
+        check.found += decoding(of: content, group).filter { $0.rule == .doesNotDecode }
         return check.found
     }
 }

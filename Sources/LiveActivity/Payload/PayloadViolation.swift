@@ -24,6 +24,10 @@ package struct PayloadViolation: Sendable, Hashable, CustomStringConvertible {
         case notANumber = "not_a_number"
         case conflict
         case tooLarge = "too_large"
+        /// The activity type's schema says that Swift would throw.
+        case doesNotDecode = "does_not_decode"
+        /// The schema says that Swift would take it for something else. A warning, never a refusal.
+        case doubtful
     }
 
     package let field: Field

@@ -67,6 +67,9 @@ package struct ActivityType: Sendable, Hashable {
     package var updateTokenMilliseconds = updateTokenMillisecondsDefault
     package var requiredAttributes: [String] = []
     package var groupAttribute = GroupAttribute.defaultName
+    /// What its `ContentState` and its own properties look like, where the app has said so.
+    package var contentStateSchema: ContentSchema?
+    package var attributesSchema: ContentSchema?
 
     package init(name: String) { self.name = name }
 
@@ -76,6 +79,8 @@ package struct ActivityType: Sendable, Hashable {
         writer.field("updateTokenTtl", updateTokenMilliseconds)
         writer.field("requiredAttributes", requiredAttributes.isEmpty ? nil : requiredAttributes)
         writer.field("groupAttribute", groupAttribute)
+        writer.field("contentStateSchema", contentStateSchema)
+        writer.field("attributesSchema", attributesSchema)
         writer.endObject()
     }
 
@@ -87,6 +92,16 @@ package struct ActivityType: Sendable, Hashable {
         requiredAttributes =
             object["requiredAttributes"].optional?.names(countMax: ActivityType.requiredMax) ?? []
         groupAttribute = object["groupAttribute"].optional?.name() ?? GroupAttribute.defaultName
+        contentStateSchema = object["contentStateSchema"].optional.map(ContentSchema.init(from:))
+        attributesSchema = object["attributesSchema"].optional.map(ContentSchema.init(from:))
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func field(_ name: StaticString, _ schema: ContentSchema?) {
+        guard let schema else { return }
+        self.name(name)
+        schema.write(to: &self)
     }
 }
 

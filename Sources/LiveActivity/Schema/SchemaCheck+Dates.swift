@@ -1,0 +1,83 @@
+internal import JSON
+
+// Dates: what decodes, and what decodes to another century.
+
+extension SchemaCheck {
+    /// Seconds from the beginning of 1970 to that of 2001, where Swift's own dates begin.
+    static let reference2001: Double = 978_307_200
+    /// A date this near to now is taken for one that was meant. Activities live for hours; this leaves
+    /// room for kick-offs and birthdays of small children.
+    static let nearSeconds: Double = 5 * 366 * 86_400
+
+    mutating func dateNumber(_ value: JSONValue, _ scalar: SchemaScalar) {
+        let remedy = "send a number, or register the property as date.iso8601 if the app decodes that"
+        guard expect(value, [.integer, .number], "Date", remedy) else { return }
+        if TextForm.isUnderflow(value, isFloat: false) {
+            return note(value, .outOfRange, "does not fit a Double; send another number")
+        }
+        let number = value.double()
+        guard !isNear(Self.seconds(number, scalar)) else { return }
+        let others: [(SchemaScalar, String)] = [
+            (.dateReference2001, "seconds since 2001"), (.dateUnixSeconds, "seconds since 1970"),
+            (.dateUnixMilliseconds, "milliseconds since 1970"),
+        ]
+        for (other, unit) in others where other != scalar && isNear(Self.seconds(number, other)) {
+            let shown = CivilTime.text(Self.seconds(number, scalar))
+            let meant = Self.number(Self.seconds(number, other), scalar)
+            return note(
+                value, .wrongUnit,
+                "looks like \(unit), and the phone will take it for \(shown); send \(meant)")
+        }
+    }
+
+    mutating func dateText(_ value: JSONValue) {
+        guard expect(value, [.string], "Date", "send it like 2026-11-20T20:00:00Z") else { return }
+        if unsafe CivilTime.seconds(iso8601: value.utf8) == nil {
+            note(value, .malformed, "is no date as Swift reads it; send it like 2026-11-20T20:00:00Z")
+        }
+    }
+
+    private func isNear(_ seconds: Double) -> Bool { abs(seconds - Double(now)) <= Self.nearSeconds }
+
+    /// What a number means, in seconds since 1970.
+    static func seconds(_ number: Double, _ scalar: SchemaScalar) -> Double {
+        switch scalar {
+        case .dateReference2001: number + reference2001
+        case .dateUnixMilliseconds: number / 1000
+        default: number
+        }
+    }
+
+    /// The number that means these seconds since 1970.
+    private static func number(_ seconds: Double, _ scalar: SchemaScalar) -> String {
+        let number =
+            switch scalar {
+            case .dateReference2001: seconds - reference2001
+            case .dateUnixMilliseconds: seconds * 1000
+            default: seconds
+            }
+        return Int64(exactly: number).map(String.init) ?? String(number)
+    }
+
+    /// Nil where the bounds cannot be compared because they do not decode.
+    func isOrdered(_ lower: JSONValue, _ upper: JSONValue, _ scalar: SchemaScalar) -> Bool? {
+        switch scalar {
+        case .string:
+            return lower.kind == .string && upper.kind == .string ? lower.string() <= upper.string() : nil
+        case .dateISO8601:
+            guard lower.kind == .string, upper.kind == .string,
+                let low = unsafe CivilTime.seconds(iso8601: lower.utf8),
+                let high = unsafe CivilTime.seconds(iso8601: upper.utf8)
+            else { return nil }
+            return low <= high
+        default:
+            let kinds: [JSONKind?] = [.integer, .number]
+            guard kinds.contains(lower.kind), kinds.contains(upper.kind) else { return nil }
+            if let low = wholeNumber(lower), let high = wholeNumber(upper), scalar.integers != nil {
+                return low <= high
+            }
+            if scalar == .float { return Float(lower.double()) <= Float(upper.double()) }
+            return lower.double() <= upper.double()
+        }
+    }
+}

@@ -1,0 +1,137 @@
+internal import JSON
+
+/// Walks a value along its type, as Swift's decoder would, but past the first fault to all of them.
+struct SchemaCheck {
+    /// Seconds since 1970.
+    let now: Int64
+    var findings = SchemaFindings()
+
+    mutating func check(_ value: JSONValue, _ type: SchemaType) {
+        switch type {
+        case .optional(let wrapped): if !value.isNull { check(value, wrapped) }
+        case .scalar(.any): break
+        // A struct without properties asks its decoder for nothing.
+        case .object(let members): if !members.isEmpty { object(value, type, members) }
+        case .scalar(let scalar): check(value, scalar)
+        case .array(let element): array(value, type, element)
+        case .dictionary(let keys, let values):
+            if keys.isObjectKey {
+                dictionary(value, type, keys, values)
+            } else {
+                alternating(value, type, keys, values)
+            }
+        case .names(let names): rawName(value, names)
+        case .numbers(let numbers): rawNumber(value, numbers)
+        case .cases(let cases): self.cases(value, cases)
+        case .range(let bound): range(value, type, bound)
+        }
+    }
+
+    mutating func note(_ value: JSONValue, _ code: SchemaFinding.Code, _ message: String) {
+        findings.add(SchemaFinding(path: value.path, code: code, message: message))
+    }
+
+    /// Whether the value is of the kind that its type needs; noted when it is not.
+    mutating func expect(
+        _ value: JSONValue, _ kinds: Set<JSONKind>, _ swiftName: String, _ remedy: String
+    ) -> Bool {
+        guard let kind = value.kind else { return false }
+        if kinds.contains(kind) { return true }
+        if kind == .null {
+            note(value, .null, "is null, and \(swiftName) is not optional; \(remedy)")
+        } else {
+            note(value, .wrongType, "is \(kind.phrase), and \(swiftName) does not decode from it; \(remedy)")
+        }
+        return false
+    }
+
+    // MARK: Containers
+
+    private mutating func object(_ value: JSONValue, _ type: SchemaType, _ members: [SchemaMember]) {
+        guard expect(value, [.object], type.swiftName, "send an object of its properties") else { return }
+        self.members(of: value, members)
+    }
+
+    mutating func members(of value: JSONValue, _ members: [SchemaMember]) {
+        var present: [String: JSONValue] = [:]
+        for (name, member) in value.object().members { present[name] = member }
+        let known = Set(members.map(\.name))
+        for member in members {
+            if let value = present[member.name] {
+                check(value, member.type)
+                continue
+            }
+            let alike = present.keys.filter { !known.contains($0) && $0.isSpelled(like: member.name) }.min()
+            missing(member, in: value, alike)
+        }
+    }
+
+    private mutating func missing(_ member: SchemaMember, in value: JSONValue, _ alike: String?) {
+        let path = value.path(ofMember: member.name)
+        let found = alike.map { "there is \($0), but names are matched to the letter" }
+        if !member.isOptional {
+            let reason = found ?? "Swift uses no default value for a missing key"
+            findings.add(
+                SchemaFinding(path: path, code: .missing, message: "is missing; \(reason): send it"))
+        } else if let found {
+            findings.add(
+                SchemaFinding(path: path, code: .misspelt, message: "stays nil; \(found): rename it"))
+        }
+    }
+
+    private mutating func array(_ value: JSONValue, _ type: SchemaType, _ element: SchemaType) {
+        guard expect(value, [.array], type.swiftName, "send an array") else { return }
+        for item in value.array(countMax: .max) { check(item, element) }
+    }
+
+    private mutating func dictionary(
+        _ value: JSONValue, _ type: SchemaType, _ keys: SchemaType, _ values: SchemaType
+    ) {
+        guard expect(value, [.object], type.swiftName, "send an object") else { return }
+        for (name, member) in value.object().members {
+            if keys == .scalar(.int), Int(name) == nil {
+                note(member, .malformed, "has a key that is no Int; \(type.swiftName) needs digits there")
+            }
+            check(member, values)
+        }
+    }
+
+    private mutating func alternating(
+        _ value: JSONValue, _ type: SchemaType, _ keys: SchemaType, _ values: SchemaType
+    ) {
+        let remedy = "send an array in which keys and values alternate, as Swift writes it"
+        guard expect(value, [.array], type.swiftName, remedy) else { return }
+        let elements = value.array(countMax: .max)
+        if !elements.count.isMultiple(of: 2) {
+            note(value, .malformed, "has an odd number of elements; \(remedy)")
+        }
+        for (index, element) in elements.enumerated() {
+            check(element, index.isMultiple(of: 2) ? keys : values)
+        }
+    }
+
+    private mutating func range(_ value: JSONValue, _ type: SchemaType, _ bound: SchemaType) {
+        let remedy = "send an array of the lower and the upper bound"
+        guard expect(value, [.array], type.swiftName, remedy) else { return }
+        var elements = value.array(countMax: .max)
+        guard let lower = elements.next(), let upper = elements.next() else {
+            return note(value, .malformed, "has no two bounds; \(remedy)")
+        }
+        check(lower, bound)
+        check(upper, bound)
+        guard case .scalar(let scalar) = bound else { return }
+        if isOrdered(lower, upper, scalar) == false {
+            note(value, .wrongOrder, "has its lower bound above the upper one; exchange them")
+        }
+    }
+}
+
+extension String {
+    /// The same letters and digits in the same order: what a snake_case or a capital hides.
+    fileprivate func isSpelled(like other: String) -> Bool {
+        func letters(_ text: String) -> [Character] {
+            text.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }.map { $0 }
+        }
+        return letters(self) == letters(other)
+    }
+}

@@ -1,0 +1,52 @@
+/// The types that are one JSON value, by the word that a schema uses for them.
+enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
+    case int, int8, int16, int32, int64
+    case uint, uint8, uint16, uint32, uint64
+    case double, float, bool, string
+    /// Swift's own encoding of `Date`: seconds since the beginning of 2001.
+    case dateReference2001 = "date.reference2001"
+    case dateUnixSeconds = "date.unixSeconds"
+    case dateUnixMilliseconds = "date.unixMilliseconds"
+    case dateISO8601 = "date.iso8601"
+    case url, uuid, data
+    /// A type with a decoder of its own, which nobody here can judge.
+    case any
+
+    var swiftName: String {
+        switch self {
+        case .uint, .uint8, .uint16, .uint32, .uint64: "UI" + rawValue.dropFirst(2)
+        case .dateReference2001, .dateUnixSeconds, .dateUnixMilliseconds, .dateISO8601: "Date"
+        case .url, .uuid: rawValue.uppercased()
+        case .any: "a type with a decoder of its own"
+        default: rawValue.prefix(1).uppercased() + rawValue.dropFirst()
+        }
+    }
+
+    /// What a whole number must lie within; nil for what is none.
+    var integers: ClosedRange<Int128>? {
+        switch self {
+        case .int, .int64: bounds(of: Int64.self)
+        case .int8: bounds(of: Int8.self)
+        case .int16: bounds(of: Int16.self)
+        case .int32: bounds(of: Int32.self)
+        case .uint, .uint64: bounds(of: UInt64.self)
+        case .uint8: bounds(of: UInt8.self)
+        case .uint16: bounds(of: UInt16.self)
+        case .uint32: bounds(of: UInt32.self)
+        default: nil
+        }
+    }
+
+    private func bounds<Integer: FixedWidthInteger>(of type: Integer.Type) -> ClosedRange<Int128> {
+        Int128(type.min)...Int128(type.max)
+    }
+
+    var isNumber: Bool { integers != nil || self == .double || self == .float }
+
+    var isDate: Bool {
+        switch self {
+        case .dateReference2001, .dateUnixSeconds, .dateUnixMilliseconds, .dateISO8601: true
+        default: false
+        }
+    }
+}

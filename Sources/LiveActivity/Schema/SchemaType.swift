@@ -1,0 +1,62 @@
+/// What a property of a Swift type wants to find in JSON, by the rules of `JSONDecoder`'s defaults.
+indirect enum SchemaType: Sendable, Hashable {
+    case scalar(SchemaScalar)
+    case optional(SchemaType)
+    case array(SchemaType)
+    /// A struct: its stored properties by their coding keys.
+    case object([SchemaMember])
+    case dictionary(keys: SchemaType, values: SchemaType)
+    /// An enumeration with raw values of its kind.
+    case names([String])
+    case numbers([Int64])
+    /// An enumeration whose cases may carry values.
+    case cases([SchemaCase])
+    /// `Range` or `ClosedRange`.
+    case range(SchemaType)
+
+    /// As a Swift programmer would write it, for messages.
+    var swiftName: String {
+        switch self {
+        case .scalar(let scalar): scalar.swiftName
+        case .optional(let wrapped): "\(wrapped.swiftName)?"
+        case .array(let element): "[\(element.swiftName)]"
+        case .object: "a struct"
+        case .dictionary(let keys, let values): "[\(keys.swiftName): \(values.swiftName)]"
+        case .names, .numbers, .cases: "an enumeration"
+        case .range(let bound): "ClosedRange<\(bound.swiftName)>"
+        }
+    }
+
+    /// Swift writes only dictionaries with these keys as objects; all others alternate in an array.
+    var isObjectKey: Bool { self == .scalar(.string) || self == .scalar(.int) }
+
+    /// Whether its JSON is an object, as `content-state` and `attributes` must be.
+    var isObject: Bool {
+        switch self {
+        case .object, .cases, .scalar(.any): true
+        case .dictionary(let keys, _): keys.isObjectKey
+        default: false
+        }
+    }
+
+    /// Whether two of them can be the bounds of a range.
+    var isBound: Bool {
+        guard case .scalar(let scalar) = self else { return false }
+        return scalar == .string || scalar.isNumber || scalar.isDate
+    }
+}
+
+/// A property, or a value that an enumeration's case carries.
+struct SchemaMember: Sendable, Hashable {
+    let name: String
+    let type: SchemaType
+
+    /// What a missing key does: nothing to an optional, even where the other has a default value.
+    var isOptional: Bool { if case .optional = type { true } else { false } }
+}
+
+struct SchemaCase: Sendable, Hashable {
+    let name: String
+    /// Unnamed values are called `_0`, `_1` and so on.
+    let values: [SchemaMember]
+}

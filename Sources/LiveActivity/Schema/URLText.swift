@@ -1,0 +1,93 @@
+/// What `URL(string:)` says to a text. It takes nearly everything: from iOS 17 on it escapes what may
+/// not stand in a path, a query or a fragment, and is strict only about the scheme, the host and the port.
+enum URLText {
+    enum Verdict {
+        case good
+        /// Taken from iOS 17 on only.
+        case encoded
+        case bad
+    }
+
+    static func verdict(_ text: UnsafeBufferPointer<UInt8>) -> Verdict {
+        unsafe verdict(Array(text))
+    }
+
+    private static func verdict(_ text: [UInt8]) -> Verdict {
+        guard !text.isEmpty else { return .bad }
+        var rest = text[...]
+        if let end = text.firstIndex(where: { isOne($0, of: ":/?#") }), text[end] == UInt8(ascii: ":"),
+            !text[..<end].contains(where: { isOne($0, of: "@[]") })
+        {
+            guard end == 0 || isScheme(text[..<end]) else { return .bad }
+            rest = text[(end + 1)...]
+        }
+        if rest.starts(with: "//".utf8) {
+            let authority = rest.dropFirst(2)
+            let end = authority.firstIndex { isOne($0, of: "/?#") } ?? authority.endIndex
+            guard isAuthority(authority[..<end]) else { return .bad }
+        }
+        return isEscaped(text) ? .good : .encoded
+    }
+
+    private static func isOne(_ byte: UInt8, of set: StaticString) -> Bool {
+        unsafe UnsafeBufferPointer(start: set.utf8Start, count: set.utf8CodeUnitCount).contains(byte)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private static func isScheme(_ text: ArraySlice<UInt8>) -> Bool {
+        guard let first = text.first, isLetter(first) else { return false }
+        return text.allSatisfy { isLetter($0) || isDigit($0) || isOne($0, of: "+-.") }
+    }
+
+    private static func isAuthority(_ text: ArraySlice<UInt8>) -> Bool {
+        var host = text
+        if let at = text.lastIndex(of: UInt8(ascii: "@")) { host = text[(at + 1)...] }
+        if host.first == UInt8(ascii: "[") {
+            guard let end = host.firstIndex(of: UInt8(ascii: "]")) else { return false }
+            let port = host[(end + 1)...]
+            return isAddress(host[(host.startIndex + 1)..<end]) && (port.isEmpty || isPort(port))
+        }
+        if let colon = host.firstIndex(of: UInt8(ascii: ":")) {
+            guard isPort(host[colon...]) else { return false }
+            host = host[..<colon]
+        }
+        return isHost(host)
+    }
+
+    /// A colon and digits, or a colon alone.
+    private static func isPort(_ text: ArraySlice<UInt8>) -> Bool {
+        text.first == UInt8(ascii: ":") && text.dropFirst().allSatisfy(isDigit)
+    }
+
+    private static func isAddress(_ text: ArraySlice<UInt8>) -> Bool {
+        text.allSatisfy { isLetter($0) || isDigit($0) || isOne($0, of: "-._~!$&'()*+,;=:%") }
+    }
+
+    /// Names beyond ASCII are turned into Punycode, which hardly ever fails.
+    private static func isHost(_ text: ArraySlice<UInt8>) -> Bool {
+        for (offset, byte) in zip(text.indices, text) {
+            if byte == UInt8(ascii: "%") {
+                let digits = text[(offset + 1)...].prefix(2)
+                guard digits.count == 2, digits.allSatisfy({ Hex.value($0) != nil }) else { return false }
+            } else if byte < 0x80, !isLetter(byte), !isDigit(byte), !isOne(byte, of: "-._~!$&'()*+,;=") {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Only characters that RFC 3986 lets stand in a URL, and percent signs only before two digits.
+    private static func isEscaped(_ text: [UInt8]) -> Bool {
+        for (offset, byte) in text.enumerated() {
+            if byte == UInt8(ascii: "%") {
+                let digits = text[(offset + 1)...].prefix(2)
+                guard digits.count == 2, digits.allSatisfy({ Hex.value($0) != nil }) else { return false }
+            } else if !isLetter(byte), !isDigit(byte), !isOne(byte, of: "-._~!$&'()*+,;=:@/?#[]") {
+                return false
+            }
+        }
+        return true
+    }
+}

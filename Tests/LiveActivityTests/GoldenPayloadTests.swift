@@ -1,0 +1,321 @@
+import JSON
+import Testing
+
+@testable import LiveActivity
+
+// The payloads that the field's documents show, as the phone must get them; and those that they show
+// although no phone would act on them.
+
+private struct Golden: Sendable, CustomTestStringConvertible {
+    let name: String
+    let content: PushContent
+    let timestamp: Int64
+    var group: String?
+    /// What goes to APNs.
+    let body: String
+
+    var testDescription: String { name }
+}
+
+private let netmeraState = #"{"homeTeamScore":0,"awayTeamScore":0,"matchStatus":"1st Half"}"#
+private let netmeraAttributes =
+    #"{"leagueName":"Premier League","homeTeamName":"Aston Villa FC","awayTeamName":"Manchester City FC","matchStartTime":"18.30"}"#
+private let netmeraRequired = ["leagueName", "homeTeamName", "awayTeamName", "matchStartTime"]
+
+private func content(
+    _ event: PushEvent, _ state: String? = nil, type: String? = nil, attributes: String? = nil,
+    title: String? = nil, body: String? = nil
+) -> PushContent {
+    var content = PushContent(event)
+    content.contentState = state.map(raw)
+    content.attributesType = type
+    content.attributes = attributes.map(raw)
+    if title != nil || body != nil {
+        content.alert = Alert(title: title.map { .plain($0) }, body: body.map { .plain($0) })
+    }
+    return content
+}
+
+private func with(_ content: PushContent, _ change: (inout PushContent) -> Void) -> PushContent {
+    var content = content
+    change(&content)
+    return content
+}
+
+private let netmera: [Golden] = [
+    Golden(
+        name: "a start for everyone",
+        content: content(
+            .start, netmeraState, type: "MatchLiveScoreWidgetAttributes", attributes: netmeraAttributes,
+            title: "Live Activity Start", body: "Here your live activity"),
+        timestamp: 1_768_120_000, group: "ars-liv-2025",
+        body: #"""
+            {"aps":{"timestamp":1768120000,"event":"start",
+              "content-state":{"homeTeamScore":0,"awayTeamScore":0,"matchStatus":"1st Half"},
+              "attributes-type":"MatchLiveScoreWidgetAttributes",
+              "attributes":{"netmeraGroupId":"ars-liv-2025","leagueName":"Premier League",
+                "homeTeamName":"Aston Villa FC","awayTeamName":"Manchester City FC","matchStartTime":"18.30"},
+              "alert":{"title":"Live Activity Start","body":"Here your live activity"}}}
+            """#),
+    Golden(
+        name: "a start from a definition, for one user",
+        content: content(
+            .start, #"{"homeTeamScore": 2, "awayTeamScore": 3, "matchStatus": "2nd Half"}"#,
+            type: "MatchLiveScoreWidgetAttributes",
+            attributes:
+                #"{"leagueName":"Premier League","homeTeamName":"Aston Willa","awayTeamName":"Chelsea","matchStartTime":"21.40"}"#,
+            title: "Live Activity Start", body: "Here your live activity"),
+        timestamp: 1_768_120_000, group: "aw-ch-2025",
+        body: #"""
+            {"aps":{"timestamp":1768120000,"event":"start",
+              "content-state":{"homeTeamScore":2,"awayTeamScore":3,"matchStatus":"2nd Half"},
+              "attributes-type":"MatchLiveScoreWidgetAttributes",
+              "attributes":{"netmeraGroupId":"aw-ch-2025","leagueName":"Premier League",
+                "homeTeamName":"Aston Willa","awayTeamName":"Chelsea","matchStartTime":"21.40"},
+              "alert":{"title":"Live Activity Start","body":"Here your live activity"}}}
+            """#),
+    Golden(
+        name: "an update with a stale date",
+        content: with(
+            content(.update, #"{"homeTeamScore":1,"awayTeamScore":0,"matchStatus":"2nd Half"}"#)
+        ) { $0.staleDate = 1_768_123_297 },
+        timestamp: 1_768_120_000,
+        body: #"""
+            {"aps":{"timestamp":1768120000,"event":"update","stale-date":1768123297,
+              "content-state":{"homeTeamScore":1,"awayTeamScore":0,"matchStatus":"2nd Half"}}}
+            """#),
+    Golden(
+        name: "an end without a state, which leaves at its time",
+        content: with(content(.end)) { $0.dismissalDate = 1_768_123_297 }, timestamp: 1_768_120_000,
+        body: #"{"aps":{"timestamp":1768120000,"event":"end","dismissal-date":1768123297}}"#),
+]
+
+private let japanese: [Golden] = [
+    Golden(
+        name: "the least of all", content: content(.update, "{}"), timestamp: 1_234_567_890,
+        body: #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{}}}"#),
+    Golden(
+        name: "a delivery starts",
+        content: with(
+            content(
+                .start, #"{"driverName":"田中太郎","estimatedDeliveryTime":1696896000}"#,
+                type: "DeliveryActivityAttributes", attributes: #"{"orderId":"ORDER-12345"}"#, title: "配達開始",
+                body: "配達が開始されました")
+        ) {
+            $0.staleDate = 1_696_899_600
+            $0.relevanceScore = 0.9
+        },
+        timestamp: 1_696_896_000,
+        body: #"""
+            {"aps":{"timestamp":1696896000,"event":"start",
+              "content-state":{"driverName":"田中太郎","estimatedDeliveryTime":1696896000},
+              "attributes":{"orderId":"ORDER-12345"},"attributes-type":"DeliveryActivityAttributes",
+              "stale-date":1696899600,"relevance-score":0.9,
+              "alert":{"title":"配達開始","body":"配達が開始されました"}}}
+            """#),
+    Golden(
+        name: "a delivery comes nearer",
+        content: with(
+            content(
+                .update, #"{"driverName":"田中太郎","estimatedDeliveryTime":1696896300}"#, title: "配達状況更新",
+                body: "あと5分で到着予定です")
+        ) {
+            $0.staleDate = 1_696_899_600
+            $0.relevanceScore = 0.95
+        },
+        timestamp: 1_696_896_200,
+        body: #"""
+            {"aps":{"timestamp":1696896200,"event":"update",
+              "content-state":{"driverName":"田中太郎","estimatedDeliveryTime":1696896300},
+              "stale-date":1696899600,"relevance-score":0.95,
+              "alert":{"title":"配達状況更新","body":"あと5分で到着予定です"}}}
+            """#),
+    Golden(
+        name: "a delivery has arrived",
+        content: with(
+            content(
+                .end, #"{"driverName":"田中太郎","estimatedDeliveryTime":1696896500}"#, title: "配達完了",
+                body: "ご注文の商品が配達されました")
+        ) { $0.dismissalDate = 1_696_900_100 },
+        timestamp: 1_696_896_500,
+        body: #"""
+            {"aps":{"timestamp":1696896500,"event":"end",
+              "content-state":{"driverName":"田中太郎","estimatedDeliveryTime":1696896500},
+              "dismissal-date":1696900100,"alert":{"title":"配達完了","body":"ご注文の商品が配達されました"}}}
+            """#),
+]
+
+private let others: [Golden] = [
+    Golden(
+        name: "Adobe: an order",
+        content: content(
+            .start, #"{"orderStatus":"Ordered"}"#, type: "FoodDeliveryLiveActivityAttributes",
+            attributes:
+                #"{"liveActivityData":{"liveActivityID":"order_12345"},"restaurantName":"Pizza Hut"}"#,
+            title: "Live Activity Update", body: "Your Live Activity is starting"),
+        timestamp: 1_768_120_000,
+        body: #"""
+            {"aps":{"timestamp":1768120000,"event":"start","content-state":{"orderStatus":"Ordered"},
+              "attributes-type":"FoodDeliveryLiveActivityAttributes",
+              "attributes":{"liveActivityData":{"liveActivityID":"order_12345"},"restaurantName":"Pizza Hut"},
+              "alert":{"title":"Live Activity Update","body":"Your Live Activity is starting"}}}
+            """#),
+    Golden(
+        name: "Alibaba: a taxi, of which only some is known",
+        content: content(
+            .start, #"{"status":"1"}"#, type: "mpushTaxiAttributes",
+            attributes: #"{"appName":"Taxi","appLogo":"logo"}"#, title: "司机已接单"),
+        timestamp: 1_768_120_000,
+        body: #"""
+            {"aps":{"timestamp":1768120000,"event":"start","content-state":{"status":"1"},
+              "attributes-type":"mpushTaxiAttributes","attributes":{"appName":"Taxi","appLogo":"logo"},
+              "alert":{"title":"司机已接单"}}}
+            """#),
+    Golden(
+        name: "Alibaba: a taxi on its way",
+        content: content(.update, #"{"status":"2","distance":"300","eta":"5","prompt":"预计5分钟到达"}"#),
+        timestamp: 1_768_120_001,
+        body: #"""
+            {"aps":{"timestamp":1768120001,"event":"update",
+              "content-state":{"status":"2","distance":"300","eta":"5","prompt":"预计5分钟到达"}}}
+            """#),
+    Golden(
+        name: "Alibaba: a ride is over, and stays for four hours",
+        content: with(content(.end, #"{"status":"4"}"#)) { $0.dismissalDate = 1_768_120_002 + 4 * 3_600 },
+        timestamp: 1_768_120_002,
+        body: #"""
+            {"aps":{"timestamp":1768120002,"event":"end","content-state":{"status":"4"},
+              "dismissal-date":1768134402}}
+            """#),
+    Golden(
+        name: "Teak: custom data is the state",
+        content: content(.update, #"{"remaining": 0, "status": "ready"}"#),
+        timestamp: 1_768_120_060,
+        body: #"""
+            {"aps":{"timestamp":1768120060,"event":"update","content-state":{"remaining":0,"status":"ready"}}}
+            """#),
+    Golden(
+        name: "Teak: system data ends it",
+        content: with(content(.end, #"{"remaining":0,"status":"ready"}"#)) {
+            $0.dismissalDate = 1_768_120_060
+        },
+        timestamp: 1_768_120_060,
+        body: #"""
+            {"aps":{"timestamp":1768120060,"event":"end","content-state":{"remaining":0,"status":"ready"},
+              "dismissal-date":1768120060}}
+            """#),
+]
+
+@Test(arguments: netmera + japanese + others)
+private func `what the documents send is accepted, and built as a phone wants it`(_ golden: Golden) throws {
+    let group = golden.group.map { GroupAttribute(group: $0) }
+    let rules = PayloadRules(
+        now: golden.timestamp, requiredAttributes: golden.group == nil ? [] : netmeraRequired)
+    #expect(rules.violations(in: golden.content, group: group).isEmpty)
+    let body = PayloadBuilder.body(golden.content, timestamp: golden.timestamp, group: group)
+    #expect(try sameJSON(body, golden.body), "\(String(decoding: body, as: UTF8.self))")
+    if let state = golden.content.contentState {
+        #expect(String(decoding: body, as: UTF8.self).contains(String(decoding: state.bytes, as: UTF8.self)))
+    }
+}
+
+private struct Refused: Sendable, CustomTestStringConvertible {
+    let name: String
+    let content: PushContent
+    let rules: [String]
+    var testDescription: String { name }
+}
+
+private let now: Int64 = 1_768_120_000
+private let delivery = content(
+    .start, #"{"driverName":"田中太郎"}"#, type: "DeliveryActivityAttributes",
+    attributes: #"{"orderId":"ORDER-12345"}"#, title: "配達開始")
+
+private let refused: [Refused] = [
+    // Adobe's triggers put the activity beside `aps`, under names of their own: to ActivityKit there
+    // is nothing but an alert.
+    Refused(
+        name: "Adobe's trigger of a start",
+        content: content(.start, title: "Live Activity Update", body: "Your Live Activity is starting"),
+        rules: ["content-state required", "attributes-type required", "attributes required"]),
+    Refused(
+        name: "Adobe's trigger of an update",
+        content: content(.update, title: "Order Update", body: "Your order is on the way"),
+        rules: ["content-state required"]),
+    Refused(
+        name: "a stale date on an end", content: with(content(.end)) { $0.staleDate = now + 60 },
+        rules: ["stale-date not_allowed"]),
+    Refused(
+        name: "a dismissal date on an update",
+        content: with(content(.update, "{}")) { $0.dismissalDate = now + 60 },
+        rules: ["dismissal-date not_allowed"]),
+    Refused(
+        name: "a dismissal date on a start", content: with(delivery) { $0.dismissalDate = now + 60 },
+        rules: ["dismissal-date not_allowed"]),
+    // The specification calls them recommended; no phone starts without them.
+    Refused(
+        name: "a start without attributes", content: with(delivery) { $0.attributes = nil },
+        rules: ["attributes required"]),
+    Refused(
+        name: "a start without its type", content: with(delivery) { $0.attributesType = nil },
+        rules: ["attributes-type required"]),
+    Refused(
+        name: "a start without an alert", content: with(delivery) { $0.alert = nil },
+        rules: ["alert required"]
+    ),
+    Refused(
+        name: "an update without a state", content: content(.update), rules: ["content-state required"]),
+    Refused(
+        name: "a state that is no object", content: content(.update, "[]"),
+        rules: ["content-state not_an_object"]),
+    Refused(
+        name: "a stale date that has passed",
+        content: with(content(.update, "{}")) { $0.staleDate = 1_696_899_600 },
+        rules: ["stale-date in_the_past"]),
+    Refused(
+        name: "attributes on an update",
+        content: with(content(.update, "{}")) { $0.attributes = raw(#"{"orderId":"ORDER-12345"}"#) },
+        rules: ["attributes not_allowed"]),
+]
+
+@Test(arguments: refused)
+private func `what the documents show and no phone acts on is refused by its field`(_ refused: Refused) {
+    let found = PayloadRules(now: now).violations(in: refused.content)
+    #expect(found.map { "\($0.field.rawValue) \($0.rule.rawValue)" } == refused.rules)
+}
+
+@Test(arguments: netmeraRequired)
+func `each attribute that Netmera calls mandatory is missed`(_ name: String) {
+    let attributes = netmeraAttributes.replacing("\"\(name)\"", with: "\"other\"")
+    let start = content(.start, netmeraState, type: "T", attributes: attributes, title: "t")
+    let found = PayloadRules(now: now, requiredAttributes: netmeraRequired).violations(in: start)
+    #expect(found.map(\.field) == [.attributes])
+    #expect(found.first?.message.contains(name) == true)
+}
+
+@Test func `a relevance score is any number, not one from 0 to 1`() {
+    for score in [0, 0.95, 50, 100, -1] {
+        let start = with(delivery) { $0.relevanceScore = score }
+        #expect(PayloadRules(now: now).violations(in: start).isEmpty, "\(score)")
+    }
+}
+
+@Test func `dates are sent as the phone's own type decodes them`() {
+    // Adobe's example has an ISO date, which Swift's own Date does not decode; the specification's
+    // example has seconds since 1970, which decode to another century.
+    var type = ActivityType(name: "Delivery")
+    type.contentStateSchema = schema(
+        #"{"orderStatus":"string","estimatedDeliveryTime":"date.reference2001"}"#)
+    var update = content(
+        .update, #"{"orderStatus":"Preparing","estimatedDeliveryTime":"2024-01-15T14:30:00Z"}"#)
+    let rules = PayloadRules(now: now, type: type)
+    #expect(rules.violations(in: update).map(\.rule) == [.doesNotDecode])
+    update.contentState = raw(#"{"orderStatus":"Preparing","estimatedDeliveryTime":1696896000}"#)
+    #expect(rules.violations(in: update).isEmpty)
+    #expect(rules.warnings(in: update).map(\.rule) == [.doubtful])
+}
+
+@Test func `only ActivityKit's own words are events`() {
+    #expect(PushEvent(rawValue: "ended") == nil)
+    #expect(PushEvent.allCases.map(\.rawValue) == ["start", "update", "end"])
+}

@@ -1,0 +1,146 @@
+import JSON
+import Testing
+
+@testable import LiveActivity
+
+/// 2025-11-20
+private let now: Int64 = 1_763_600_000
+
+private func found(_ value: String, _ type: String) -> [String] {
+    let findings = schema("{\"x\":\(type)}").findings(in: raw("{\"x\":\(value)}"), now: now)
+    return (findings.failures + findings.doubts).map(\.description)
+}
+
+@Test func `a finding says where, what Swift does, and what to send`() {
+    #expect(
+        found("\"1\"", "\"int\"") == [
+            "x is a string, and Int does not decode from it; send a number without quotes"
+        ])
+    #expect(
+        found("1.5", "\"int\"") == ["x has a fraction, and Int takes none; send a whole number"])
+    #expect(found("300", "\"uint8\"") == ["x must be from 0 to 255 for UInt8"])
+    #expect(
+        found("null", "\"string\"") == [
+            "x is null, and String is not optional; send a string in quotes"
+        ])
+    #expect(
+        found("\"third\"", #"{"$enum":["first","second"]}"#) == [
+            "x is no case of the enumeration; send one of first, second"
+        ])
+    #expect(
+        found("\"arrived\"", #"{"$cases":{"eta":{"minutes":"int"},"arrived":{}}}"#) == [
+            #"x is a string, and an enumeration whose cases carry values does not decode from it; send {"case": {its values}} with one of eta, arrived for case, {} for no values"#
+        ])
+    #expect(
+        found("[2,1]", #"{"$range":"int"}"#) == [
+            "x has its lower bound above the upper one; exchange them"
+        ])
+    #expect(
+        found("[1,2]", "\"data\"") == [
+            "x is an array, and Data does not decode from it; send its bytes in base64, not as an array"
+        ])
+}
+
+@Test func `all findings are told at once, each with its path`() {
+    let schema = schema(
+        #"{"home":"int","teams":[{"name":"string","shirt":"url?"}],"odds":{"$dictionary":"double"},"at":"date.reference2001"}"#
+    )
+    let findings = schema.findings(
+        in: raw(
+            #"{"home":"1","teams":[{"name":"A"},{"shirt":7},{"Name":"C"}],"odds":{"a b":true},"at":"2025-11-20T00:00:00Z"}"#
+        ), now: now)
+    #expect(
+        findings.failures.map(\.path) == [
+            "home", "teams[1].name", "teams[1].shirt", "teams[2].name", #"odds["a b"]"#, "at",
+        ])
+    #expect(
+        findings.failures[3].message
+            == "is missing; there is Name, but names are matched to the letter: send it")
+    #expect(!findings.decodes)
+}
+
+@Test func `dates that decode to another century are doubted, with the number to send`() {
+    #expect(
+        found("1763600000", "\"date.reference2001\"") == [
+            "x looks like seconds since 1970, and the phone will take it for 2056-11-20; send 785292800"
+        ])
+    #expect(
+        found("1763600000000", "\"date.reference2001\"") == [
+            "x looks like milliseconds since 1970, and the phone will take it for the year 57887; send 785292800"
+        ])
+    #expect(
+        found("1763600000500", "\"date.unixSeconds\"") == [
+            "x looks like milliseconds since 1970, and the phone will take it for the year 57856; send 1763600000.5"
+        ])
+    #expect(
+        found("785292800", "\"date.unixSeconds\"") == [
+            "x looks like seconds since 2001, and the phone will take it for 1994-11-20; send 1763600000"
+        ])
+    #expect(
+        found("1763600000", "\"date.unixMilliseconds\"") == [
+            "x looks like seconds since 1970, and the phone will take it for 1970-01-21; send 1763600000000"
+        ])
+    for (value, type) in [
+        ("785292800", "reference2001"), ("1763600000", "unixSeconds"), ("1763600000000", "unixMilliseconds"),
+        ("0", "reference2001"), ("-1e9", "reference2001"), ("0", "unixSeconds"),
+    ] {
+        #expect(found(value, "\"date.\(type)\"").isEmpty, "\(value) \(type)")
+    }
+    #expect(found("1763600000", "\"date.reference2001?\"").count == 1)
+    #expect(found("[785292800, 1763600000]", #"{"$range":"date.reference2001"}"#).count == 1)
+}
+
+@Test func `a name that is nearly right is told, also where the property is optional`() {
+    let schema = schema(#"{"homeTeam":"string?","score":"int?"}"#)
+    let findings = schema.findings(in: raw(#"{"home_team":"A","scores":1}"#), now: now)
+    #expect(findings.decodes)
+    #expect(
+        findings.doubts.map(\.description) == [
+            "homeTeam stays nil; there is home_team, but names are matched to the letter: rename it"
+        ])
+}
+
+@Test func `a URL that only new systems take is doubted`() {
+    #expect(found("\"https://example.com/a b\"", "\"url\"").count == 1)
+    #expect(found("\"https://example.com/a%20b?q=1#f\"", "\"url\"").isEmpty)
+}
+
+@Test func `the list of findings is bounded, and doubts never hide a failure`() {
+    let names = (0..<100).map { "\"d\($0)\":1763600000" } + ["\"last\":\"x\""]
+    let types = (0..<100).map { "\"d\($0)\":\"date.reference2001\"" } + ["\"last\":\"int\""]
+    let findings = schema("{\(types.joined(separator: ","))}").findings(
+        in: raw("{\(names.joined(separator: ","))}"), now: now)
+    #expect(findings.doubts.count == SchemaFindings.listedMax)
+    #expect(findings.failures.map(\.path) == ["last"])
+    #expect(findings.unlisted == 100 - SchemaFindings.listedMax)
+}
+
+@Test func `the payload rules refuse what does not decode, and warn of what is doubtful`() {
+    var type = ActivityType(name: "Match")
+    type.contentStateSchema = schema(#"{"home":"int","at":"date.reference2001?"}"#)
+    type.attributesSchema = schema(#"{"netmeraGroupId":"string","team":"string"}"#)
+    let rules = PayloadRules(now: now, type: type)
+    var content = PushContent(.start)
+    content.attributesType = "Match"
+    content.alert = Alert(title: .plain("t"))
+    content.contentState = raw(#"{"home":"1"}"#)
+    content.attributes = raw(#"{"team":7}"#)
+    #expect(
+        rules.violations(in: content, group: GroupAttribute(group: "m")).map(\.description)
+            == [
+                "content-state at home is a string, and Int does not decode from it; send a number without quotes",
+                "attributes at team is a number, and String does not decode from it; send a string in quotes",
+            ].map { $0.replacing("a number, and String", with: "an integer, and String") })
+    content.contentState = raw(#"{"home":1,"at":1763600000}"#)
+    content.attributes = raw(#"{"team":"A"}"#)
+    let group = GroupAttribute(group: "m")
+    #expect(rules.violations(in: content, group: group).isEmpty)
+    #expect(
+        rules.warnings(in: content, group: group).map { "\($0.field) \($0.rule)" } == [
+            "contentState doubtful"
+        ])
+    #expect(rules.violations(in: content).count == 1, "the phone would never learn its group")
+    var update = PushContent(.update)
+    update.contentState = raw("{}")
+    #expect(rules.violations(in: update).map(\.rule) == [.doesNotDecode])
+}

@@ -90,7 +90,7 @@ let package = Package(
             "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
         module(
             "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPServer", "JSON", "TLS", "Lifecycle",
-            "Telemetry"),
+            "Telemetry", "CLinux"),
 
         // What only tests import.
         module("ProcessTesting", "CLinux"),

@@ -63,6 +63,12 @@ static inline int linux_socket_option(int fd, int level, int name, int value) {
     return setsockopt(fd, level, name, &value, sizeof value);
 }
 
+/// Makes `close` drop what was not sent and tell the peer by RST.
+static inline int linux_reset_on_close(int fd) {
+    struct linger linger = {.l_onoff = 1, .l_linger = 0};
+    return setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
+
 /// The error a socket has kept for us, or 0.
 static inline int linux_socket_error(int fd) {
     int error = 0;

@@ -34,6 +34,10 @@ package struct HeaderFields: Sequence {
         Int(UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8)
     }
 
+    static func length(_ bytes: [UInt8], _ at: Int) -> Int {
+        Int(UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8)
+    }
+
     /// Where the first value under a name lies, without touching a reference count.
     static func find(_ name: StaticString, in bytes: [UInt8], _ range: Range<Int>) -> Range<Int>? {
         let wanted = unsafe UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)

@@ -2,6 +2,8 @@
 package struct ServerLimits: Sendable {
     /// Streams open at a time, announced in SETTINGS; one more is refused (REFUSED_STREAM).
     package var streamsMax = 1_000
+    /// Streams announced at the beginning when that is less: more are allowed by `change` later.
+    package var streamsAtFirst: Int?
     /// Bytes of one request's header list (names, values, and 32 for each field), announced; the
     /// fields above it are dropped and the request says `headersAreCut`.
     package var headerListBytesMax = 16_384

@@ -23,6 +23,9 @@ internal import CNghttp2
     var holdsWindows = false
     var heldBytes = 0
     var isClosed = false
+    /// Keep the numbers of streams whose whole answer was pulled, for `takeLeftAnswers`.
+    package var keepsLeftAnswers = false
+    var leftAnswers: [Int32] = []
     /// The owner's GOAWAY. From then on, not only once it is sent, streams above its last do not exist.
     var ownGoaway: (last: Int32, code: ErrorCode) = (.max, .noError)
 
@@ -39,7 +42,10 @@ internal import CNghttp2
         handle = unsafe SessionHandle(isServer: true, options) { unsafe installServerCallbacks($0) }
         handle.serve(self)
         handle.settings([
-            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, UInt32(limits.streamsMax)),
+            (
+                NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+                UInt32(min(limits.streamsAtFirst ?? limits.streamsMax, limits.streamsMax))
+            ),
             (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, UInt32(limits.streamWindowBytes)),
             (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(limits.headerListBytesMax)),
             (NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
@@ -55,6 +61,9 @@ internal import CNghttp2
     }
 
     package var openStreams: Int { slots.used }
+
+    /// False once either side ended the stream, or both have said all.
+    package func isOpen(_ stream: ServerStream) -> Bool { unsafe openSlot(stream) != nil }
 
     /// Answers one request, once; false when its stream is gone or answered. `varying` is copied; the
     /// template and the body are kept, not copied, until the stream closes.
@@ -103,6 +112,12 @@ internal import CNghttp2
 
     /// Forgets the requests that were looked at.
     package func clearRequests() { unsafe arrived.pointee.removeAll() }
+
+    /// The streams whose answers were pulled to their last byte since the last call.
+    package func takeLeftAnswers() -> [Int32] {
+        defer { leftAnswers.removeAll(keepingCapacity: true) }
+        return leftAnswers
+    }
 
     package func takeEvents() -> SessionEvents {
         defer { events = SessionEvents() }

@@ -140,6 +140,12 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     /// Closes now; what waits is dropped. `closed` comes at the end of the turn.
     package func close() { end(.closedHere) }
 
+    /// As `close`, and the peer is told by RST that its connection broke.
+    package func reset() {
+        if descriptor >= 0 { _ = linux_reset_on_close(descriptor) }
+        close()
+    }
+
     func end(_ reason: TCPCloseReason) {
         loop.preconditionOnLoop()
         switch phase {

@@ -122,6 +122,13 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook, @unchecked S
         tcp?.close()
     }
 
+    /// As `close`, and the peer sees its TCP connection break: for those who test what it does then.
+    package func reset() {
+        loop.preconditionOnLoop()
+        end(.closedHere)
+        tcp?.reset()
+    }
+
     // MARK: TCP's calls
 
     package func connected() {

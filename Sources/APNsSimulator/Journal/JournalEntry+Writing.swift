@@ -54,6 +54,7 @@ extension JournalEntry {
             json.name("reset")
             code.write(to: &json)
         case .silence: json.field("silence", true)
+        case .notProcessed: json.field("notProcessed", true)
         }
         json.field("delivered", isDelivered)
     }

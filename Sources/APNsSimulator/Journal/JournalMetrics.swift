@@ -33,7 +33,7 @@ struct JournalMetrics {
             switch numbered.entry.end {
             case .answered(let status, _, _): classes[min(max(status / 100, 2), 5) - 2] += 1
             case .reset: resets += 1
-            case .silence: silences += 1
+            case .silence, .notProcessed: silences += 1
             }
             if numbered.entry.isDelivered { deliveries += 1 }
         }

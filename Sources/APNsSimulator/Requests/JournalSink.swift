@@ -12,6 +12,8 @@ struct JournalEntry: Sendable {
         /// ended.
         case answered(status: Int, reason: String?, left: Bool)
         case reset(ErrorCode)
+        /// Above the last stream of a GOAWAY: as if it had never come.
+        case notProcessed
         /// Never answered.
         case silence
     }

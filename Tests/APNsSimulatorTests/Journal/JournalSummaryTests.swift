@@ -32,7 +32,7 @@ struct JournalSummaryTests {
                     guard status == 200 else { continue }
                     accepted[id, default: 0] += 1
                     tokens[token, default: 0] += 1
-                case .silence: break
+                case .silence, .notProcessed: break
                 }
             }
             let summary = tally.summary

@@ -1,0 +1,64 @@
+internal import APNs
+internal import JSON
+internal import LiveActivity
+
+/// What a good request on the management port asks for: done when it is answered, so that misbehaviour
+/// can come before or after.
+enum ChannelAction {
+    case create(Channels.Policy)
+    case read(String)
+    case delete(String)
+    case list
+}
+
+/// The good answer to it.
+struct ChannelAnswer {
+    var status: Int
+    var channelID: String?
+    var body: [UInt8] = []
+}
+
+extension Channels {
+    func perform(_ action: ChannelAction, for app: App) -> Result<ChannelAnswer, Judge.Refusal> {
+        switch action {
+        case .create(let policy):
+            guard let id = create(policy, of: app) else {
+                return .failure(Judge.Refusal(reason: .cannotCreateChannel))
+            }
+            return .success(ChannelAnswer(status: 201, channelID: id))
+        case .read(let id):
+            guard let policy = policy(of: id, app) else {
+                return .failure(Judge.Refusal(reason: .channelNotRegistered))
+            }
+            return .success(ChannelAnswer(status: 200, body: Channels.body(of: policy)))
+        case .delete(let id):
+            guard delete(id, of: app) else {
+                return .failure(Judge.Refusal(reason: .channelNotRegistered))
+            }
+            return .success(ChannelAnswer(status: 204))
+        case .list: return .success(ChannelAnswer(status: 200, body: Channels.body(of: ids(of: app))))
+        }
+    }
+
+    private static func body(of policy: Policy) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64)
+        writer.beginObject()
+        writer.name("message-storage-policy")
+        writer.value(policy.rawValue)
+        writer.name("push-type")
+        writer.value("LiveActivity")
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private static func body(of ids: [String]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("channels")
+        writer.beginArray()
+        for id in ids { writer.value(id) }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+}

@@ -1,0 +1,68 @@
+internal import LiveActivity
+internal import TLS
+
+/// The broadcast channels of all apps. Like Apple's they differ by environment, have an id that nobody
+/// chooses and a policy that never changes; unlike Apple's they end with the process.
+final class Channels {
+    enum Policy: Int {
+        case storesNothing = 0
+        case storesNewest = 1
+    }
+
+    struct App: Hashable {
+        let environment: Environment
+        let bundleID: String
+    }
+
+    private struct Channel {
+        let policy: Policy
+        let number: Int
+    }
+
+    /// Channels an app may have in one environment; one more is CannotCreateChannelConfig.
+    let perAppMax: Int
+    private var channels: [App: [String: Channel]] = [:]
+    private var made = 0
+
+    init(perAppMax: Int) { self.perAppMax = perAppMax }
+
+    /// The new channel's id, base64; nil when there are as many as there may be.
+    func create(_ policy: Policy, of app: App) -> String? {
+        guard channels[app, default: [:]].count < perAppMax else { return nil }
+        let id = Self.base64(Random.bytes(16))
+        made += 1
+        channels[app, default: [:]][id] = Channel(policy: policy, number: made)
+        return id
+    }
+
+    func policy(of id: String, _ app: App) -> Policy? { channels[app]?[id]?.policy }
+
+    /// False when there is no such channel.
+    func delete(_ id: String, of app: App) -> Bool {
+        channels[app]?.removeValue(forKey: id) != nil
+    }
+
+    /// In the order in which they were made.
+    func ids(of app: App) -> [String] {
+        (channels[app] ?? [:]).sorted { $0.value.number < $1.value.number }.map(\.key)
+    }
+
+    /// Base64 of any length: Apple promises none.
+    static func isID(_ text: String) -> Bool {
+        let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        let padding = text.utf8.count - digits.count
+        return !digits.isEmpty && text.utf8.count <= 256 && text.utf8.count.isMultiple(of: 4) && padding <= 2
+            && text.utf8.suffix(padding).allSatisfy { $0 == UInt8(ascii: "=") }
+            && digits.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2F: true
+                default: false
+                }
+            }
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String {
+        let digits = Base64URL.encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        return String(digits) + String(repeating: "=", count: (4 - digits.count % 4) % 4)
+    }
+}

@@ -1,0 +1,81 @@
+internal import APNs
+internal import JSON
+
+/// The channel-management port: `/1/apps/<bundle id>/channels` and `/all-channels`.
+extension Judge {
+    func channel(
+        _ request: ReceivedRequest, of app: Range<Int>, _ standing: inout ConnectionStanding,
+        _ facts: inout RequestFacts
+    ) -> Verdict {
+        if request.isMethod("POST") {
+            facts.kind = .createChannel
+        } else if request.isMethod("GET") {
+            facts.kind = .readChannel
+        } else if request.isMethod("DELETE") {
+            facts.kind = .deleteChannel
+        } else {
+            return .refused(.methodNotAllowed)
+        }
+        if let reason = refusal(ofManagement: request, app, &standing, &facts) { return .refused(reason) }
+        if facts.kind == .createChannel { return create(request) }
+        switch channel(in: request, facts) {
+        case .failure(let refusal): return .refused(refusal.reason)
+        case .success(let (id, _)):
+            facts.target = .channel(id)
+            return .managed(facts.kind == .readChannel ? .read(id) : .delete(id))
+        }
+    }
+
+    func list(
+        _ request: ReceivedRequest, of app: Range<Int>, _ standing: inout ConnectionStanding,
+        _ facts: inout RequestFacts
+    ) -> Verdict {
+        guard request.isMethod("GET") else { return .refused(.methodNotAllowed) }
+        if let reason = refusal(ofManagement: request, app, &standing, &facts) { return .refused(reason) }
+        return .managed(.list)
+    }
+
+    private func refusal(
+        ofManagement request: ReceivedRequest, _ app: Range<Int>, _ standing: inout ConnectionStanding,
+        _ facts: inout RequestFacts
+    ) -> Reason? {
+        if request.headers.isRepeated { return .badRequestParameters }
+        if let id = request.headers.requestID, !Text.isCanonicalUUID(request.bytes.span.extracting(id)) {
+            return .badMessageID
+        }
+        if let reason = refusal(ofProviderIn: request, &standing, facts) { return reason }
+        return refusal(ofApp: app, request, standing, &facts)
+    }
+
+    private func create(_ request: ReceivedRequest) -> Verdict {
+        guard !request.bodyIsCut, request.body.count <= Judge.broadcastBytesMax else {
+            return .refused(.payloadTooLarge)
+        }
+        guard !request.body.isEmpty else { return .refused(.payloadEmpty) }
+        let body = request.bytes.span.extracting(request.body)
+        let wanted = try? unsafe body.withUnsafeBytes { bytes throws(JSONError) in
+            try unsafe reader.read(bytes) { Judge.wanted($0) }
+        }
+        switch wanted {
+        case nil: return .refused(.badRequestPayload)
+        case .failure(let refusal): return .refused(refusal.reason)
+        case .success(let policy): return .managed(.create(policy))
+        }
+    }
+
+    private static func wanted(_ body: JSONValue) -> Result<Channels.Policy, Refusal> {
+        guard body.kind == .object, case let members = body.object() else {
+            return .failure(Refusal(reason: .badRequestPayload))
+        }
+        let type = members["push-type"]
+        guard !type.isMissing else { return .failure(Refusal(reason: .missingPushType)) }
+        guard type.kind == .string, type.string() == "LiveActivity" else {
+            return .failure(Refusal(reason: .invalidPushType))
+        }
+        let policy = members["message-storage-policy"]
+        guard policy.kind == .integer, (0.0...1.0).contains(policy.double()),
+            let policy = Channels.Policy(rawValue: policy.int())
+        else { return .failure(Refusal(reason: .missingChannelQueueSize)) }
+        return .success(policy)
+    }
+}

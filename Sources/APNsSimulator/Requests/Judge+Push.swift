@@ -1,0 +1,102 @@
+internal import APNs
+internal import JSON
+internal import LiveActivity
+
+/// `POST /3/device/<token>`
+extension Judge {
+    static let pushBytesMax = 4_096
+    static let collapseBytesMax = 64
+
+    func push(
+        _ request: ReceivedRequest, to token: Range<Int>, _ standing: inout ConnectionStanding,
+        _ facts: inout RequestFacts
+    ) -> Verdict {
+        let digits = request.bytes.span.extracting(token)
+        let target = isWatched ? PushToken(hex: Text.array(digits)) : nil
+        if let target { facts.target = .token(target) }
+        guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
+        if let reason = refusal(ofHeaders: request, isDirect: true) { return .refused(reason) }
+        if let reason = refusal(ofProviderIn: request, &standing, facts) { return .refused(reason) }
+        guard !token.isEmpty else { return .refused(.missingDeviceToken) }
+        guard Text.isHex(digits), digits.count <= 2 * PushToken.bytesMax else {
+            return .refused(.badDeviceToken)
+        }
+        guard let topic = request.headers.topic else { return .refused(.missingTopic) }
+        let count = topic.count - Judge.topicSuffix.utf8CodeUnitCount
+        guard Text.ends(request.bytes.span.extracting(topic), with: Judge.topicSuffix), count > 0 else {
+            return .refused(.badTopic)
+        }
+        let app = request.bytes.span.extracting(topic.lowerBound..<topic.lowerBound + count)
+        guard Text.isBundleID(app), case let bundleID = bundleID(app), isRegistered(bundleID) else {
+            return .refused(.badTopic)
+        }
+        facts.bundleID = bundleID
+        if let apps = standing.provider?.key.apps, !apps.contains(bundleID) {
+            return .refused(.topicDisallowed)
+        }
+        guard !request.bodyIsCut, request.body.count <= Judge.pushBytesMax else {
+            return .refused(.payloadTooLarge)
+        }
+        guard let payload = payload(request, &facts) else { return .refused(.payloadEmpty) }
+        guard pace.allows(digits, at: facts.receivedAt) else { return .refused(.tooManyRequests) }
+        guard let target else { return .accepted(nil) }
+        return .accepted(
+            AcceptedPush(
+                target: .token(target), environment: facts.environment, bundleID: bundleID,
+                priority: priority(request), expiration: expiration(request), payload: payload,
+                receivedAt: facts.receivedAt))
+    }
+
+    /// Nil for a body that is no JSON object: there is no payload in it.
+    func payload(_ request: ReceivedRequest, _ facts: inout RequestFacts) -> PushPayload? {
+        guard !request.body.isEmpty else { return nil }
+        let body = request.bytes.span.extracting(request.body)
+        let isWatched = isWatched
+        let payload = try? unsafe body.withUnsafeBytes { bytes throws(JSONError) in
+            try unsafe reader.read(bytes) { value -> PushPayload? in
+                guard value.kind == .object else { return nil }
+                return isWatched ? PushPayload(value) : PushPayload(event: PushPayload.event(of: value))
+            }
+        }
+        facts.event = payload?.event
+        return payload
+    }
+
+    /// What is wrong with the header fields that both kinds of push may have.
+    func refusal(ofHeaders request: ReceivedRequest, isDirect: Bool) -> Reason? {
+        let headers = request.headers
+        let bytes = request.bytes
+        if headers.isRepeated { return .duplicateHeaders }
+        let id = isDirect ? headers.id : headers.requestID
+        if let id, !Text.isCanonicalUUID(bytes.span.extracting(id)) { return .badMessageID }
+        if let type = headers.pushType {
+            let type = bytes.span.extracting(type)
+            // The pages about channels spell it in three ways.
+            guard
+                isDirect
+                    ? Text.equal(type, "liveactivity") : Text.equalIgnoringCase(type, "liveactivity")
+            else { return .invalidPushType }
+        } else {
+            return isDirect ? .invalidPushType : .missingPushType
+        }
+        if headers.priority != nil, priority(request) == 0 { return .badPriority }
+        if headers.expiration != nil, expiration(request) == nil { return .badExpirationDate }
+        if let collapse = headers.collapseID, !(1...Judge.collapseBytesMax).contains(collapse.count) {
+            return .badCollapseID
+        }
+        return nil
+    }
+
+    /// 10 when it is left out, 0 when it is none that there is.
+    func priority(_ request: ReceivedRequest) -> Int {
+        guard let priority = request.headers.priority else { return 10 }
+        let text = request.bytes.span.extracting(priority)
+        if Text.equal(text, "10") { return 10 }
+        if Text.equal(text, "5") { return 5 }
+        return Text.equal(text, "1") ? 1 : 0
+    }
+
+    func expiration(_ request: ReceivedRequest) -> Int64? {
+        request.headers.expiration.flatMap { Text.number(request.bytes.span.extracting($0)) }
+    }
+}

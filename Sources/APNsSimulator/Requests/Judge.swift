@@ -1,0 +1,82 @@
+internal import APNs
+internal import JSON
+internal import LiveActivity
+
+/// Says what APNs says to a request, in the order in which a server meets it: path, method, headers,
+/// provider, topic, body. It does no I/O; phones and misbehaviour come after it.
+///
+/// Confined to the simulator's event loop, because it keeps verified provider tokens, the channels and
+/// the pace of each token.
+final class Judge {
+    /// Above every limit of a body, so that a body above the limit is seen whole or seen to be cut.
+    static let bodyBytesMax = 8_192
+    static let topicSuffix: StaticString = ".push-type.liveactivity"
+
+    let settings: SimulatorSettings
+    /// Whether anybody looks at what a push says, or who it is for.
+    let isWatched: Bool
+    let channels: Channels
+    let reader = JSONReader(limits: JSONLimits(bytesMax: bodyBytesMax))
+    var pace: TokenPace
+    private let providers: ProviderTokens
+    /// The bundle id of the last request: usually that of the next one.
+    private var lastBundleID: (bytes: [UInt8], text: String) = ([], "")
+
+    init(_ settings: SimulatorSettings, isWatched: Bool) {
+        self.settings = settings
+        self.isWatched = isWatched
+        channels = Channels(perAppMax: settings.channelsMax)
+        pace = TokenPace(settings.pace)
+        providers = ProviderTokens(settings.keys, reader)
+    }
+
+    /// - Parameters:
+    ///   - standing: of the connection that brings the request.
+    ///   - facts: what is told of the request beside the verdict, filled in as far as it can be read.
+    func judge(
+        _ request: ReceivedRequest, on port: ServedPort, _ standing: inout ConnectionStanding,
+        _ facts: inout RequestFacts
+    ) -> Verdict {
+        let path = RequestPath(request.bytes, request.path)
+        switch (port.kind, path) {
+        case (.push, .device(let token)):
+            facts.kind = .push
+            return push(request, to: token, &standing, &facts)
+        case (.push, .broadcast(let app)):
+            facts.kind = .broadcast
+            return broadcast(request, of: app, &standing, &facts)
+        case (.channels, .channels(let app)): return channel(request, of: app, &standing, &facts)
+        case (.channels, .allChannels(let app)):
+            facts.kind = .listChannels
+            return list(request, of: app, &standing, &facts)
+        default: return .refused(.badPath)
+        }
+    }
+
+    /// Who sends it: nil when that is good.
+    func refusal(
+        ofProviderIn request: ReceivedRequest, _ standing: inout ConnectionStanding, _ facts: RequestFacts
+    ) -> Reason? {
+        guard let authorization = request.headers.authorization else { return .missingProviderToken }
+        let verdict = providers.judge(
+            request.bytes.span.extracting(authorization), last: standing.provider,
+            at: facts.receivedAt / 1000)
+        switch verdict {
+        case .refused(let reason): return reason
+        case .good(let provider):
+            guard provider.key.environments.contains(facts.environment) else { return .badEnvironmentKey }
+            return standing.commit(to: provider)
+        }
+    }
+
+    func isRegistered(_ bundleID: String) -> Bool {
+        settings.apps.isEmpty || settings.apps[bundleID] != nil
+    }
+
+    func bundleID(_ bytes: Span<UInt8>) -> String {
+        if !Text.equal(bytes, lastBundleID.bytes) {
+            lastBundleID = (Text.array(bytes), Text.string(bytes))
+        }
+        return lastBundleID.text
+    }
+}

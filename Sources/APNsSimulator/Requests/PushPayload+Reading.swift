@@ -1,0 +1,45 @@
+internal import JSON
+internal import LiveActivity
+
+extension PushPayload {
+    /// Takes from a body what a phone looks at. What has the wrong type is not there, because APNs
+    /// does not mind and a phone ignores it.
+    init(_ body: JSONValue) {
+        guard body.kind == .object, case let members = body.object() else { return }
+        guard case let aps = members["aps"], aps.kind == .object, case let aps = aps.object() else { return }
+        timestamp = aps["timestamp"].wholeNumber
+        event = aps["event"].text.flatMap { PushEvent(rawValue: $0) }
+        contentState = aps["content-state"].bytes
+        attributesType = aps["attributes-type"].text
+        attributes = aps["attributes"].bytes
+        let alert = aps["alert"].kind
+        hasAlert = alert == .object || alert == .string
+        staleDate = aps["stale-date"].wholeNumber
+        dismissalDate = aps["dismissal-date"].wholeNumber
+        let score = aps["relevance-score"]
+        relevanceScore = score.kind == .integer || score.kind == .number ? score.double() : nil
+        asksForToken = aps["input-push-token"].wholeNumber == 1
+        channel = aps["input-push-channel"].text
+    }
+
+    /// The event alone, for when nobody looks at the rest.
+    static func event(of body: JSONValue) -> PushEvent? {
+        guard body.kind == .object, case let members = body.object() else { return nil }
+        guard case let aps = members["aps"], aps.kind == .object else { return nil }
+        let event = aps.object()["event"]
+        guard event.kind == .string else { return nil }
+        let text = unsafe event.utf8.span
+        if Text.equal(text, "update") { return .update }
+        if Text.equal(text, "start") { return .start }
+        return Text.equal(text, "end") ? .end : nil
+    }
+}
+
+extension JSONValue {
+    /// Nil for what has another type, or is beyond 63 bits, which is then not noted as a problem.
+    fileprivate var wholeNumber: Int64? {
+        kind == .integer && abs(double()) < 9e18 ? Int64(int()) : nil
+    }
+    fileprivate var text: String? { kind == .string ? string() : nil }
+    fileprivate var bytes: RawJSON? { isMissing ? nil : unsafe RawJSON(accepted: raw) }
+}

@@ -1,0 +1,44 @@
+/// What a path names. Ranges lie in the bytes that the path was read from.
+enum RequestPath: Equatable {
+    /// `/3/device/<token>`; an empty range where the token is missing.
+    case device(Range<Int>)
+    /// `/4/broadcasts/apps/<bundle id>`
+    case broadcast(Range<Int>)
+    /// `/1/apps/<bundle id>/channels`
+    case channels(Range<Int>)
+    /// `/1/apps/<bundle id>/all-channels`
+    case allChannels(Range<Int>)
+    case none
+
+    init(_ bytes: [UInt8], _ path: Range<Int>) {
+        self = RequestPath.read(bytes.span.extracting(path), at: path.lowerBound)
+    }
+
+    private static func read(_ path: Span<UInt8>, at start: Int) -> RequestPath {
+        if Text.equal(path, "/3/device") { return .device(start..<start) }
+        if let token = rest(path, behind: "/3/device/", before: "") {
+            return .device(start + token.lowerBound..<start + token.upperBound)
+        }
+        if let app = rest(path, behind: "/4/broadcasts/apps/", before: ""), !app.isEmpty {
+            return .broadcast(start + app.lowerBound..<start + app.upperBound)
+        }
+        if let app = rest(path, behind: "/1/apps/", before: "/channels"), !app.isEmpty {
+            return .channels(start + app.lowerBound..<start + app.upperBound)
+        }
+        if let app = rest(path, behind: "/1/apps/", before: "/all-channels"), !app.isEmpty {
+            return .allChannels(start + app.lowerBound..<start + app.upperBound)
+        }
+        return .none
+    }
+
+    /// What stands between the two, without a slash in it.
+    private static func rest(
+        _ path: Span<UInt8>, behind prefix: StaticString, before suffix: StaticString
+    ) -> Range<Int>? {
+        let start = prefix.utf8CodeUnitCount
+        let end = path.count - suffix.utf8CodeUnitCount
+        guard start <= end, Text.starts(path, with: prefix), Text.ends(path, with: suffix) else { return nil }
+        for index in start..<end where path[index] == UInt8(ascii: "/") { return nil }
+        return start..<end
+    }
+}

@@ -1,0 +1,94 @@
+/// Reading short texts where they lie. Nothing here allocates or traps on what a client sent.
+enum Text {
+    static func equal(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
+        guard bytes.count == text.utf8CodeUnitCount else { return false }
+        for index in 0..<bytes.count where unsafe bytes[index] != text.utf8Start[index] { return false }
+        return true
+    }
+
+    static func equalIgnoringCase(_ bytes: Span<UInt8>, _ lowercase: StaticString) -> Bool {
+        guard bytes.count == lowercase.utf8CodeUnitCount else { return false }
+        for index in 0..<bytes.count where unsafe lower(bytes[index]) != lowercase.utf8Start[index] {
+            return false
+        }
+        return true
+    }
+
+    static func equal(_ bytes: Span<UInt8>, _ other: [UInt8]) -> Bool {
+        guard bytes.count == other.count else { return false }
+        return unsafe bytes.withUnsafeBytes { a in
+            unsafe other.withUnsafeBytes { b in unsafe a.elementsEqual(b) }
+        }
+    }
+
+    static func starts(_ bytes: Span<UInt8>, with text: StaticString) -> Bool {
+        bytes.count >= text.utf8CodeUnitCount
+            && equal(bytes.extracting(first: text.utf8CodeUnitCount), text)
+    }
+
+    static func ends(_ bytes: Span<UInt8>, with text: StaticString) -> Bool {
+        bytes.count >= text.utf8CodeUnitCount
+            && equal(bytes.extracting(last: text.utf8CodeUnitCount), text)
+    }
+
+    /// A whole number without sign; nil for anything else, and for what passes 18 digits.
+    static func number(_ bytes: Span<UInt8>) -> Int64? {
+        guard (1...18).contains(bytes.count) else { return nil }
+        var value: Int64 = 0
+        for index in 0..<bytes.count {
+            guard (0x30...0x39).contains(bytes[index]) else { return nil }
+            value = value * 10 + Int64(bytes[index] - 0x30)
+        }
+        return value
+    }
+
+    /// 32 lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+    static func isCanonicalUUID(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.count == 36 else { return false }
+        for index in 0..<36 {
+            switch (index, bytes[index]) {
+            case (8, 0x2D), (13, 0x2D), (18, 0x2D), (23, 0x2D): continue
+            case (8, _), (13, _), (18, _), (23, _): return false
+            case (_, 0x30...0x39), (_, 0x61...0x66): continue
+            default: return false
+            }
+        }
+        return true
+    }
+
+    /// An even number of hexadecimal digits, at least two.
+    static func isHex(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.count > 0, bytes.count.isMultiple(of: 2) else { return false }
+        for index in 0..<bytes.count {
+            switch lower(bytes[index]) {
+            case 0x30...0x39, 0x61...0x66: continue
+            default: return false
+            }
+        }
+        return true
+    }
+
+    /// Letters, digits, dots and dashes: what a bundle id is made of.
+    static func isBundleID(_ bytes: Span<UInt8>) -> Bool {
+        guard (1...255).contains(bytes.count) else { return false }
+        for index in 0..<bytes.count {
+            switch lower(bytes[index]) {
+            case 0x30...0x39, 0x61...0x7A, 0x2D, 0x2E: continue
+            default: return false
+            }
+        }
+        return true
+    }
+
+    static func string(_ bytes: Span<UInt8>) -> String {
+        unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    static func array(_ bytes: Span<UInt8>) -> [UInt8] {
+        unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
+    private static func lower(_ byte: UInt8) -> UInt8 {
+        (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+    }
+}

@@ -1,0 +1,15 @@
+internal import HTTP2
+
+/// One request between its verdict and its end.
+struct Exchange {
+    let stream: ServerStream
+    let course: Ruling.Course
+    let verdict: Verdict
+    let facts: RequestFacts
+    /// Answered with apns-id and not with apns-request-id.
+    let isDirect: Bool
+    /// Nil where nobody keeps a journal.
+    var entry: JournalEntry?
+    /// The phones were given the push.
+    var isDelivered = false
+}

@@ -1,0 +1,131 @@
+internal import APNs
+internal import HTTP2
+internal import JSON
+
+/// What is said to one request, before it is put into frames.
+enum Reply: Equatable {
+    /// 200 without a body.
+    case accepted
+    case refused(status: Int, reason: String, timestamp: Int64?, retryAfterSeconds: Int?)
+    /// Exactly these bytes.
+    case body(status: Int, [UInt8])
+    case channel(status: Int, id: String?, body: [UInt8])
+
+    init(_ reason: Reason, since timestamp: Int64? = nil) {
+        self = .refused(
+            status: reason.status, reason: reason.rawValue, timestamp: timestamp, retryAfterSeconds: nil)
+    }
+
+    init(_ result: Result<ChannelAnswer, Judge.Refusal>) {
+        switch result {
+        case .success(let answer):
+            self = .channel(status: answer.status, id: answer.channelID, body: answer.body)
+        case .failure(let refusal): self.init(refusal.reason)
+        }
+    }
+
+    var status: Int {
+        switch self {
+        case .accepted: 200
+        case .refused(let status, _, _, _), .body(let status, _), .channel(let status, _, _): status
+        }
+    }
+
+    var reason: String? {
+        if case .refused(_, let reason, _, _) = self { reason } else { nil }
+    }
+}
+
+/// Makes the frames of replies: header blocks and bodies that repeat are made once.
+///
+/// Confined to the simulator's event loop, as the templates are.
+final class ReplyFrames {
+    /// Refusals kept; a script that invents reasons without end starts them anew.
+    private static let refusalsMax = 1_000
+
+    private let accepted: [AnswerTemplate]
+    private var refusals: [String: (template: AnswerTemplate, body: SharedBody)] = [:]
+    private var uniqueIDs = RequestIDs()
+
+    /// apns-id for a direct push, apns-request-id for all that concerns channels.
+    private static func idField(isDirect: Bool) -> String { isDirect ? "apns-id" : "apns-request-id" }
+
+    init() {
+        accepted = [true, false].map { Self.template(200, [], isDirect: $0) }
+    }
+
+    /// - Parameter isUnique: the answer carries an apns-unique-id.
+    /// False when the stream is gone.
+    func answer(
+        _ reply: Reply, to stream: ServerStream, of session: ServerSession, id: Span<UInt8>, isDirect: Bool,
+        isUnique: Bool
+    ) -> Bool {
+        switch reply {
+        case .accepted:
+            let template =
+                isUnique
+                ? Self.template(
+                    200,
+                    [
+                        HeaderField(
+                            "apns-unique-id", String(decoding: uniqueIDs.next(), as: UTF8.self),
+                            isIndexed: false)
+                    ],
+                    isDirect: isDirect) : accepted[isDirect ? 0 : 1]
+            return session.answer(stream, template, varying: id)
+        case .refused:
+            let (template, body) = refusal(reply, isDirect: isDirect)
+            return session.answer(stream, template, varying: id, body: body)
+        case .body(let status, let body):
+            return session.answer(
+                stream, Self.template(status, [], isDirect: isDirect), varying: id,
+                body: SharedBody(body.span))
+        case .channel(let status, let channel, let body):
+            let headers = channel.map { [HeaderField("apns-channel-id", $0, isIndexed: false)] } ?? []
+            return session.answer(
+                stream, Self.template(status, headers, isDirect: false), varying: id,
+                body: SharedBody(body.span))
+        }
+    }
+
+    private func refusal(_ reply: Reply, isDirect: Bool) -> (AnswerTemplate, SharedBody) {
+        guard case .refused(let status, let reason, let timestamp, let retryAfter) = reply else {
+            preconditionFailure("not a refusal")
+        }
+        let isPlain = timestamp == nil && retryAfter == nil
+        let key = isPlain ? "\(isDirect)\(status)\(reason)" : ""
+        if isPlain, let made = refusals[key] { return made }
+        let headers = retryAfter.map { [HeaderField("retry-after", String($0))] } ?? []
+        let made = (
+            Self.template(status, headers, isDirect: isDirect),
+            SharedBody(Self.body(reason, timestamp).span)
+        )
+        if isPlain {
+            if refusals.count >= Self.refusalsMax { refusals.removeAll() }
+            refusals[key] = made
+        }
+        return made
+    }
+
+    static func body(_ reason: String, _ timestamp: Int64?) -> [UInt8] {
+        var writer = JSONWriter(capacity: 128)
+        writer.beginObject()
+        writer.name("reason")
+        writer.value(reason)
+        if let timestamp {
+            writer.name("timestamp")
+            writer.value(timestamp)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private static func template(_ status: Int, _ headers: [HeaderField], isDirect: Bool) -> AnswerTemplate {
+        do {
+            return try AnswerTemplate(
+                status: min(max(status, 200), 599), headers: headers, varying: idField(isDirect: isDirect))
+        } catch {
+            preconditionFailure("a header of our own making: \(error)")
+        }
+    }
+}

@@ -1,0 +1,197 @@
+internal import APNs
+package import Lifecycle
+internal import LiveActivity
+internal import TLS
+internal import Telemetry
+
+/// The simulated APNs: pushes and channel management, production and sandbox, on four ports of one
+/// event loop. Phones, misbehaviour and the journal live on the same loop, so that nothing here locks.
+///
+/// `@unchecked Sendable` so that the reference can travel: what changes is touched on the loop only,
+/// and the listeners only by the one who starts and stops.
+package final class Simulator: @unchecked Sendable {
+    static let tickMilliseconds = 250
+
+    let settings: SimulatorSettings
+    let loop: EventLoop
+    let phones: (any SimulatedPhones)?
+    let mischief: (any Mischief)?
+    let journal: (any JournalSink)?
+    /// Milliseconds since 1970.
+    let clock: @Sendable () -> Int64
+    let judge: Judge
+    let frames = ReplyFrames()
+    let waiting: Waiting
+    var ids = RequestIDs()
+    private(set) var isStopping = false
+    private let credentials: SimulatorCredentials
+    private var listeners: [Listener] = []
+    private var connections: [Int: ServedConnection] = [:]
+    private var connectionsMade = 0
+    private var requestsMade = 0
+    private var whenEmpty: (() -> Void)?
+
+    /// - Parameters:
+    ///   - loop: started and stopped by its owner; phones, mischief and journal belong to it.
+    ///   - credentials: their key for provider tokens is one of the keys, beside those of the settings.
+    init(
+        _ settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop,
+        phones: (any SimulatedPhones)? = nil, mischief: (any Mischief)? = nil,
+        journal: (any JournalSink)? = nil,
+        clock: @escaping @Sendable () -> Int64 = { WallTime.now().milliseconds }
+    ) {
+        var settings = settings
+        settings.keys.append(credentials.providerKey)
+        self.settings = settings
+        self.credentials = credentials
+        self.loop = loop
+        self.phones = phones
+        self.mischief = mischief
+        self.journal = journal
+        self.clock = clock
+        judge = Judge(settings, isWatched: phones != nil || mischief != nil || journal != nil)
+        waiting = Waiting(on: loop)
+    }
+
+    /// For load: every token is a good one, and nothing is kept.
+    package convenience init(
+        _ settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop
+    ) {
+        self.init(settings, credentials: credentials, on: loop, phones: nil)
+    }
+
+    // MARK: Start and stop
+
+    /// Listens when it returns. Not from a loop.
+    package func start() throws {
+        let identity = credentials.authority.issue(
+            for: settings.certificateNames, days: settings.certificateDays)
+        let context = try TLSContext.server(
+            chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
+            // An expired certificate is one of the faults that may be asked for.
+            at: WallTime(milliseconds: 0))
+        let wanted = settings.ports
+        for (number, port) in [
+            (wanted.production, ServedPort(kind: .push, environment: .production)),
+            (wanted.sandbox, ServedPort(kind: .push, environment: .sandbox)),
+            (wanted.productionChannels, ServedPort(kind: .channels, environment: .production)),
+            (wanted.sandboxChannels, ServedPort(kind: .channels, environment: .sandbox)),
+        ] {
+            do {
+                listeners.append(try listen(number, port, context))
+            } catch {
+                for listener in listeners { listener.stop() }
+                listeners = []
+                throw error
+            }
+        }
+        loop.execute { self.tick() }
+    }
+
+    /// What it listens on, after `start`.
+    package var ports: SimulatorSettings.Ports {
+        precondition(listeners.count == 4, "a simulator that was not started has no ports")
+        var ports = SimulatorSettings.Ports()
+        ports.production = listeners[0].port
+        ports.sandbox = listeners[1].port
+        ports.productionChannels = listeners[2].port
+        ports.sandboxChannels = listeners[3].port
+        return ports
+    }
+
+    private func listen(_ number: Int, _ port: ServedPort, _ context: TLSContext) throws -> Listener {
+        try Listener(
+            host: settings.host, port: number, on: [loop], connectionsMax: settings.connectionsMax
+        ) { [self] tcp in
+            connectionsMade += 1
+            let number = connectionsMade
+            let accepted = TLSConnection.accept(tcp, context) { tls in
+                let connection = ServedConnection(tls, self, port, number: number)
+                connections[number] = connection
+                return connection
+            }
+            connections[number]?.begin(with: mischief?.connectionOpened(number) ?? [])
+            return accepted
+        }
+    }
+
+    /// Says Shutdown, answers what was begun, and closes what is left at the deadline.
+    package func stop(by deadline: Instant) async {
+        for listener in listeners { listener.stop() }
+        await withCheckedContinuation { continuation in
+            let isQueued = loop.execute { self.beginToStop(by: deadline) { continuation.resume() } }
+            if !isQueued { continuation.resume() }
+        }
+    }
+
+    private func beginToStop(by deadline: Instant, _ stopped: @escaping () -> Void) {
+        isStopping = true
+        whenEmpty = stopped
+        for connection in connections.values { connection.leave(saying: Reason.shutdown.rawValue) }
+        waiting.add(milliseconds: deadline.milliseconds(since: loop.now)) { [self] in
+            for connection in connections.values { connection.tls.close() }
+            stopWhenEmpty()
+        }
+        stopWhenEmpty()
+    }
+
+    private func stopWhenEmpty() {
+        guard connections.isEmpty, let stopped = whenEmpty else { return }
+        whenEmpty = nil
+        waiting.removeAll()
+        stopped()
+    }
+
+    // MARK: What connections ask
+
+    func countRequest() -> Int {
+        requestsMade += 1
+        return requestsMade
+    }
+
+    func closed(_ connection: ServedConnection) {
+        connections[connection.number] = nil
+        stopWhenEmpty()
+    }
+
+    /// Does what a verdict says: asks the phones, gives them the push, changes channels.
+    func process(_ exchange: inout Exchange) -> Reply {
+        switch exchange.verdict {
+        case .refused(let reason): return Reply(reason)
+        case .managed(let action):
+            let app = Channels.App(
+                environment: exchange.facts.environment, bundleID: exchange.facts.bundleID ?? "")
+            return Reply(judge.channels.perform(action, for: app))
+        case .accepted(let push):
+            guard let push, let phones else { return .accepted }
+            if case .token(let token) = push.target {
+                let standing = phones.standing(
+                    of: token, environment: push.environment, bundleID: push.bundleID, at: clock())
+                switch standing {
+                case .good: break
+                case .unknown: return Reply(.badDeviceToken)
+                case .ofAnotherTopic: return Reply(.deviceTokenNotForTopic)
+                case .gone(let since): return Reply(.unregistered, since: since)
+                case .expired(let since): return Reply(.expiredToken, since: since)
+                }
+            }
+            phones.deliver(push)
+            exchange.isDelivered = true
+            return .accepted
+        }
+    }
+
+    // MARK: Time
+
+    private func tick() {
+        guard !isStopping else { return }
+        phones?.tick(at: clock())
+        if let idle = settings.idleMilliseconds {
+            for connection in connections.values
+            where connection.isIdle && loop.now.milliseconds(since: connection.lastRequestAt) >= idle {
+                connection.leave(saying: Reason.idleTimeout.rawValue)
+            }
+        }
+        waiting.add(milliseconds: Self.tickMilliseconds) { [weak self] in self?.tick() }
+    }
+}

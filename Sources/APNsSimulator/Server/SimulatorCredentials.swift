@@ -1,0 +1,52 @@
+internal import Glibc
+internal import LiveActivity
+package import TLS
+
+/// The CA that vouches for the simulator, and a key for provider tokens: made by itself, so that
+/// nobody needs an account. In a directory they outlive the process:
+///
+///     ca.pem              the CA's certificate, for clients to trust
+///     ca-key.pem          its key
+///     AuthKey_<id>.p8     the key for provider tokens, as Apple's portal hands one out
+package struct SimulatorCredentials: Sendable {
+    package static let teamID = "FLOTILLA01"
+    private static let keyIDCharacters = 10
+
+    package let authority: CertificateAuthority
+    package let keyID: String
+    package let signingKey: SigningKey
+
+    /// New ones, in memory.
+    package init() {
+        authority = CertificateAuthority(name: "Flotilla's APNs simulator")
+        signingKey = SigningKey()
+        let letters = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
+        keyID = String(Random.bytes(Self.keyIDCharacters).map { letters[Int($0) % letters.count] })
+    }
+
+    /// Those of a directory; what is missing in it is made.
+    package init(directory: String) throws {
+        let made = SimulatorCredentials()
+        let (certificate, key) = (directory + "/ca.pem", directory + "/ca-key.pem")
+        if unsafe access(certificate, F_OK) == 0 && access(key, F_OK) == 0 {
+            authority = try CertificateAuthority(certificate: .file(certificate), key: .file(key))
+        } else {
+            authority = made.authority
+            try CredentialFile.write(authority.keyPEM, to: key, mode: 0o600)
+            try CredentialFile.write(authority.certificatePEM, to: certificate, mode: 0o644)
+        }
+        if let id = try CredentialFile.keyID(in: directory) {
+            keyID = id
+            signingKey = try SigningKey(file: directory + "/AuthKey_\(id).p8")
+        } else {
+            keyID = made.keyID
+            signingKey = made.signingKey
+            try CredentialFile.write(signingKey.pem, to: directory + "/AuthKey_\(keyID).p8", mode: 0o600)
+        }
+    }
+
+    /// Of the whole team, in both environments.
+    var providerKey: ProviderKey {
+        ProviderKey(keyID: keyID, teamID: Self.teamID, key: signingKey.verifyingKey)
+    }
+}

@@ -1,0 +1,77 @@
+internal import Lifecycle
+
+/// What is to happen later, earliest first and in order: one heap and one timer for all connections.
+///
+/// Confined to the simulator's event loop.
+final class Waiting {
+    private struct Entry {
+        let due: Instant
+        let number: Int
+        let action: () -> Void
+
+        func precedes(_ other: Entry) -> Bool {
+            due == other.due ? number < other.number : due < other.due
+        }
+    }
+
+    private let loop: EventLoop
+    private var heap: [Entry] = []
+    private var made = 0
+    private var timer: LoopTimer?
+
+    init(on loop: EventLoop) { self.loop = loop }
+
+    func add(milliseconds: Int, _ action: @escaping () -> Void) {
+        made += 1
+        let due = loop.now.advanced(byMilliseconds: max(0, milliseconds))
+        heap.append(Entry(due: due, number: made, action: action))
+        rise(heap.count - 1)
+        if heap[0].number == made { schedule() }
+    }
+
+    func removeAll() {
+        timer?.cancel()
+        heap.removeAll()
+    }
+
+    private func schedule() {
+        let timer = timer ?? LoopTimer(on: loop) { [weak self] in self?.fire() }
+        self.timer = timer
+        if let first = heap.first { timer.schedule(at: first.due) }
+    }
+
+    private func fire() {
+        while let first = heap.first, first.due <= loop.now {
+            removeFirst()
+            first.action()
+        }
+        schedule()
+    }
+
+    private func removeFirst() {
+        let last = heap.removeLast()
+        guard !heap.isEmpty else { return }
+        heap[0] = last
+        sink()
+    }
+
+    private func rise(_ start: Int) {
+        var child = start
+        while child > 0, case let parent = (child - 1) / 2, heap[child].precedes(heap[parent]) {
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private func sink() {
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < heap.count && heap[child].precedes(heap[least]) { least = child }
+            guard least != parent else { return }
+            heap.swapAt(parent, least)
+            parent = least
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import APNs
+import JSON
+import LiveActivity
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNsSimulator
+
+/// What a connection and its provider tokens may do.
+@Suite struct ProviderTests {
+    @Test func `a connection keeps to the key of its first push`() async throws {
+        let other = SigningKey()
+        let subject = try RunningSimulator {
+            $0.keys = [
+                ProviderKey(
+                    keyID: "OTHERKEY01", teamID: SimulatorCredentials.teamID, key: other.verifyingKey)
+            ]
+        }
+        let client = subject.client()
+        #expect(await client.send(.push(subject.token())).status == 200)
+        let answer = await client.send(.push(subject.token(keyID: "OTHERKEY01", key: other)))
+        #expect(answer.status == 403 && answer.reason == "UnrelatedKeyIdInToken")
+        #expect(
+            await subject.client().send(.push(subject.token(keyID: "OTHERKEY01", key: other))).status == 200)
+    }
+
+    @Test func `a new token comes 20 minutes after the one before, and the old one still serves`()
+        async throws
+    {
+        let subject = try RunningSimulator()
+        let client = subject.client()
+        let first = subject.token(age: 1_800)
+        #expect(await client.send(.push(first)).status == 200)
+        let tooSoon = await client.send(.push(subject.token(age: 900)))
+        #expect(tooSoon.status == 429 && tooSoon.reason == "TooManyProviderTokenUpdates")
+        #expect(await client.send(.push(first)).status == 200)
+        let second = subject.token(age: 0)
+        #expect(await client.send(.push(second)).status == 200)
+        // Signing the same claims again makes another token.
+        let again = await client.send(.push(subject.token(age: 0)))
+        #expect(again.reason == "TooManyProviderTokenUpdates")
+    }
+
+    @Test func `a token is verified once and its age looked at each time`() throws {
+        let key = SigningKey()
+        let providers = ProviderTokens(
+            [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)], .init())
+        let token = ProviderToken.make(
+            teamID: "TEAM000001", keyID: "KEY0000001", key: key, at: .init(milliseconds: 1_000_000_000))
+        let header = Array("bearer \(token)".utf8)
+        func verdict(_ seconds: Int64) -> Reason? {
+            switch providers.judge(header.span, last: nil, at: seconds) {
+            case .good: nil
+            case .refused(let reason): reason
+            }
+        }
+        #expect(verdict(1_000_000) == nil)
+        #expect(verdict(1_003_600) == nil)
+        #expect(verdict(1_003_601) == .expiredProviderToken)
+        #expect(verdict(999_700) == nil)
+        #expect(verdict(999_699) == .expiredProviderToken)
+    }
+
+    @Test(arguments: [
+        #"{"alg":"HS256","kid":"KEY0000001"}"#, #"{"alg":"ES256"}"#, #"{"kid":"KEY0000001"}"#, "[]", "",
+    ])
+    func `a header of another kind is no provider token`(header: String) {
+        #expect(!isGood(header: header, claims: #"{"iss":"TEAM000001","iat":1000000}"#))
+    }
+
+    @Test(arguments: [
+        #"{"iss":"TEAM000001","iat":"1000000"}"#, #"{"iss":"TEAM000001"}"#, #"{"iat":1000000}"#,
+        #"{"iss":"TEAM000001","iat":1000000.5}"#, #"{"iss":1,"iat":1000000}"#, "{",
+    ])
+    func `claims of another kind are no provider token`(claims: String) {
+        #expect(!isGood(header: #"{"alg":"ES256","kid":"KEY0000001"}"#, claims: claims))
+    }
+
+    @Test func `a token in other words is a provider token`() {
+        #expect(
+            isGood(
+                header: #"{"typ":"JWT","kid":"KEY0000001","alg":"ES256"}"#,
+                claims: #"{"iat":1000000,"iss":"TEAM000001","exp":1}"#))
+    }
+
+    private func isGood(header: String, claims: String) -> Bool {
+        let key = SigningKey()
+        let signed = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
+        let token = signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
+        let providers = ProviderTokens(
+            [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)], .init())
+        let header = Array("Bearer \(token)".utf8)
+        if case .good = providers.judge(header.span, last: nil, at: 1_000_000) { return true }
+        return false
+    }
+}

@@ -1,0 +1,137 @@
+import JSON
+import Lifecycle
+import ProcessTesting
+import Synchronization
+import TLS
+
+@testable import HTTP2
+
+/// What came back for one request.
+struct TestAnswer: Sendable {
+    var end: RequestOutcome.End
+    var status: Int
+    var code: ErrorCode
+    var headers: [String: String]
+    var body: String
+
+    var reason: String? { field("reason") }
+    var timestamp: Int64? {
+        body.split(separator: "\"timestamp\":").dropFirst().first.flatMap { Int64($0.prefix { $0.isNumber }) }
+    }
+
+    private func field(_ name: String) -> String? {
+        body.split(separator: "\"\(name)\":\"").dropFirst().first.map { String($0.prefix { $0 != "\"" }) }
+    }
+}
+
+/// A connection to a simulator that sends what it is told to, as many at a time as it is allowed.
+/// `@unchecked Sendable`: all but `state` is touched on the loop only.
+final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
+    private struct State {
+        var goaway: Goaway?
+        var streamsMax: [Int] = []
+        var closeReason: String?
+    }
+
+    private let loop: EventLoop
+    private let session = ClientSession(keeping: [
+        "apns-id", "apns-unique-id", "apns-request-id", "apns-channel-id", "retry-after",
+    ])
+    private var connection: TLSConnection?
+    private var waiting: [(TestRequest, CheckedContinuation<TestAnswer, Never>)] = []
+    private var open: [UInt64: CheckedContinuation<TestAnswer, Never>] = [:]
+    private var made: UInt64 = 0
+    private let state = Mutex(State())
+
+    init(port: Int, _ trust: TLSContext, on loop: EventLoop) {
+        self.loop = loop
+        loop.execute {
+            self.connection = TLSConnection.connect(
+                trust, host: "127.0.0.1", port: port, on: loop,
+                deadline: loop.now.advanced(byMilliseconds: 30_000), delegate: self)
+        }
+    }
+
+    deinit { loop.execute { [connection] in connection?.close() } }
+
+    var goaway: Goaway? { state.withLock { $0.goaway } }
+    /// Every allowance of streams that was announced.
+    var streamsMax: [Int] { state.withLock { $0.streamsMax } }
+    var closeReason: String? { state.withLock { $0.closeReason } }
+
+    func send(_ request: TestRequest) async -> TestAnswer {
+        await withCheckedContinuation { continuation in
+            loop.execute {
+                self.waiting.append((request, continuation))
+                self.submit()
+            }
+        }
+    }
+
+    func close() { loop.execute { self.connection?.close() } }
+
+    private func submit() {
+        while !waiting.isEmpty, session.room > 0 {
+            let (request, continuation) = waiting.removeFirst()
+            made += 1
+            open[made] = continuation
+            do {
+                let template = try RequestTemplate(
+                    method: request.method, authority: "api.push.apple.com",
+                    headers: request.headers.map { HeaderField($0.0, $0.1) })
+                let body = Array(request.body.utf8)
+                session.submit(
+                    template, path: Array(request.path.utf8).span,
+                    body: body.isEmpty ? nil : SharedBody(body.span), tag: made)
+            } catch {
+                preconditionFailure("\(error)")
+            }
+        }
+        connection?.wantsToSend()
+        let isOver = state.withLock { $0.closeReason != nil } || session.takesRequests == false
+        guard isOver else { return }
+        for (_, continuation) in waiting {
+            continuation.resume(
+                returning: TestAnswer(end: .notProcessed, status: 0, code: .noError, headers: [:], body: ""))
+        }
+        waiting.removeAll()
+    }
+
+    private func take() {
+        let batch = session.outcomes
+        for outcome in batch.outcomes {
+            var headers: [String: String] = [:]
+            for field in batch.fields(of: outcome) {
+                headers[String(decoding: field.name, as: UTF8.self)] = String(
+                    decoding: field.value, as: UTF8.self)
+            }
+            open.removeValue(forKey: outcome.tag)?.resume(
+                returning: TestAnswer(
+                    end: outcome.end, status: Int(outcome.status), code: outcome.code, headers: headers,
+                    body: String(decoding: batch.body(of: outcome), as: UTF8.self)))
+        }
+        session.clearOutcomes()
+        let events = session.takeEvents()
+        state.withLock { state in
+            if let goaway = events.goaway { state.goaway = goaway }
+            if let settings = events.settings { state.streamsMax.append(Int(settings.concurrentStreamsMax)) }
+        }
+        submit()
+    }
+
+    func established(applicationProtocol: String) { submit() }
+
+    func received(_ plaintext: UnsafeRawBufferPointer) {
+        session.receive(plaintext)
+        take()
+        if session.isOver { connection?.finish() }
+    }
+
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
+
+    func closed(_ reason: TLSCloseReason) {
+        session.end()
+        state.withLock { $0.closeReason = "\(reason)" }
+        take()
+    }
+}

@@ -1,0 +1,258 @@
+import APNs
+import LiveActivity
+import TLS
+import Testing
+
+@testable import APNsSimulator
+
+/// One row for each way to meet a reason of APNs by a request alone: each is sent over a connection of
+/// its own.
+@Suite struct ReasonTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let reason: Reason
+        let why: String
+        var environment = Environment.production
+        let spoil: @Sendable (TestRequest, RunningSimulator) -> TestRequest
+        var testDescription: String { "\(reason.rawValue): \(why)" }
+    }
+
+    private static func row(
+        _ reason: Reason, _ why: String, _ environment: Environment = .production,
+        _ spoil: @escaping @Sendable (TestRequest) -> TestRequest
+    ) -> Row { Row(reason: reason, why: why, environment: environment) { request, _ in spoil(request) } }
+
+    private static func bearer(
+        _ reason: Reason, _ why: String, _ environment: Environment = .production,
+        _ token: @escaping @Sendable (RunningSimulator) -> String?
+    ) -> Row {
+        Row(reason: reason, why: why, environment: environment) { request, subject in
+            request.setting("authorization", token(subject).map { "bearer \($0)" })
+        }
+    }
+
+    static let strangeKey = SigningKey()
+    static let sandboxKey = SigningKey()
+    static let narrowKey = SigningKey()
+    static let topic = RunningSimulator.app + ".push-type.liveactivity"
+
+    static let dead = [
+        "aa": TokenStanding.unknown, "ab": .ofAnotherTopic, "ac": .gone(since: 1_763_632_800_123),
+        "ad": .expired(since: 1_763_632_800_456),
+    ]
+
+    static func subject() throws -> RunningSimulator {
+        let standings = dead.map { (PushToken(hex: $0.key)!, $0.value) }
+        return try RunningSimulator(phones: KnownTokens(Dictionary(uniqueKeysWithValues: standings))) {
+            $0.keys = [
+                ProviderKey(
+                    keyID: "SANDBOXKEY", teamID: SimulatorCredentials.teamID, key: sandboxKey.verifyingKey,
+                    environments: [.sandbox]),
+                ProviderKey(
+                    keyID: "NARROWKEY1", teamID: SimulatorCredentials.teamID, key: narrowKey.verifyingKey,
+                    apps: ["com.example.other"]),
+            ]
+            $0.apps = [
+                RunningSimulator.app: SimulatedApp(), "com.example.other": SimulatedApp(),
+                "com.example.quiet": SimulatedApp(mayBroadcast: false),
+            ]
+            $0.channelsMax = 2
+        }
+    }
+
+    static let direct: [Row] = [
+        row(.badPath, "no such path") { $0.at("/2/device/aa") },
+        row(.badPath, "more behind the token") { $0.at("/3/device/aa/bb") },
+        row(.badPath, "a channel's path on the push port") { $0.at("/1/apps/x/channels") },
+        row(.methodNotAllowed, "GET") { $0.with(method: "GET").with(body: "") },
+        row(.missingDeviceToken, "nothing behind the slash") { $0.at("/3/device/") },
+        row(.missingDeviceToken, "no slash") { $0.at("/3/device") },
+        row(.badDeviceToken, "no hexadecimal digits") { $0.at("/3/device/xyzw") },
+        row(.badDeviceToken, "an odd number of digits") { $0.at("/3/device/abc") },
+        row(.badDeviceToken, "nobody's") { $0.at("/3/device/aa") },
+        row(.deviceTokenNotForTopic, "another app's") { $0.at("/3/device/ab") },
+        row(.unregistered, "gone") { $0.at("/3/device/ac") },
+        row(.expiredToken, "expired") { $0.at("/3/device/ad") },
+        row(.duplicateHeaders, "two topics") { $0.adding("apns-topic", topic) },
+        row(.duplicateHeaders, "two ids") { $0.adding("apns-id", TestRequest.id) },
+        row(.missingTopic, "none") { $0.setting("apns-topic", nil) },
+        row(.badTopic, "without the suffix") { $0.setting("apns-topic", RunningSimulator.app) },
+        row(.badTopic, "the suffix alone") { $0.setting("apns-topic", ".push-type.liveactivity") },
+        row(.badTopic, "without the dot") {
+            $0.setting("apns-topic", RunningSimulator.app + "push-type.liveactivity")
+        },
+        row(.badTopic, "nobody's app") {
+            $0.setting("apns-topic", "com.example.nobody.push-type.liveactivity")
+        },
+        row(.invalidPushType, "none") { $0.setting("apns-push-type", nil) },
+        row(.invalidPushType, "alert") { $0.setting("apns-push-type", "alert") },
+        row(.badPriority, "7") { $0.setting("apns-priority", "7") },
+        row(.badPriority, "010") { $0.setting("apns-priority", "010") },
+        row(.badExpirationDate, "a word") { $0.setting("apns-expiration", "soon") },
+        row(.badExpirationDate, "negative") { $0.setting("apns-expiration", "-1") },
+        row(.badExpirationDate, "a fraction") { $0.setting("apns-expiration", "1.5") },
+        row(.badMessageID, "no UUID") { $0.setting("apns-id", "1234") },
+        row(.badMessageID, "capital letters") { $0.setting("apns-id", TestRequest.id.uppercased()) },
+        row(.badCollapseID, "65 bytes") {
+            $0.adding("apns-collapse-id", String(repeating: "x", count: 65))
+        },
+        row(.badCollapseID, "33 letters of two bytes") {
+            $0.adding("apns-collapse-id", String(repeating: "ü", count: 33))
+        },
+        row(.payloadEmpty, "no body") { $0.with(body: "") },
+        row(.payloadEmpty, "no JSON") { $0.with(body: "hello") },
+        row(.payloadEmpty, "no object") { $0.with(body: "[]") },
+        row(.payloadTooLarge, "4,097 bytes") { $0.with(body: padded(4_097)) },
+        row(.payloadTooLarge, "20,000 bytes") { $0.with(body: padded(20_000)) },
+        bearer(.missingProviderToken, "none") { _ in nil },
+        bearer(.invalidProviderToken, "no JWT") { _ in "hello" },
+        bearer(.invalidProviderToken, "another key") { $0.token(key: strangeKey) },
+        bearer(.invalidProviderToken, "an unknown key id") { $0.token(keyID: "ABCDEFGHIJ") },
+        bearer(.invalidProviderToken, "another team") { $0.token(teamID: "OTHERTEAM1") },
+        bearer(.expiredProviderToken, "61 minutes old") { $0.token(age: 3_660) },
+        bearer(.expiredProviderToken, "ten minutes ahead") { $0.token(age: -600) },
+        bearer(.badEnvironmentKey, "a key of the sandbox") {
+            $0.token(keyID: "SANDBOXKEY", key: sandboxKey)
+        },
+        bearer(.topicDisallowed, "a key of another app") { $0.token(keyID: "NARROWKEY1", key: narrowKey) },
+    ]
+
+    static func padded(_ bytes: Int) -> String {
+        let (head, tail) = (#"{"aps":{"timestamp":1,"event":"update","content-state":{"x":""#, #""}}}"#)
+        return head + String(repeating: "x", count: bytes - head.utf8.count - tail.utf8.count) + tail
+    }
+
+    @Test func `each fault of a direct push has its reason`() async throws {
+        let subject = try Self.subject()
+        for row in Self.direct {
+            let client = subject.client(row.environment)
+            let request = row.spoil(.push(subject.token()), subject)
+            let answer = await client.send(request)
+            #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
+            #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
+            let isIDGood = row.reason != .badMessageID && row.why != "two ids"
+            #expect((answer.headers["apns-id"] == TestRequest.id) == isIDGood || row.why == "two ids")
+            #expect(answer.headers["apns-unique-id"] == nil)
+        }
+    }
+
+    @Test func `a dead token's answer says since when`() async throws {
+        let subject = try Self.subject()
+        let client = subject.client()
+        let gone = await client.send(.push(subject.token()).at("/3/device/ac"))
+        #expect(gone.body == #"{"reason":"Unregistered","timestamp":1763632800123}"#)
+        let bearer = subject.token()
+        let expired = await subject.client().send(.push(bearer).at("/3/device/ad"))
+        #expect(expired.timestamp == 1_763_632_800_456)
+    }
+
+    @Test func `each fault of a broadcast has its reason`() async throws {
+        let subject = try Self.subject()
+        let token = subject.token()
+        let manager = subject.client(channels: true)
+        let without = try #require(await manager.send(.create(token)).headers["apns-channel-id"])
+        let storing = try #require(await manager.send(.create(token, policy: "1")).headers["apns-channel-id"])
+        let rows: [Row] = [
+            Self.row(.methodNotAllowed, "GET") { $0.with(method: "GET").with(body: "") },
+            Self.row(.badPath, "no app") { $0.at("/4/broadcasts/apps/") },
+            Self.row(.topicDisallowed, "the suffix in the bundle id") {
+                $0.at("/4/broadcasts/apps/\(Self.topic)")
+            },
+            Self.row(.featureNotEnabled, "an app without the capability") {
+                $0.at("/4/broadcasts/apps/com.example.quiet")
+            },
+            Self.bearer(.topicMismatch, "a key of another app") {
+                $0.token(keyID: "NARROWKEY1", key: Self.narrowKey)
+            },
+            Self.bearer(.missingProviderToken, "none") { _ in nil },
+            Self.bearer(.expiredProviderToken, "61 minutes old") { $0.token(age: 3_660) },
+            Self.row(.missingChannelID, "none") { $0.setting("apns-channel-id", nil) },
+            Self.row(.badChannelID, "no base64") { $0.setting("apns-channel-id", "???") },
+            Self.row(.channelNotRegistered, "nobody's") { $0.setting("apns-channel-id", "AAAA") },
+            Self.row(.badRequestParameters, "a topic") { $0.adding("apns-topic", Self.topic) },
+            Self.row(.missingPushType, "none") { $0.setting("apns-push-type", nil) },
+            Self.row(.invalidPushType, "alert") { $0.setting("apns-push-type", "alert") },
+            Self.row(.badPriority, "none") { $0.setting("apns-priority", nil) },
+            Self.row(.badPriority, "7") { $0.setting("apns-priority", "7") },
+            Self.row(.badExpirationDate, "none") { $0.setting("apns-expiration", nil) },
+            Self.row(.badExpirationDate, "not 0 where nothing is stored") {
+                $0.setting("apns-expiration", "1763632800")
+            },
+            Self.row(.badMessageID, "no UUID") { $0.setting("apns-request-id", "1") },
+            Self.row(.payloadEmpty, "no body") { $0.with(body: "") },
+            Self.row(.badRequestPayload, "no JSON") { $0.with(body: "hello") },
+            Self.row(.badRequestPayload, "a start") {
+                $0.with(body: #"{"aps":{"timestamp":1,"event":"start"}}"#)
+            },
+            Self.row(.payloadTooLarge, "5,121 bytes") { $0.with(body: Self.padded(5_121)) },
+        ]
+        for row in rows {
+            let answer = await subject.client().send(
+                row.spoil(.broadcast(token, channel: without), subject))
+            #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
+            #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
+        }
+        let client = subject.client()
+        for request in [
+            TestRequest.broadcast(token, channel: without).with(body: Self.padded(5_120)),
+            TestRequest.broadcast(token, channel: storing).setting("apns-expiration", "1763632800"),
+            TestRequest.broadcast(token, channel: storing).setting("apns-push-type", "LiveActivity"),
+        ] {
+            let answer = await client.send(request)
+            #expect(answer.status == 200, "\(answer)")
+            #expect(answer.headers["apns-request-id"] == TestRequest.id)
+            #expect(answer.headers["apns-unique-id"]?.utf8.count == 36)
+        }
+    }
+
+    @Test func `each fault of channel management has its reason`() async throws {
+        let subject = try Self.subject()
+        let token = subject.token()
+        let rows: [Row] = [
+            Self.row(.badPath, "a push's path") { $0.at("/3/device/aa") },
+            Self.row(.methodNotAllowed, "PUT") { $0.with(method: "PUT") },
+            Self.row(.payloadEmpty, "no body") { $0.with(body: "") },
+            Self.row(.badRequestPayload, "no JSON") { $0.with(body: "hello") },
+            Self.row(.missingPushType, "none") { $0.with(body: #"{"message-storage-policy":1}"#) },
+            Self.row(.invalidPushType, "another") {
+                $0.with(body: #"{"message-storage-policy":1,"push-type":"alert"}"#)
+            },
+            Self.row(.missingChannelQueueSize, "no policy") {
+                $0.with(body: #"{"push-type":"LiveActivity"}"#)
+            },
+            Self.row(.missingChannelQueueSize, "a policy that there is not") {
+                $0.with(body: #"{"message-storage-policy":2,"push-type":"LiveActivity"}"#)
+            },
+            Self.row(.topicDisallowed, "the suffix in the bundle id") {
+                $0.at("/1/apps/\(Self.topic)/channels")
+            },
+            Self.row(.featureNotEnabled, "an app without the capability") {
+                $0.at("/1/apps/com.example.quiet/channels")
+            },
+            Self.row(.badMessageID, "no UUID") { $0.setting("apns-request-id", "1") },
+            Self.row(.badRequestParameters, "two request ids") {
+                $0.adding("apns-request-id", TestRequest.id)
+            },
+            Self.row(.missingChannelID, "reading none") { $0.with(method: "GET").with(body: "") },
+            Self.row(.channelNotRegistered, "deleting nobody's") {
+                $0.with(method: "DELETE").with(body: "").adding("apns-channel-id", "AAAA")
+            },
+            Self.row(.badChannelID, "no base64") {
+                $0.with(method: "GET").with(body: "").adding("apns-channel-id", "?")
+            },
+            Self.bearer(.missingProviderToken, "none") { _ in nil },
+            Self.bearer(.invalidProviderToken, "another key") { $0.token(key: Self.strangeKey) },
+            Self.bearer(.topicMismatch, "a key of another app") {
+                $0.token(keyID: "NARROWKEY1", key: Self.narrowKey)
+            },
+        ]
+        for row in rows {
+            let answer = await subject.client(channels: true).send(row.spoil(.create(token), subject))
+            #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
+            #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
+        }
+        let client = subject.client(channels: true)
+        for _ in 0..<2 { #expect(await client.send(.create(token)).status == 201) }
+        let third = await client.send(.create(token))
+        #expect(third.status == 400 && third.reason == "CannotCreateChannelConfig")
+    }
+}

@@ -33,7 +33,7 @@ package final class CatalogReader: Service {
                 defer { state.view = view }
                 return state.view == nil
             }
-            if isFirst { context.log.info("read to its end", .field("apps", view.apps.count)) }
+            if isFirst { context.log.info("the catalogue has been read", .field("apps", view.apps.count)) }
         } fail: { error in
             context.fail(error)
         }
@@ -54,6 +54,9 @@ package final class CatalogReader: Service {
     ) throws -> CatalogView {
         // Says at once, and by name, what is wrong with the cluster or the topic.
         _ = try Admin(settings, log: .silent, metrics: metrics).describe(topic)
+        var settings = settings
+        // The end shows when a fetch comes back empty, which it otherwise does after half a second.
+        settings.properties["fetch.wait.max.ms"] = "10"
         let follower = try CatalogFollower(settings, topic: topic, log: .silent, metrics: metrics)
         let deadline = Instant.now().advanced(byMilliseconds: limit)
         while !follower.isAtEnd {

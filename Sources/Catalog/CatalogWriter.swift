@@ -29,7 +29,9 @@ package final class CatalogWriter: Sendable {
         try change(app.key, app.encoded(), entry(now, action, app: app.id))
     }
 
-    package func delete(_ app: App, now: WallTime) throws {
+    /// Its keys go first: an app that is made anew under this id must not be open to them.
+    package func delete(_ app: App, withKeys keys: [APIKey], now: WallTime) throws {
+        for key in keys { try change(key.key, nil, entry(now, "key.delete", app: app.id, subject: key.id)) }
         try change(app.key, nil, entry(now, "app.delete", app: app.id))
     }
 

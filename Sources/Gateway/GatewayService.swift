@@ -1,29 +1,26 @@
-package import Catalog
+internal import Catalog
 package import HTTPServer
 package import Kafka
 package import Lifecycle
 internal import Telemetry
+package import Topics
 
 /// HTTP in, Kafka out: the stage that SDKs talk to. It keeps nothing; any number may run side by side.
-package final class GatewayService: Service {
+package final class GatewayService: Stage {
     package struct Parameters: Sendable {
-        package var kafka: KafkaSettings
-        /// The topic `reports` with its prefix.
-        package var reportsTopic: String
         package var host: String
         package var port: Int
         package var http = HTTPLimits()
         package var limits = GatewayLimits()
 
-        package init(kafka: KafkaSettings, reportsTopic: String, host: String, port: Int) {
-            self.kafka = kafka
-            self.reportsTopic = reportsTopic
+        package init(host: String, port: Int) {
             self.host = host
             self.port = port
         }
     }
 
     private struct Running {
+        let catalog: CatalogReader
         let server: HTTPServer
         let writer: ReportWriter
         let reach: KafkaReach
@@ -31,25 +28,28 @@ package final class GatewayService: Service {
 
     package let name = "gateway"
     private let parameters: Parameters
-    private let catalog: CatalogReader
+    private let kafka: @Sendable () -> KafkaSettings
+    private let layout: TopicLayout
     private let running = TracedLock(Running?.none)
 
-    /// - Parameter catalog: a service of its own, started before this one.
-    package init(_ parameters: Parameters, catalog: CatalogReader) {
+    /// - Parameter kafka: asked at start.
+    package init(
+        _ parameters: Parameters, kafka: @escaping @Sendable () -> KafkaSettings, layout: TopicLayout
+    ) {
         self.parameters = parameters
-        self.catalog = catalog
+        self.kafka = kafka
+        self.layout = layout
     }
 
     /// What it is bound to while it serves.
     package var address: SocketAddress? { running.withLock { $0?.server.address } }
 
-    /// Why requests cannot be served now, one sentence each.
     package var obstacles: [String] {
         guard let running = running.withLock({ $0 }) else { return ["the gateway is starting or stopping"] }
-        return obstacles(running.reach)
+        return Self.obstacles(running.catalog, running.reach)
     }
 
-    private func obstacles(_ reach: KafkaReach) -> [String] {
+    private static func obstacles(_ catalog: CatalogReader, _ reach: KafkaReach) -> [String] {
         var obstacles: [String] = []
         if catalog.view == nil { obstacles.append("the catalogue has not been read to its end yet") }
         if !reach.isReachable(at: .now()) { obstacles.append("kafka does not answer") }
@@ -57,38 +57,40 @@ package final class GatewayService: Service {
     }
 
     package func start(_ context: ServiceContext) async throws {
+        let (kafka, topic) = (kafka(), layout.name(.reports))
         let metrics = GatewayMetrics(context.metrics)
-        let reach = try KafkaReach(
-            parameters.kafka, topic: parameters.reportsTopic, metrics: context.metrics)
-        let writer: ReportWriter
+        let catalog = CatalogReader(kafka, topic: layout.name(.catalog))
+        try await catalog.start(context)
+        var reach: KafkaReach?
+        var writer: ReportWriter?
         do {
-            writer = try ReportWriter(
-                parameters.kafka, topic: parameters.reportsTopic, limits: parameters.limits,
-                context: context, metrics: metrics, seen: reach.seen)
-        } catch {
-            reach.stop()
-            throw error
-        }
-        do {
-            let server = try serve(context, reach, writer, metrics)
-            running.withLock { $0 = Running(server: server, writer: writer, reach: reach) }
+            let asking = try KafkaReach(kafka, topic: topic, metrics: context.metrics)
+            reach = asking
+            let writing = try ReportWriter(
+                kafka, topic: topic, limits: parameters.limits, context: context, metrics: metrics,
+                seen: asking.seen)
+            writer = writing
+            let endpoint = ReportsEndpoint(
+                catalog: catalog, reach: asking, writer: writing, limits: parameters.limits, metrics: metrics)
+            let server = try serve(endpoint, context) { Self.obstacles(catalog, asking) }
+            running.withLock {
+                $0 = Running(catalog: catalog, server: server, writer: writing, reach: asking)
+            }
             context.log.info("serving", .field("address", server.address.description))
         } catch {
-            await writer.stop(by: .now())
-            reach.stop()
+            await writer?.stop(by: .now())
+            reach?.stop()
+            await catalog.stop(by: .now())
             throw error
         }
     }
 
     private func serve(
-        _ context: ServiceContext, _ reach: KafkaReach, _ writer: ReportWriter, _ metrics: GatewayMetrics
+        _ endpoint: ReportsEndpoint, _ context: ServiceContext, obstacles: @escaping @Sendable () -> [String]
     ) throws -> HTTPServer {
         var routes = HTTPRoutes()
-        let endpoints = AdminEndpoints(metrics: context.metrics) { [self] in obstacles(reach) }
-        endpoints.addHealth(to: &routes)
-        ReportsEndpoint(
-            catalog: catalog, reach: reach, writer: writer, limits: parameters.limits, metrics: metrics
-        ).add(to: &routes)
+        AdminEndpoints(metrics: context.metrics, obstacles: obstacles).addHealth(to: &routes)
+        endpoint.add(to: &routes)
         var http = parameters.http
         // What became of a report is known by then.
         http.answerMilliseconds = parameters.limits.acknowledgeMilliseconds + 5000
@@ -106,5 +108,6 @@ package final class GatewayService: Service {
         await stopping.server.stop(by: deadline)
         await stopping.writer.stop(by: deadline)
         stopping.reach.stop()
+        await stopping.catalog.stop(by: deadline)
     }
 }

@@ -39,4 +39,11 @@ package struct JudgedReports: Sendable {
         let span = bytes.span
         return body(span.extracting(start..<keyEnd), span.extracting(keyEnd..<valueEnd))
     }
+
+    /// A copy of an accepted report's key and value.
+    package func copy(_ index: Int) -> (key: [UInt8], value: [UInt8]) {
+        let start = index == 0 ? 0 : ends[index - 1].value
+        let (keyEnd, valueEnd) = ends[index]
+        return (Array(bytes[start..<keyEnd]), Array(bytes[keyEnd..<valueEnd]))
+    }
 }

@@ -23,25 +23,29 @@ package final class ReportJudge {
     }
 
     /// Throws what is wrong with the body as a whole.
-    package func judge(_ body: [UInt8], for app: App) throws(JSONError) -> JudgedReports {
+    package func judge(
+        _ body: [UInt8], for app: App, as role: APIKey.Role
+    ) throws(JSONError) -> JudgedReports {
         do {
             // Nearly always all reports are good: then the body is read once.
             return try reader.read(body) { root in
                 var judged = JudgedReports()
                 guard root.kind == .array else {
-                    accept(root, for: app, into: &judged)
+                    accept(root, for: app, as: role, into: &judged)
                     return judged
                 }
                 var elements = elements(of: root)
-                while let element = elements.next() { accept(element, for: app, into: &judged) }
+                while let element = elements.next() { accept(element, for: app, as: role, into: &judged) }
                 return judged
             }
         } catch {
-            return try judgeOneByOne(body, for: app)
+            return try judgeOneByOne(body, for: app, as: role)
         }
     }
 
-    private func judgeOneByOne(_ body: [UInt8], for app: App) throws(JSONError) -> JudgedReports {
+    private func judgeOneByOne(
+        _ body: [UInt8], for app: App, as role: APIKey.Role
+    ) throws(JSONError) -> JudgedReports {
         let parts = try reader.read(body) { root in
             guard root.kind == .array else { return [unsafe Array(root.raw)] }
             return elements(of: root).map { unsafe Array($0.raw) }
@@ -51,7 +55,7 @@ package final class ReportJudge {
             do {
                 let good = try single.read(part) { value in
                     var alone = JudgedReports()
-                    accept(value, for: app, into: &alone)
+                    accept(value, for: app, as: role, into: &alone)
                     return alone
                 }
                 judged.append(good)
@@ -68,19 +72,24 @@ package final class ReportJudge {
         return elements
     }
 
-    private func accept(_ value: JSONValue, for app: App, into judged: inout JudgedReports) {
+    private func accept(
+        _ value: JSONValue, for app: App, as role: APIKey.Role, into judged: inout JudgedReports
+    ) {
         let object = value.object()
         _ = object["v"].optional?.int(in: 1...Report.schemaVersion)
         if let named = object["app"].optional, named.string() != app.id {
             named.report("must be the app that the key belongs to, or be left out")
         }
         let report = Report(app: app.id, from: object)
-        if let environment = report.environment, !app.environments.contains(environment) {
-            object["environment"].optional?.report(
-                "is not one that this app uses; `flotilla apps update` adds it")
+        if let environment = report.environment, !app.environments.contains(environment),
+            let written = object["environment"].optional
+        {
+            written.report("is not one that this app uses; `flotilla apps update` adds it")
         }
-        if !report.kind.isFromOutside {
-            object["kind"].report("is what the senders write themselves; it is not taken from outside")
+        if !report.kind.isFromOutside { object["kind"].report("is said by Flotilla's own senders only") }
+        if report.installation == nil, !role.includes(.send) {
+            // Whoever has the app has its report key, and could write about every user.
+            object["installationId"].report("can be left out only with a key of the role send")
         }
         object.refuseUnknownFields()
         report.encode(to: &writer)

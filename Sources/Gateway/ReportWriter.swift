@@ -75,10 +75,10 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
     // MARK: From the server's threads
 
     /// Takes a body and the duty to answer; false, with neither, when too much waits already.
-    func take(_ body: [UInt8], for app: App, _ reply: HTTPReply) -> Bool {
+    func take(_ body: [UInt8], for app: App, as role: APIKey.Role, _ reply: HTTPReply) -> Bool {
         guard admission.enter(bytes: body.count) else { return false }
         let began = Instant.now()
-        loop.execute { self.send(body, for: app, reply, began: began) }
+        loop.execute { self.send(body, for: app, as: role, reply, began: began) }
         return true
     }
 
@@ -107,10 +107,12 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
         tick()
     }
 
-    private func send(_ body: [UInt8], for app: App, _ reply: HTTPReply, began: Instant) {
+    private func send(
+        _ body: [UInt8], for app: App, as role: APIKey.Role, _ reply: HTTPReply, began: Instant
+    ) {
         let judged: JudgedReports
         do {
-            judged = try judge.judge(body, for: app)
+            judged = try judge.judge(body, for: app, as: role)
         } catch {
             admission.leave(bytes: body.count)
             metrics.refused.add()

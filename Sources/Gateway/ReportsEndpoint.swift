@@ -56,7 +56,9 @@ final class ReportsEndpoint: Sendable {
             return reply.send(.error(415, "encoding_not_supported", message))
         }
         guard reach.isReachable(at: .now()) else { return turnAway(reply, Unavailable.unreachable) }
-        if !writer.take(request.body, for: app, reply) { turnAway(reply, Unavailable.overloaded) }
+        if !writer.take(request.body, for: app, as: key.role, reply) {
+            turnAway(reply, Unavailable.overloaded)
+        }
     }
 
     private func take(_ key: APIKey, _ view: CatalogView) -> Int? {

@@ -25,5 +25,7 @@ struct Command: Sendable {
     }
 
     /// In the order in which a newcomer meets them.
-    static let all: [Command] = [.up, .run, .broker, .topics, .lag, .config, .version]
+    static let all: [Command] = [
+        .up, .run, .broker, .topics, .apps, .keys, .report, .lag, .config, .version,
+    ]
 }

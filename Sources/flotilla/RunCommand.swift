@@ -20,7 +20,9 @@ extension Command {
         usage: "STAGE… [--data DIR]",
         example: "flotilla run ingest --data /var/lib/flotilla --kafka-brokers kafka-1:9092",
         namespace: "run",
-        settings: ["run.", "ingest.", "topics.", "tokens.", "kafka.", "admin.", "log.", "lifecycle."],
+        settings: [
+            "run.", "gateway.", "ingest.", "topics.", "tokens.", "kafka.", "admin.", "log.", "lifecycle.",
+        ],
         runsUntilStopped: true
     ) { invocation in
         let kinds = try stages(invocation.words)

@@ -16,7 +16,7 @@ struct StageKind: Sendable {
     static func named(_ name: String) -> StageKind? { all.first { $0.name == name } }
 
     /// In the order in which a report and a send meet them.
-    static let all: [StageKind] = []
+    static let all: [StageKind] = [.gateway]
 }
 
 /// What a stage finds in its process.

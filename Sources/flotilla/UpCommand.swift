@@ -20,7 +20,8 @@ extension Command {
         usage: "[--demo] [--data DIR]", example: "flotilla up --demo --data /tmp/flotilla-demo",
         namespace: "up",
         settings: [
-            "up.", "broker.listen", "broker.flush", "topics.prefix", "topics.lanes", "tokens.", "ingest.",
+            "up.", "broker.listen", "broker.flush", "topics.prefix", "topics.lanes", "tokens.", "gateway.",
+            "ingest.",
             "admin.", "log.", "lifecycle.",
         ],
         options: [

@@ -46,7 +46,7 @@ private struct Bench {
         try writer.put(makeApp("b"), action: "app.create", now: now)
         let before = try CatalogReader.readToEnd(bench.settings, topic: bench.catalog, metrics: Metrics())
         #expect(before.apps.keys.sorted() == ["a", "b"])
-        try writer.delete(makeApp("a"), now: now)
+        try writer.delete(makeApp("a"), withKeys: [], now: now)
         let after = try CatalogReader.readToEnd(bench.settings, topic: bench.catalog, metrics: Metrics())
         #expect(after.apps.keys.sorted() == ["b"])
     }

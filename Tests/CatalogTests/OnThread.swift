@@ -1,33 +1,8 @@
-import Glibc
+import Foundation
 
-/// Runs a test that blocks on a thread of its own, so that many wait for a cluster side by side.
-func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
-    try await withTaskExecutorPreference(ThreadPerJob()) { try await blocking(body) }
-}
-
-private func blocking(_ body: @Sendable () throws -> Void) async throws { try body() }
-
-private final class ThreadPerJob: TaskExecutor {
-    func enqueue(_ job: consuming ExecutorJob) {
-        let work = Work(job: UnownedJob(job), executor: asUnownedTaskExecutor())
-        var thread = pthread_t()
-        pthread_create(
-            &thread, nil,
-            { argument in
-                let work = Unmanaged<Work>.fromOpaque(argument!).takeRetainedValue()
-                work.job.runSynchronously(on: work.executor)
-                return nil
-            }, Unmanaged.passRetained(work).toOpaque())
-        pthread_detach(thread)
-    }
-
-    private final class Work {
-        let job: UnownedJob
-        let executor: UnownedTaskExecutor
-
-        init(job: UnownedJob, executor: UnownedTaskExecutor) {
-            self.job = job
-            self.executor = executor
-        }
+/// Runs what blocks on a thread of its own, so that many tests wait side by side.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { done in
+        Thread.detachNewThread { done.resume(with: Result { try body() }) }
     }
 }

@@ -22,7 +22,7 @@ struct RunCommandTests {
                 builtProduct("flotilla"),
                 [
                     "up", "--data", directory.path, "--broker-listen", "127.0.0.1:0", "--admin-listen",
-                    "127.0.0.1:0", "--log-format", "text",
+                    "127.0.0.1:0", "--gateway-listen", "127.0.0.1:0", "--log-format", "text",
                 ])
             try await process.waitFor("broker: serving")
             if texts.isEmpty { try await process.waitFor("topics: created topics") }

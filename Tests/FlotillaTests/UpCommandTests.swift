@@ -9,6 +9,7 @@ struct UpCommandTests {
             builtProduct("flotilla"),
             [
                 "up", "--data", data, "--broker-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+                "--gateway-listen", "127.0.0.1:0",
                 "--log-format", "text",
             ]
                 + arguments)
@@ -96,7 +97,8 @@ struct UpCommandTests {
         try await first.waitFor("broker: serving")
         let taken = try address(of: "broker", in: first)
         let second = try await flotilla(
-            "up", "--data", directory.file("b"), "--broker-listen", taken, "--admin-listen", "127.0.0.1:0")
+            "up", "--data", directory.file("b"), "--broker-listen", taken, "--admin-listen", "127.0.0.1:0",
+            "--gateway-listen", "127.0.0.1:0")
         #expect(second.status == 69)
         #expect(
             second.errors.contains("cannot listen on \(taken): address already in use"), "\(second.errors)")

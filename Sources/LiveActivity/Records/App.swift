@@ -73,7 +73,7 @@ package struct ActivityType: Sendable, Hashable {
 
     package init(name: String) { self.name = name }
 
-    fileprivate func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.field("name", name)
         writer.field("updateTokenTtl", updateTokenMilliseconds)

@@ -1,0 +1,152 @@
+internal import Catalog
+internal import Foundation
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+
+extension Command {
+    /// The apps that this installation serves.
+    static let apps = Command(
+        name: "apps", summary: "Shows, creates, changes and deletes the apps that are served.",
+        usage:
+            "[list | show APP | create APP | update APP | delete APP --yes] [options]",
+        example:
+            "flotilla apps create shop --bundle-id com.example.shop --team-id ABCDE12345 --key-id KEY1234567",
+        settings: ["topics.prefix", "kafka."],
+        options: [
+            ("--bundle-id", true, "the app's bundle id"),
+            ("--team-id", true, "the ten characters of the team at developer.apple.com"),
+            ("--key-id", true, "the ten characters of the key (.p8); the file itself stays on the senders"),
+            (
+                "--environments", true,
+                "production, sandbox, or both with a comma: production unless said otherwise"
+            ),
+            ("--file", true, "the whole app in JSON, activity types and all, as `show --json` prints it"),
+            ("--certificate", true, "is refused, with the reason"),
+            ("--yes", false, "deletes without asking again"),
+            ("--json", false, "one JSON object a line instead of a table"),
+        ]
+    ) { invocation in
+        let verb = invocation.words.first ?? "list"
+        let rest = invocation.words.dropFirst()
+        if invocation.options["--certificate"] != nil {
+            throw Refusal(status: .usage, "--certificate \(AppDocument.noCertificate)")
+        }
+        guard ["list", "show", "create", "update", "delete"].contains(verb),
+            rest.count == (verb == "list" ? 0 : 1)
+        else { throw Refusal(status: .usage, "say list, or show, create, update or delete and one app") }
+        let catalog = try CatalogAccess(invocation.settings)
+        let id = rest.first ?? ""
+        switch verb {
+        case "create":
+            guard catalog.view.apps[id] == nil else {
+                throw Refusal(
+                    status: .usage, "there is an app \(id) already; `flotilla apps update` changes it")
+            }
+            let app = try AppOptions(invocation).app(id, from: nil)
+            try catalog.writer().put(app, action: "app.create", now: .now())
+            AppLines([app]).show(invocation)
+        case "update":
+            let app = try AppOptions(invocation).app(id, from: catalog.app(id))
+            try catalog.writer().put(app, action: "app.update", now: .now())
+            AppLines([app]).show(invocation)
+        case "delete": try delete(catalog.app(id), in: catalog, isSure: invocation.options["--yes"] != nil)
+        case "show": AppLines([try catalog.app(id)]).show(invocation)
+        default: AppLines(catalog.view.apps.values.sorted { $0.id < $1.id }).show(invocation)
+        }
+    }
+
+    private static func delete(_ app: App, in catalog: CatalogAccess, isSure: Bool) throws {
+        let keys = catalog.view.keys(of: app.id)
+        guard isSure else {
+            throw Refusal(
+                status: .usage,
+                "deleting \(app.id) refuses all its phones and its \(keys.count) keys from now on; say --yes")
+        }
+        try catalog.writer().delete(app, withKeys: keys, now: .now())
+        print("deleted \(app.id) and \(keys.count) keys")
+    }
+}
+
+/// What the flags say of an app, laid over a file or over what the app was.
+private struct AppOptions {
+    private let options: [String: String]
+
+    init(_ invocation: Invocation) { options = invocation.options }
+
+    func app(_ id: String, from old: App?) throws -> App {
+        do {
+            var base = old
+            if let file = options["--file"] { base = try AppDocument.read(Self.read(file), id: id) }
+            return try AppDocument.read(document(over: base), id: id)
+        } catch let error as JSONError {
+            let lines = error.problems.map { "app \(id): \($0)" }
+            throw Refusal(status: .dataError, lines.joined(separator: "\n"))
+        }
+    }
+
+    private func document(over base: App?) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        func field(_ name: StaticString, _ flag: String, _ old: String?) {
+            guard let value = options[flag] ?? old else { return }
+            json.name(name)
+            json.value(value)
+        }
+        field("bundleId", "--bundle-id", base?.bundleID)
+        field("teamId", "--team-id", base?.teamID)
+        if let file = options["--key-id"], file.contains(".") {
+            // A file was meant.
+            json.name(file.hasSuffix(".p8") ? "p8" : "certificate")
+            json.value(file)
+        } else {
+            field("keyId", "--key-id", base?.keyID)
+        }
+        json.name("environments")
+        json.beginArray()
+        let named = options["--environments"]?.split(separator: ",").map(String.init)
+        for environment in named ?? base?.environments.map(\.rawValue) ?? ["production"] {
+            json.value(environment)
+        }
+        json.endArray()
+        json.name("activityTypes")
+        json.beginArray()
+        for type in base?.types ?? [] { type.write(to: &json) }
+        json.endArray()
+        json.endObject()
+        return json.bytes
+    }
+
+    private static func read(_ file: String) throws -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw Refusal(status: .noInput, "cannot read \(file); name a JSON file with --file")
+        }
+        return Array(data)
+    }
+}
+
+/// Apps, for people and for programs.
+private struct AppLines {
+    private let apps: [App]
+
+    init(_ apps: [App]) { self.apps = apps }
+
+    func show(_ invocation: Invocation) {
+        if invocation.options["--json"] != nil {
+            for app in apps { print(String(decoding: app.encoded(), as: UTF8.self)) }
+        } else if apps.isEmpty {
+            print("no app yet; `flotilla apps create --help` says how to make one")
+        } else {
+            let heads = ["app", "bundle id", "environments", "team", "key", "activity types"]
+            print(Table(heads, apps.map(cells)).text)
+        }
+    }
+
+    private func cells(_ app: App) -> [String] {
+        [
+            app.id, app.bundleID, app.environments.map(\.rawValue).joined(separator: ","), app.teamID,
+            app.keyID, app.types.isEmpty ? "any" : app.types.map(\.name).joined(separator: ","),
+        ]
+    }
+}

@@ -1,0 +1,43 @@
+internal import Catalog
+internal import Foundation
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import Telemetry
+internal import Topics
+
+/// The catalogue as a command sees it: read once to its end, and written with a line in the audit.
+struct CatalogAccess {
+    let view: CatalogView
+    private let settings: ResolvedSettings
+
+    init(_ settings: ResolvedSettings) throws {
+        self.settings = settings
+        let topic = TopicLayout(settings).name(.catalog)
+        view = try CatalogReader.readToEnd(KafkaSettings(settings), topic: topic, metrics: Metrics())
+    }
+
+    func writer() throws -> CatalogWriter {
+        let layout = TopicLayout(settings)
+        return try CatalogWriter(
+            KafkaSettings(settings), catalog: layout.name(.catalog), audit: layout.name(.audit),
+            author: Self.author, metrics: Metrics())
+    }
+
+    func app(_ id: String) throws -> App {
+        if let app = view.apps[id] { return app }
+        if let reason = view.unusable[String(decoding: RecordKey.join("app", id, ""), as: UTF8.self)] {
+            throw Refusal(status: .dataError, "the record of app \(id) cannot be read: \(reason)")
+        }
+        throw Refusal(status: .usage, "there is no app \(id); `flotilla apps` lists them")
+    }
+
+    /// Who sits here, as far as the machine knows.
+    private static var author: String {
+        let user = ProcessInfo.processInfo.environment["USER"] ?? "uid \(getuid())"
+        var host = [CChar](repeating: 0, count: 256)
+        unsafe gethostname(&host, host.count - 1)
+        return "\(user)@" + String(decoding: host.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+    }
+}

@@ -1,0 +1,128 @@
+internal import Catalog
+internal import Foundation
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import Telemetry
+
+extension Command {
+    /// What lets programs in.
+    static let keys = Command(
+        name: "keys", summary: "Makes, lists and revokes the API keys of the apps.",
+        usage: "[list [APP] | create APP --role ROLE | revoke KEY] [options]",
+        example: "flotilla keys create shop --role report --name ios-app",
+        settings: ["topics.prefix", "kafka."],
+        options: [
+            (
+                "--role", true,
+                "what the key may do: report (what an SDK does), read, send (and both), or admin"
+            ),
+            ("--name", true, "what it is for, to tell it from others"),
+            ("--expires-in", true, "after which time it ends by itself: 90d"),
+            ("--json", false, "one JSON object a line instead of a table"),
+        ]
+    ) { invocation in
+        let words = invocation.words
+        switch (words.first ?? "list", words.count) {
+        case ("create", 2): try create(words[1], invocation)
+        case ("revoke", 2): try revoke(words[1], invocation)
+        case ("list", 0...2):
+            let view = try CatalogAccess(invocation.settings).view
+            let keys = view.keys.values.sorted {
+                ($0.app, $0.createdAt, $0.id) < ($1.app, $1.createdAt, $1.id)
+            }
+            KeyLines(words.count == 2 ? keys.filter { $0.app == words[1] } : keys).show(invocation)
+        default:
+            throw Refusal(status: .usage, "say list, create and an app, or revoke and a key's id")
+        }
+    }
+
+    /// The key is all that goes to standard output, so that a script can take it from there.
+    private static func create(_ app: String, _ invocation: Invocation) throws {
+        guard let role = invocation.options["--role"].flatMap(APIKey.Role.init) else {
+            throw Refusal(status: .usage, "say what the key may do: --role report, read, send or admin")
+        }
+        let catalog = try CatalogAccess(invocation.settings)
+        _ = try catalog.app(app)
+        let now = WallTime.now()
+        var (text, key) = KeyText.mint(app: app, role: role, atMilliseconds: now.milliseconds)
+        if let name = invocation.options["--name"] {
+            if let problem = Name.problem(name) { throw Refusal(status: .usage, "--name \(problem)") }
+            key.name = name
+        }
+        if let expiry = invocation.options["--expires-in"] {
+            guard let time = Milliseconds(settingText: expiry), time.count > 0 else {
+                throw Refusal(status: .usage, "--expires-in must be \(Milliseconds.kind)")
+            }
+            key.expiresAt = now.milliseconds + Int64(time.count)
+        }
+        try catalog.writer().put(key, action: "key.create", now: now)
+        if invocation.options["--json"] != nil {
+            print(KeyLines.json(key, text: text))
+        } else {
+            print(text)
+            let note = "This is the only time that key \(key.id) is shown; it works within a second or two.\n"
+            FileHandle.standardError.write(Data(note.utf8))
+        }
+    }
+
+    /// The id, or the whole key as it was found somewhere.
+    private static func revoke(_ word: String, _ invocation: Invocation) throws {
+        let id = KeyText(word)?.id ?? word
+        let catalog = try CatalogAccess(invocation.settings)
+        guard var key = catalog.view.keys[id] else {
+            throw Refusal(status: .usage, "there is no key with this id; `flotilla keys` lists them")
+        }
+        if key.revokedAt == nil {
+            let now = WallTime.now()
+            key.revokedAt = now.milliseconds
+            try catalog.writer().put(key, action: "key.revoke", now: now)
+        }
+        KeyLines([key]).show(invocation)
+    }
+}
+
+/// Keys without their secrets, for people and for programs.
+private struct KeyLines {
+    private let keys: [APIKey]
+
+    init(_ keys: [APIKey]) { self.keys = keys }
+
+    func show(_ invocation: Invocation) {
+        if invocation.options["--json"] != nil {
+            for key in keys { print(Self.json(key, text: nil)) }
+        } else if keys.isEmpty {
+            print("no key yet; `flotilla keys create --help` says how to make one")
+        } else {
+            let heads = ["key", "app", "role", "name", "created", "state"]
+            print(Table(heads, keys.map(Self.cells)).text)
+        }
+    }
+
+    private static func cells(_ key: APIKey) -> [String] {
+        [key.id, key.app, key.role.rawValue, key.name ?? "–", time(key.createdAt), state(key)]
+    }
+
+    private static func state(_ key: APIKey) -> String {
+        if let revoked = key.revokedAt { return "revoked \(time(revoked))" }
+        guard let expires = key.expiresAt else { return "good" }
+        let isOver = expires <= WallTime.now().milliseconds
+        return isOver ? "expired \(time(expires))" : "good until \(time(expires))"
+    }
+
+    private static func time(_ milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }
+
+    static func json(_ key: APIKey, text: String?) -> String {
+        var line = JSONLine()
+        line.field("id", key.id)
+        line.field("app", key.app)
+        line.field("role", key.role.rawValue)
+        if let name = key.name { line.field("name", name) }
+        line.field("createdAt", key.createdAt)
+        if let expires = key.expiresAt { line.field("expiresAt", expires) }
+        if let revoked = key.revokedAt { line.field("revokedAt", revoked) }
+        if let text { line.field("key", text) }
+        return line.text
+    }
+}

@@ -1,0 +1,62 @@
+internal import Gateway
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+extension Command {
+    /// A report by hand, past the gateway: into the topic, as a backend's own services do it.
+    static let report = Command(
+        name: "report", summary: "Writes a report to the topic by hand, as an SDK would send it.",
+        usage: "JSON | --app APP --installation-id ID --kind KIND [options]",
+        example:
+            "flotilla report --app shop --installation-id phone-1 --kind startToken --attributes-type Match --token c0ffee",
+        settings: ["topics.prefix", "kafka."],
+        options: ReportField.all.map { field in (field.flag, true, field.sentence) } + [
+            ("--json", false, "one JSON object a line instead of a sentence")
+        ]
+    ) { invocation in
+        let body = try ReportField.body(invocation)
+        let catalog = try CatalogAccess(invocation.settings)
+        let judged = try judge(body, catalog)
+        let settings = KafkaSettings(invocation.settings)
+        let name = TopicLayout(invocation.settings).name(.reports)
+        let producer = try Producer(settings, name: "report", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(name)
+        for index in 0..<judged.acceptedCount {
+            let (key, value) = judged.copy(index)
+            // Without a partition the key's hash decides, as it does for every other writer.
+            let place = try producer.store("write the report", in: topic, key: key, value: value)
+            if invocation.options["--json"] != nil {
+                var line = JSONLine()
+                line.field("topic", name)
+                line.field("partition", Int64(place.partition))
+                line.field("offset", place.offset)
+                print(line.text)
+            } else {
+                print("stored in \(name), partition \(place.partition), offset \(place.offset)")
+            }
+        }
+    }
+
+    /// By the rules of the gateway; all or nothing.
+    private static func judge(_ body: [UInt8], _ catalog: CatalogAccess) throws -> JudgedReports {
+        let judged: JudgedReports
+        do {
+            let app = try JSONReader(limits: .record).read(body) { root in
+                (root.kind == .array ? nil : root.object()["app"].string()) ?? ""
+            }
+            if app.isEmpty { throw Refusal(status: .usage, "send one report at a time, with its app") }
+            judged = try ReportJudge().judge(body, for: catalog.app(app), as: .admin)
+        } catch let error as JSONError {
+            throw Refusal(status: .dataError, error.problems.map(\.description).joined(separator: "\n"))
+        }
+        if let refused = judged.refused.first {
+            throw Refusal(
+                status: .dataError, refused.problems.map(\.description).joined(separator: "\n"))
+        }
+        return judged
+    }
+}

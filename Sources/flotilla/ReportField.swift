@@ -1,0 +1,77 @@
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+
+/// A field of a report as a flag.
+struct ReportField: Sendable {
+    enum Kind { case text, list, truth, number }
+
+    let flag: String
+    let name: String
+    let kind: Kind
+    let sentence: String
+
+    private init(_ flag: String, _ name: String, _ sentence: String, kind: Kind = .text) {
+        self.flag = flag
+        self.name = name
+        self.kind = kind
+        self.sentence = sentence
+    }
+
+    static let all: [ReportField] = [
+        ReportField("--app", "app", "the app"),
+        ReportField(
+            "--environment", "environment", "production or sandbox: production unless said otherwise"),
+        ReportField("--installation-id", "installationId", "the installation"),
+        ReportField("--user-id", "userId", "the user who is logged in"),
+        ReportField(
+            "--kind", "kind",
+            Report.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
+        ReportField("--attributes-type", "attributesType", "the activity type"),
+        ReportField("--activity-id", "activityId", "the running activity"),
+        ReportField("--group-id", "groupId", "its group"),
+        ReportField("--token", "token", "the push token, in hexadecimal"),
+        ReportField("--state", "state", "active, pending, stale, ended or dismissed"),
+        ReportField("--running", "running", "the ids of the activities that run, with commas", kind: .list),
+        ReportField("--os", "os", "the version of iOS"),
+        ReportField("--tags", "tags", "tags, with commas", kind: .list),
+        ReportField("--frequent-pushes-enabled", "frequentPushesEnabled", "true or false", kind: .truth),
+        ReportField(
+            "--event-time", "eventTime", "milliseconds since 1970 by the phone's clock", kind: .number),
+        ReportField("--report-id", "reportId", "makes a second one with it a duplicate"),
+    ]
+
+    static func body(_ invocation: Invocation) throws -> [UInt8] {
+        let given = all.filter { invocation.options[$0.flag] != nil }
+        if let text = invocation.words.first {
+            guard invocation.words.count == 1, given.isEmpty else {
+                throw Refusal(status: .usage, "give the report as one JSON text or by flags, not both")
+            }
+            return Array(text.utf8)
+        }
+        if given.isEmpty { throw Refusal(status: .usage, "say what to report, in JSON or by flags") }
+        var json = JSONWriter()
+        json.beginObject()
+        for field in given { field.write(invocation.options[field.flag] ?? "", to: &json) }
+        if invocation.options["--environment"] == nil {
+            json.name("environment")
+            json.value("production")
+        }
+        json.endObject()
+        return json.bytes
+    }
+
+    private func write(_ text: String, to json: inout JSONWriter) {
+        json.name(name)
+        switch kind {
+        case .list:
+            json.beginArray()
+            for part in text.split(separator: ",") { json.value(String(part)) }
+            json.endArray()
+        case .truth where ["true", "false"].contains(text): json.value(text == "true")
+        case .number where Int64(text) != nil: json.value(Int64(text) ?? 0)
+        // What is no number stays a text, and is refused as such by its name.
+        default: json.value(text)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// `flotilla apps`, `keys` and `report`, on an installation of their own.
+struct CatalogCommandTests {
+    private let directory: TemporaryDirectory
+    private let installation: Installation
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        installation = try await Installation(directory.path)
+    }
+
+    private func createShop() async throws {
+        let created = try await installation.flotilla(
+            "apps", "create", "shop", "--bundle-id", "com.example.shop", "--team-id", "ABCDE12345",
+            "--key-id", "KEY1234567")
+        #expect(created.status == 0, "\(created.errors)")
+    }
+
+    private func kcat(_ topic: String) async throws -> String {
+        let process = try ChildProcess(
+            "kcat",
+            ["-b", installation.broker, "-t", "flotilla.\(topic)", "-C", "-e", "-q", "-f", "%p %k %s\n"])
+        #expect(try await process.exitStatus() == 0)
+        return process.output
+    }
+
+    @Test func `an app is created once, shown, changed, and deleted with its keys`() async throws {
+        #expect(try await installation.flotilla("apps").output.hasPrefix("no app yet"))
+        try await createShop()
+        let again = try await installation.flotilla(
+            "apps", "create", "shop", "--bundle-id", "x", "--team-id", "ABCDE12345", "--key-id", "KEY1234567")
+        #expect(again.status == 64 && again.errors.contains("there is an app shop already"))
+        let file = try directory.write(
+            "shop.json",
+            #"{"bundleId":"com.example.shop","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567","activityTypes":[{"name":"Match","updateTokenTtl":3600000,"requiredAttributes":["home"]}]}"#
+        )
+        let updated = try await installation.flotilla(
+            "apps", "update", "shop", "--file", file, "--environments", "production,sandbox", "--json")
+        #expect(updated.output.contains(#""environments":["production","sandbox"]"#), "\(updated)")
+        let shown = try await installation.flotilla("apps", "show", "shop")
+        #expect(shown.output.contains("production,sandbox") && shown.output.contains("Match"))
+        #expect(try await installation.flotilla("keys", "create", "shop", "--role", "send").status == 0)
+        let unsure = try await installation.flotilla("apps", "delete", "shop")
+        #expect(unsure.status == 64 && unsure.errors.contains("say --yes"))
+        #expect(try await installation.flotilla("apps", "delete", "shop", "--yes").status == 0)
+        #expect(try await installation.flotilla("apps", "show", "shop").status == 64)
+        #expect(try await installation.flotilla("keys").output.hasPrefix("no key yet"))
+        let audit = try await kcat("audit").split(separator: "\n").map { line in
+            line.components(separatedBy: #""action":""#).last?.prefix { $0 != "\"" } ?? ""
+        }
+        #expect(audit == ["app.create", "app.update", "key.create", "key.delete", "app.delete"])
+    }
+
+    @Test func `a certificate is refused with the reason, and a key file too`() async throws {
+        let certificate = try await installation.flotilla("apps", "create", "x", "--certificate", "push.p12")
+        #expect(certificate.status == 64 && certificate.errors.contains("make a key (.p8)"))
+        for (word, reason) in [("AuthKey.p8", "is a file on the senders"), ("push.p12", "make a key (.p8)")] {
+            let answer = try await installation.flotilla(
+                "apps", "create", "x", "--bundle-id", "b", "--team-id", "ABCDE12345", "--key-id", word)
+            #expect(answer.status == 65 && answer.errors.contains(reason), "\(answer)")
+        }
+    }
+
+    @Test func `a key is shown once, and nowhere else`() async throws {
+        try await createShop()
+        let key = try await installation.flotilla(
+            "keys", "create", "shop", "--role", "report", "--name", "ios")
+        let text = key.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(text.hasPrefix("flotilla_report_") && !text.contains("\n"))
+        let id = String(text.split(separator: "_")[2])
+        let listed = try await installation.flotilla("keys", "list", "shop")
+        #expect(
+            listed.output.contains(id) && listed.output.contains(" ios ") && listed.output.contains("good"))
+        let revoked = try await installation.flotilla("keys", "revoke", text)
+        #expect(revoked.status == 0 && revoked.output.contains("revoked"))
+        let secret = text.suffix(49).prefix(43)
+        var all = listed.output + revoked.output + installation.process.errors
+        for topic in ["catalog", "audit"] { all += try await kcat(topic) }
+        #expect(!all.contains(secret))
+        #expect(try await installation.flotilla("keys", "create", "shop", "--role", "god").status == 64)
+        #expect(try await installation.flotilla("keys", "create", "nobody", "--role", "send").status == 64)
+        #expect(try await installation.flotilla("keys", "revoke", "unknown").status == 64)
+    }
+
+    @Test func `a report by hand goes where the gateway's would, and is judged alike`() async throws {
+        try await createShop()
+        let flags = try await installation.flotilla(
+            "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "startToken",
+            "--attributes-type", "Match", "--token", "c0ffee", "--tags", "vip,home", "--event-time", "5")
+        #expect(flags.status == 0, "\(flags.errors)")
+        let json = try await installation.flotilla(
+            "report", "--json",
+            #"{"app":"shop","environment":"production","installationId":"phone-1","kind":"heartbeat"}"#)
+        let stored = try await kcat("reports").split(separator: "\n").map {
+            $0.split(separator: " ", maxSplits: 2)
+        }
+        #expect(stored.map { $0[1] } == ["shop/i:phone-1", "shop/i:phone-1"])
+        #expect(stored[0][2].contains(#""token":"c0ffee","tags":["vip","home"],"eventTime":5}"#))
+        #expect(flags.output == "stored in flotilla.reports, partition \(stored[0][0]), offset 0\n")
+        #expect(
+            json.output == #"{"topic":"flotilla.reports","partition":\#(stored[0][0]),"offset":1}"# + "\n")
+        let wrong = try await installation.flotilla(
+            "report", "--app", "shop", "--installation-id", "p", "--kind", "tap", "--event-time", "now")
+        #expect(wrong.status == 65)
+        #expect(wrong.errors.contains("activityId is missing") && wrong.errors.contains("eventTime must be"))
+        #expect(try await installation.flotilla("report", "--app", "bank", "--kind", "tap").status == 64)
+    }
+}

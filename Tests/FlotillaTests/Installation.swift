@@ -1,0 +1,39 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// `flotilla up` on ports of its own, and its commands.
+struct Installation {
+    let process: ChildProcess
+    let broker: String
+    let gateway: String
+
+    init(_ data: String) async throws {
+        process = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "up", "--data", data, "--broker-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+                "--gateway-listen", "127.0.0.1:0", "--log-format", "text",
+            ])
+        broker = try await Self.address(of: "broker", in: process)
+        gateway = try await Self.address(of: "gateway", in: process)
+        let gateway = gateway
+        try await eventually("readiness") {
+            let curl = try ChildProcess("curl", ["-s", "http://\(gateway)/readyz"])
+            _ = try await curl.exitStatus()
+            return curl.output == "ready\n"
+        }
+    }
+
+    func flotilla(_ arguments: String...) async throws -> Answer {
+        let process = try ChildProcess(builtProduct("flotilla"), arguments + ["--kafka-brokers", broker])
+        return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
+    }
+
+    private static func address(of service: String, in process: ChildProcess) async throws -> String {
+        try await process.waitFor("\(service): serving")
+        let line = process.errors.split(separator: "\n").first { $0.contains(" \(service): serving") }
+        let field = line?.split(separator: " ").first { $0.hasPrefix("address=") }
+        return try #require(field.map { String($0.dropFirst("address=".count)) })
+    }
+}

@@ -1,0 +1,126 @@
+import Catalog
+import Foundation
+import Kafka
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Topics
+
+@testable import Gateway
+
+/// A gateway in this process with two apps and their keys, on a cluster that the test chooses.
+final class GatewayBench: Sendable {
+    let service: GatewayService
+    let layout: TopicLayout
+    let settings: KafkaSettings
+    let metrics = Metrics()
+    let failures = TracedLock<[String]>([])
+    /// By app and role: `shop/report`.
+    let keys: [String: String]
+    let records: [String: APIKey]
+    private let log: LogSink
+    private let pipe = Pipe()
+
+    var port: Int { service.address?.port ?? 0 }
+
+    /// - Parameter settings: of a cluster that has the layout's topics.
+    init(
+        _ settings: KafkaSettings, _ layout: TopicLayout,
+        _ change: (inout GatewayService.Parameters) -> Void = { _ in }
+    ) async throws {
+        self.settings = settings
+        self.layout = layout
+        var keys: [String: String] = [:]
+        var records: [String: APIKey] = [:]
+        for app in ["shop", "bank"] {
+            for role in APIKey.Role.allCases {
+                let (text, record) = KeyText.mint(app: app, role: role, atMilliseconds: 0)
+                keys["\(app)/\(role.rawValue)"] = text
+                records["\(app)/\(role.rawValue)"] = record
+            }
+        }
+        (self.keys, self.records) = (keys, records)
+        var parameters = GatewayService.Parameters(host: "127.0.0.1", port: 0)
+        change(&parameters)
+        service = GatewayService(parameters, kafka: { settings }, layout: layout)
+        log = LogSink(level: .debug, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        try await onThread { [records] in
+            let writer = try CatalogWriter(
+                settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "a test",
+                metrics: Metrics())
+            for app in ["shop", "bank"] {
+                let app = App(
+                    id: app, bundleID: "com.example.\(app)", environments: [.production],
+                    teamID: "ABCDE12345", keyID: "KEY1234567")
+                try writer.put(app, action: "app.create", now: .now())
+            }
+            for record in records.values { try writer.put(record, action: "key.create", now: .now()) }
+        }
+    }
+
+    /// On the embedded broker, with all topics as they must be.
+    static func onTestCluster(
+        _ change: (inout GatewayService.Parameters) -> Void = { _ in }
+    ) async throws -> (GatewayBench, TestCluster) {
+        let cluster = try TestCluster()
+        let settings = KafkaSettings(brokers: cluster.brokers)
+        let layout = TopicLayout(prefix: "t\(UInt64.random(in: 0 ... .max)).", lanes: 4, replication: 1)
+        try await onThread {
+            let admin = try Admin(settings, log: .silent, metrics: Metrics())
+            _ = try layout.create([.catalog, .audit, .reports], on: admin)
+        }
+        return (try await GatewayBench(settings, layout, change), cluster)
+    }
+
+    func start() async throws {
+        let failures = failures
+        try await service.start(
+            ServiceContext(log: Log("gateway", to: log), metrics: metrics) { error in
+                failures.withLock { $0.append("\(error)") }
+            })
+    }
+
+    func startAndWait() async throws {
+        try await start()
+        try await eventually("readiness") { service.obstacles.isEmpty }
+    }
+
+    func stop() async {
+        await service.stop(by: .now().advanced(byMilliseconds: 5000))
+        log.flush()
+    }
+
+    /// Everything that was logged; after `stop`.
+    func logged() -> String {
+        try? pipe.fileHandleForWriting.close()
+        return String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+
+    /// One request on a connection of its own.
+    func post(_ body: String, key: String? = "shop/report", headers: [String] = []) async throws -> HTTPAnswer
+    {
+        let lines = key.map { ["Authorization: Bearer \(keys[$0] ?? $0)"] } ?? []
+        return try await exchange("POST", "/v1/reports", lines + headers, body)
+    }
+
+    func get(_ path: String) async throws -> HTTPAnswer { try await exchange("GET", path, [], "") }
+
+    private func exchange(
+        _ method: String, _ path: String, _ headers: [String], _ body: String
+    ) async throws -> HTTPAnswer {
+        let port = port
+        return try await onThread {
+            try HTTPPeer(port: port).exchange(method, path, headers, Array(body.utf8))
+        }
+    }
+
+    /// Every record of `reports`, once there are as many as that.
+    func reports(_ count: Int) async throws -> [StoredReport] {
+        let (settings, layout) = (settings, layout)
+        return try await onThread {
+            try StoredReport.all(settings, layout.name(.reports), lanes: layout.lanes, count)
+        }
+    }
+}

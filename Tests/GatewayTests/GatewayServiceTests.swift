@@ -1,0 +1,150 @@
+import Foundation
+import Kafka
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import Gateway
+
+struct GatewayServiceTests {
+    private func batch(_ installations: [String]) -> String {
+        "[" + installations.map { heartbeat(installation: $0) }.joined(separator: ",") + "]"
+    }
+
+    @Test func `what was answered 202 is in the topic, in the lane of its key`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        let one = try await bench.post(heartbeat(installation: "one"))
+        #expect(one.status == 202 && one.body == #"{"accepted":1,"refused":[]}"#)
+        let names = (0..<50).map { "i\($0)" }
+        #expect(try await bench.post(batch(names)).body == #"{"accepted":50,"refused":[]}"#)
+        let stored = try await bench.reports(51)
+        #expect(Set(stored.map(\.key)) == Set((names + ["one"]).map { "shop/i:\($0)" }))
+        for record in stored {
+            #expect(Int(record.partition) == Murmur2.partition(of: Array(record.key.utf8).span, of: 4))
+            #expect(record.value.hasPrefix(#"{"v":1,"app":"shop","environment":"production","#))
+        }
+        #expect(bench.metrics.render().contains(#"flotilla_gateway_records_total{outcome="accepted"} 51"#))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `good reports of a body are stored, the others told by place and field`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        let mixed = try await bench.post(
+            "[\(heartbeat(installation: "a")),{},\(heartbeat(installation: "b"))]")
+        #expect(mixed.status == 202)
+        #expect(
+            mixed.body.hasPrefix(
+                #"{"accepted":2,"refused":[{"index":1,"problems":[{"code":"missing","field":"kind","#))
+        let bad = try await bench.post("[\(heartbeat(#","app":"bank""#))]")
+        #expect(bad.status == 422 && bad.code == "reports_refused" && bad.field == "app")
+        let broken = try await bench.post("[\(heartbeat(#","os":"1","os":"2""#))]")
+        #expect(broken.status == 400 && broken.code == "duplicate_key" && broken.field == "[0].os")
+        #expect(try await bench.post("7").status == 422)
+        #expect(try await bench.post("").status == 400)
+        let packed = try await bench.post(heartbeat(), headers: ["Content-Encoding: gzip"])
+        #expect(packed.status == 415 && packed.code == "encoding_not_supported")
+        let large = try await bench.post(String(repeating: " ", count: GatewayLimits.bodyBytesMax + 1))
+        #expect(large.status == 413 && large.code == "body_too_large")
+        #expect(try await bench.reports(2).map(\.key).sorted() == ["shop/i:a", "shop/i:b"])
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `a key lets in whom it should, to its own app`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        for app in ["shop", "bank"] {
+            for role in APIKey.Role.allCases {
+                let answer = try await bench.post(
+                    heartbeat(installation: role.rawValue), key: "\(app)/\(role.rawValue)")
+                #expect(answer.status == (role == .read ? 403 : 202), "\(app) \(role)")
+                if role == .read { #expect(answer.code == "key_forbidden") }
+            }
+        }
+        let stored = try await bench.reports(6).map(\.key).sorted()
+        #expect(
+            stored
+                == ["bank", "shop"].flatMap { app in ["admin", "report", "send"].map { "\(app)/i:\($0)" } })
+        let good = try #require(bench.keys["shop/report"])
+        let none = try await bench.post(heartbeat(), key: nil)
+        #expect(
+            none.status == 401 && none.code == "key_unknown" && none.header("WWW-Authenticate") == "Bearer")
+        for headers in [
+            ["Authorization: \(good)"], ["Authorization: Basic \(good)"], ["X-Netmera-Api-Key: \(good)"],
+            ["Authorization: Bearer \(good) x"], ["Authorization: Bearer \(good.dropLast())"],
+            ["Authorization: Bearer \(good)", "Authorization: Bearer \(good)"],
+        ] {
+            #expect(try await bench.post(heartbeat(), key: nil, headers: headers).code == "key_unknown")
+        }
+        #expect(
+            try await bench.post(heartbeat(), key: nil, headers: ["authorization: bearer \(good)"]).status
+                == 202)
+        await bench.stop()
+        let log = bench.logged()
+        for key in bench.keys.values { #expect(!log.contains(key.suffix(49)), "a key in the log") }
+        _ = _cluster
+    }
+
+    @Test func `a key beyond its rate hears when to come again, and others are served`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.requestsPerKeyAndSecondMax = 1
+        }
+        try await bench.startAndWait()
+        let port = bench.port
+        let key = try #require(bench.keys["shop/report"])
+        let answers = try await onThread {
+            let peer = try HTTPPeer(port: port)
+            return try (0..<20).map { _ in
+                try peer.exchange(
+                    "POST", "/v1/reports", ["Authorization: Bearer \(key)"], Array(heartbeat().utf8))
+            }
+        }
+        #expect(answers[0].status == 202)
+        let limited = answers.filter { $0.status == 429 }
+        #expect(!limited.isEmpty)
+        #expect(limited.allSatisfy { $0.code == "rate_limited" && $0.header("Retry-After") == "1" })
+        #expect(try await bench.post(heartbeat(), key: "bank/report").status == 202)
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `who fails often waits for its answers, and a good key from the same address does not`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        let clock = ContinuousClock()
+        let began = clock.now
+        for _ in 0..<FailedAttempts.freeMax + 3 {
+            #expect(try await bench.post(heartbeat(), key: "no key").status == 401)
+        }
+        // 100, 200 and 400 ms.
+        #expect(clock.now - began >= .milliseconds(690))
+        async let held = bench.post(heartbeat(), key: "no key")
+        #expect(try await bench.post(heartbeat()).status == 202)
+        #expect(try await held.status == 401)
+        #expect(bench.metrics.render().contains(#"flotilla_gateway_refused_keys_total{reason="unknown"} 14"#))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `the listener says whether it lives and whether it is ready, and keeps its numbers to itself`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        #expect(try await bench.get("/livez").body == "alive\n")
+        #expect(try await bench.get("/readyz").body == "ready\n")
+        #expect(try await bench.get("/metrics").status == 404)
+        #expect(try await bench.get("/v1/reports").status == 405)
+        let clock = ContinuousClock()
+        let began = clock.now
+        await bench.stop()
+        #expect(clock.now - began < .seconds(5))
+        _ = _cluster
+    }
+}

@@ -1,0 +1,112 @@
+import Kafka
+import KafkaTesting
+import Lifecycle
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+@testable import Gateway
+
+/// What clients hear when Kafka is not well: never that their reports are stored when they may not be.
+struct KafkaFaultTests {
+    private func bench(
+        _ change: (inout GatewayService.Parameters) -> Void = { _ in }
+    ) async throws -> (GatewayBench, MockCluster) {
+        let cluster = try #require(MockCluster(brokers: 1))
+        let layout = TopicLayout(prefix: "m.", lanes: 4, replication: 1)
+        for topic in [TopicName.catalog, .audit, .reports] {
+            cluster.createTopic(layout.name(topic), partitions: layout.partitions(topic))
+        }
+        var settings = KafkaSettings(brokers: cluster.brokers)
+        settings.properties = [
+            "topic.metadata.refresh.fast.interval.ms": "20", "retry.backoff.ms": "20",
+            "reconnect.backoff.max.ms": "100",
+        ]
+        let bench = try await GatewayBench(settings, layout) { parameters in
+            parameters.limits.acknowledgeMilliseconds = 1500
+            change(&parameters)
+        }
+        return (bench, cluster)
+    }
+
+    @Test func `while Kafka is down nothing is accepted, and afterwards it is again`() async throws {
+        let (bench, cluster) = try await bench()
+        try await bench.startAndWait()
+        #expect(try await bench.post(heartbeat()).status == 202)
+        cluster.takeDown(broker: 1)
+        for _ in 0..<3 {
+            let answer = try await bench.post(heartbeat())
+            #expect(answer.status == 503 && answer.code == "not_stored")
+            #expect(Int(answer.header("Retry-After") ?? "").map { (1...5).contains($0) } == true)
+        }
+        cluster.bringUp(broker: 1)
+        try await eventually("acceptance") { try await bench.post(heartbeat()).status == 202 }
+        #expect(bench.failures.withLock { $0 }.isEmpty)
+        await bench.stop()
+    }
+
+    @Test func `a record that the cluster refuses is not accepted, and the next one is`() async throws {
+        let (bench, cluster) = try await bench()
+        try await bench.startAndWait()
+        let topicAuthorizationFailed: Int32 = 29
+        cluster.fail(.produce, with: topicAuthorizationFailed)
+        let answer = try await bench.post(heartbeat())
+        #expect(answer.status == 503 && answer.code == "not_stored")
+        try await eventually("acceptance") { try await bench.post(heartbeat()).status == 202 }
+        await bench.stop()
+    }
+
+    @Test func `when too much waits, the next is refused at once`() async throws {
+        let (bench, cluster) = try await bench {
+            $0.limits.requestsWaitingMax = 4
+            $0.limits.acknowledgeMilliseconds = 4000
+        }
+        try await bench.startAndWait()
+        cluster.takeDown(broker: 1)
+        try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+            for _ in 0..<12 { group.addTask { try await bench.post(heartbeat()) } }
+            var codes: [String] = []
+            for try await answer in group {
+                #expect(answer.status == 503)
+                codes.append(answer.code ?? "")
+            }
+            #expect(codes.prefix(8).allSatisfy { $0 == "overloaded" }, "\(codes)")
+            #expect(codes.suffix(4).allSatisfy { $0 == "not_stored" }, "\(codes)")
+        }
+        await bench.stop()
+    }
+
+    @Test func `a stop waits for what is on its way and answers it`() async throws {
+        let (bench, cluster) = try await bench { $0.limits.acknowledgeMilliseconds = 20_000 }
+        try await bench.startAndWait()
+        cluster.setRoundTrip(broker: 1, milliseconds: 700)
+        async let answer = bench.post(heartbeat())
+        try await eventually("a request in flight") {
+            bench.metrics.render().contains("flotilla_gateway_in_flight 1")
+        }
+        await bench.stop()
+        #expect(try await answer.status == 202)
+    }
+
+    @Test func `without Kafka the gateway lives, is not ready, and says why`() async throws {
+        let service = GatewayService(
+            GatewayService.Parameters(host: "127.0.0.1", port: 0),
+            kafka: { KafkaSettings(brokers: ["127.0.0.1:1"]) }, layout: TopicLayout())
+        try await service.start(
+            ServiceContext(log: .silent, metrics: .init()) { Issue.record("it gave up: \($0)") })
+        let port = try #require(service.address?.port)
+        let (alive, ready, report) = try await onThread {
+            let peer = try HTTPPeer(port: port)
+            return (
+                try peer.exchange("GET", "/livez", [], []), try peer.exchange("GET", "/readyz", [], []),
+                try peer.exchange("POST", "/v1/reports", [], Array(heartbeat().utf8))
+            )
+        }
+        #expect(alive.status == 200)
+        #expect(ready.status == 503 && ready.body.contains("kafka does not answer"))
+        #expect(ready.body.contains("the catalogue has not been read to its end yet"))
+        #expect(report.status == 503 && report.code == "not_ready")
+        await service.stop(by: .now())
+    }
+}

@@ -1,0 +1,127 @@
+import Lifecycle
+import Simulation
+import Testing
+
+@testable import Gateway
+
+private func at(_ milliseconds: Int) -> Instant { Instant(nanoseconds: Int64(milliseconds) * 1_000_000) }
+
+struct RequestRatesTests {
+    @Test func `a key may make a second's worth at once, then as many as the second brings`() {
+        var rates = RequestRates(perSecond: 100)
+        for _ in 0..<100 { #expect(rates.take("k", now: at(0)) == nil) }
+        #expect(rates.take("k", now: at(0)) == 11)
+        #expect(rates.take("k", now: at(10)) == nil)
+        #expect(rates.take("k", now: at(10)) != nil)
+        #expect(rates.take("other", now: at(10)) == nil, "keys do not share")
+        for _ in 0..<100 { #expect(rates.take("k", now: at(60_000)) == nil) }
+        #expect(rates.take("k", now: at(60_000)) != nil, "a long pause saves up one second's worth")
+    }
+
+    @Test func `over any time a key gets its rate and one second's worth more, at most`() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed)
+        for _ in 0..<trials(50) {
+            let perSecond = Int.random(in: 1...2000, using: &random)
+            var rates = RequestRates(perSecond: perSecond)
+            var (now, taken) = (0, 0)
+            for _ in 0..<2000 {
+                now += random.below(5)
+                if rates.take("k", now: at(now)) == nil { taken += 1 }
+            }
+            #expect(taken <= perSecond + now * perSecond / 1000 + 1, "seed \(seed)")
+        }
+    }
+
+    @Test func `who waits as long as it was told may pass`() {
+        for perSecond in [1, 3, 100, 10_000] {
+            var rates = RequestRates(perSecond: perSecond)
+            var wait: Int?
+            repeat { wait = rates.take("k", now: at(0)) } while wait == nil
+            #expect(rates.take("k", now: at(wait ?? 0)) == nil, "\(perSecond) a second")
+        }
+    }
+
+    @Test func `keys that are gone are forgotten`() {
+        var rates = RequestRates(perSecond: 1)
+        for key in ["a", "b", "c"] { _ = rates.take(key, now: at(0)) }
+        rates.keep { $0 == "b" }
+        #expect(rates.count == 1)
+    }
+}
+
+struct FailedAttemptsTests {
+    @Test func `the more often a peer fails, the longer it waits, up to a limit`() {
+        var failures = FailedAttempts(now: at(0))
+        let delays = (0..<20).map { _ in failures.failed("p", now: at(0)) }
+        #expect(delays.prefix(10).allSatisfy { $0 == 0 })
+        #expect(delays.dropFirst(10) == [100, 200, 400, 800, 1600, 3200, 3200, 3200, 3200, 3200])
+        #expect(failures.failed("other", now: at(0)) == 0)
+    }
+
+    @Test func `a peer is forgotten after two quiet windows, and not before one is over`() {
+        var failures = FailedAttempts(now: at(0))
+        for _ in 0..<12 { _ = failures.failed("p", now: at(0)) }
+        #expect(failures.failed("p", now: at(59_000)) > 0)
+        #expect(failures.failed("p", now: at(61_000)) > 0, "remembered from the window before")
+        #expect(failures.failed("p", now: at(200_000)) == 0)
+    }
+
+    @Test func `however many peers fail, the table does not grow beyond its bound`() {
+        var failures = FailedAttempts(now: at(0))
+        for peer in 0..<100_000 { _ = failures.failed("\(peer)", now: at(0)) }
+        #expect(failures.peers <= 2 * FailedAttempts.peersMax)
+    }
+
+    @Test(arguments: [
+        ("10.0.0.1", "10.0.0.1"), ("2001:db8:1:2:3:4:5:6", "v6:20.1.d.b8.0.1.0.2"),
+        ("2001:db8:1:2:ffff::1", "v6:20.1.d.b8.0.1.0.2"), ("::1", "v6:0.0.0.0.0.0.0.0"), ("x:y", "x:y"),
+    ])
+    func `an address of IPv6 counts by its network`(_ address: String, _ network: String) {
+        #expect(PeerNetwork.of(address) == network)
+    }
+}
+
+struct WaitingRequestsTests {
+    @Test func `a request is done with its last record, and stored when all of them are`() {
+        var waiting = WaitingRequests<String>()
+        let a = waiting.add("a", records: 2)
+        let b = waiting.add("b", records: 3)
+        #expect(waiting.settle(a, isStored: true) == nil)
+        #expect(waiting.settle(b, isStored: false) == nil)
+        let first = waiting.settle(a, isStored: true)
+        #expect(first?.0 == "a" && first?.isStored == true)
+        let second = waiting.settle(b, records: 2, isStored: true)
+        #expect(second?.0 == "b" && second?.isStored == false)
+        #expect(waiting.count == 0)
+        #expect(waiting.add("c", records: 1) <= 1, "places are used again")
+    }
+
+    @Test func `each request ends exactly once, in whatever order its records come back`() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed)
+        var waiting = WaitingRequests<Int>()
+        var open: [(tag: UInt64, left: Int, isStored: Bool, request: Int)] = []
+        var (made, ended) = (0, 0)
+        for _ in 0..<trials(20_000) {
+            if open.count < 50, random.below(2) == 0 {
+                let records = 1 + random.below(5)
+                open.append((waiting.add(made, records: records), records, true, made))
+                made += 1
+            } else if !open.isEmpty {
+                let index = random.below(open.count)
+                let isStored = random.below(10) > 0
+                if !isStored { open[index].isStored = false }
+                open[index].left -= 1
+                let done = waiting.settle(open[index].tag, isStored: isStored)
+                #expect((done != nil) == (open[index].left == 0), "seed \(seed)")
+                guard let done else { continue }
+                #expect(
+                    done.0 == open[index].request && done.isStored == open[index].isStored, "seed \(seed)")
+                open.remove(at: index)
+                ended += 1
+            }
+        }
+        #expect(waiting.count == made - ended)
+    }
+}

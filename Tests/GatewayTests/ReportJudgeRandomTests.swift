@@ -1,0 +1,99 @@
+import JSON
+import LiveActivity
+import Simulation
+import Testing
+
+@testable import Gateway
+
+struct ReportJudgeRandomTests {
+    /// Apps, of which each may use one environment or both.
+    private let apps = (0..<8).map { number in
+        App(
+            id: "app\(number)", bundleID: "com.example",
+            environments: number % 2 == 0 ? [.production] : [.production, .sandbox], teamID: "ABCDE12345",
+            keyID: "KEY1234567")
+    }
+
+    @Test func `no body reaches another app than its key's`() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed)
+        let judge = ReportJudge()
+        for _ in 0..<trials(10_000) {
+            let app = apps.randomElement(using: &random)!
+            let named = apps.randomElement(using: &random)!.id
+            let places = [
+                "", #","app":"\#(named)""#, #","attributes":{"app":"\#(named)"}"#,
+                #","userId":"\#(named)/i:x""#,
+            ]
+            let place = places.randomElement(using: &random)!
+            let installation = ["i", "\(named)/i:victim", "../\(named)", "%2f\(named)"].randomElement(
+                using: &random)!
+            let body = heartbeat(place, installation: installation)
+            let judged = try judge.judge(Array(body.utf8), for: app, as: .report)
+            let mayPass = !place.hasPrefix(#","app""#) || named == app.id
+            #expect((judged.acceptedCount == 1) == mayPass, "seed \(seed): \(body) for \(app.id)")
+            guard judged.acceptedCount == 1 else { continue }
+            let (key, value) = judged.copy(0)
+            #expect(RecordKey.split(key) == [app.id, "i:\(installation)"], "seed \(seed)")
+            #expect(try Report.decode(value, with: JSONReader()).app == app.id, "seed \(seed)")
+        }
+    }
+
+    @Test func `a body read at once and its reports read one by one are judged alike`() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed)
+        let judge = ReportJudge()
+        let good = [
+            heartbeat(), heartbeat(#","tags":["a"]"#), heartbeat(#","eventTime":5"#, installation: "é"),
+        ]
+        let bad = ["{}", "7", heartbeat(#","x":1"#), heartbeat(#","token":"q""#)]
+        for _ in 0..<trials(300) {
+            let reports = (0..<Int.random(in: 1...20, using: &random)).map { _ in
+                (random.below(4) == 0 ? bad : good).randomElement(using: &random)!
+            }
+            let judged = try judge.judge(
+                Array("[\(reports.joined(separator: ","))]".utf8), for: shop, as: .report)
+            var accepted = 0
+            for (index, report) in reports.enumerated() {
+                let alone = try judge.judge(Array(report.utf8), for: shop, as: .report)
+                if alone.acceptedCount == 1 {
+                    #expect(alone.copy(0) == judged.copy(accepted), "seed \(seed)")
+                    accepted += 1
+                } else {
+                    let problems = judged.refused.first { $0.index == index }?.problems
+                    #expect(problems == alone.refused[0].problems, "seed \(seed)")
+                }
+            }
+            #expect(judged.acceptedCount == accepted && judged.refused.count == reports.count - accepted)
+        }
+    }
+
+    @Test func `whatever bytes come, they are judged or refused, and what is accepted can be read`() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed)
+        let judge = ReportJudge()
+        let profile = #","attributes":{"a":[1,{"b":null}]},"running":["x"],"tags":["é","\u00e9"]"#
+        let sound = Array("[\(heartbeat(profile)),\(heartbeat(#","token":"c0ffee""#))]".utf8)
+        for _ in 0..<trials(20_000) {
+            var body = sound
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let at = random.below(max(1, body.count))
+                switch random.below(5) {
+                case 0 where !body.isEmpty: body[at] = UInt8.random(in: .min ... .max, using: &random)
+                case 1 where !body.isEmpty: body[at] ^= 1 << random.below(8)
+                case 2: body.insert(contentsOf: random.bytes(1...3), at: min(at, body.count))
+                case 3: body = Array(body.prefix(at))
+                default:
+                    let from = random.below(max(1, body.count))
+                    body.insert(contentsOf: body[min(from, at)..<max(from, at)].prefix(40), at: at)
+                }
+            }
+            guard let judged = try? judge.judge(body, for: shop, as: .report) else { continue }
+            for index in 0..<judged.acceptedCount {
+                let (key, value) = judged.copy(index)
+                let report = try? Report.decode(value, with: JSONReader())
+                #expect(report?.app == "shop" && report?.key == key, "seed \(seed): \(body)")
+            }
+        }
+    }
+}

@@ -55,7 +55,7 @@ extension Installation {
 extension Installation.Activity {
     fileprivate func keptUntil(_ app: App) -> Int64 {
         let life = app.updateTokenMilliseconds(type?.value)
-        return max(lastWordAt, token?.at.received ?? 0) + Retention.activity(tokenMilliseconds: life)
+        return lastWordAt + Retention.activity(tokenMilliseconds: life)
     }
 }
 

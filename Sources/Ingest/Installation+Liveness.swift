@@ -44,7 +44,9 @@ extension Installation {
 
 extension Installation.Activity {
     /// The server's time of the newest word on it.
-    var lastWordAt: Int64 { max(heardAt?.received ?? 0, closing?.at.received ?? 0) }
+    var lastWordAt: Int64 {
+        max(heardAt?.received ?? 0, closing?.at.received ?? 0, token?.at.received ?? 0)
+    }
 }
 
 extension App {

@@ -27,7 +27,9 @@ extension Merge {
         }
         if let os = report.os { hearing.note(hearing.installation.os.hear(os, at: time)) }
         if let build = report.appBuild {
-            hearing.note(hearing.installation.appBuild.hear(build, at: time))
+            let old = hearing.installation.appBuild?.at
+            let heard = hearing.installation.appBuild.hear(build, at: time)
+            hearing.note(heard, since: old, grain: Grain.heartbeatMilliseconds)
         }
         if let isEnabled = report.frequentPushesEnabled {
             hearing.note(hearing.installation.frequentPushesEnabled.hear(isEnabled, at: time))
@@ -40,7 +42,7 @@ extension Merge {
     private func hearProfile(_ report: Report, _ hearing: inout Hearing) {
         let time = hearing.time
         var isNews = false
-        let old = report.installation == nil ? hearing.installation.profileHeardAt : nil
+        let old = hearing.installation.profileHeardAt
         if report.installation != nil, report.user != nil || report.isLoggedOut {
             let recipient = report.user.map(Recipient.user) ?? hearing.installation.subject
             isNews = hearing.note(hearing.installation.user.hear(recipient, at: time)) || isNews
@@ -57,7 +59,6 @@ extension Merge {
         if let timeZone = report.timeZone {
             isNews = hearing.note(hearing.installation.timeZone.hear(timeZone, at: time)) || isNews
         }
-        // A user's profile has no other sign of life.
         if let old, let new = hearing.installation.profileHeardAt, new > old {
             hearing.note(.repeated, since: old, grain: Grain.heartbeatMilliseconds)
         }

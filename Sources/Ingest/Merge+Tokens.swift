@@ -5,8 +5,16 @@ extension Merge {
         let place = hearing.installation.start(report.attributesType)
         let old = hearing.installation.starts[place].token
         let entry = RegistryKey.Entry.start(type: report.attributesType)
-        guard let token = try token(report, after: old, under: entry, &hearing) else { return }
+        guard
+            let token = try token(
+                report, after: old, under: entry, &hearing, grain: Grain.heartbeatMilliseconds)
+        else { return }
+        let wasUsable = hearing.installation.isUsable(hearing.installation.starts[place])
         hearing.installation.starts[place].token = token
+        // The same token again, but not on the same side of a refusal, or of an unregistration.
+        if wasUsable != hearing.installation.isUsable(hearing.installation.starts[place]) {
+            hearing.noteChange()
+        }
         if old?.hash != token.hash { announce(.startToken, token, report, &hearing) }
     }
 
@@ -19,10 +27,15 @@ extension Merge {
             hearing.note(heard)
         }
         let old = hearing.installation.activities[place].token
-        guard let token = try token(report, after: old, under: .update(activity: id), &hearing) else {
-            return
-        }
+        let entry = RegistryKey.Entry.update(activity: id)
+        guard
+            let token = try token(
+                report, after: old, under: entry, &hearing, grain: grain.updateMilliseconds)
+        else { return }
         hearing.installation.activities[place].token = token
+        if let old, hearing.installation.isUsable(old) != hearing.installation.isUsable(token) {
+            hearing.noteChange()
+        }
         let isOver = hearing.installation.activities[place].closing != nil
         if old?.hash != token.hash, !isOver { announce(.updateToken, token, report, &hearing) }
     }
@@ -30,7 +43,7 @@ extension Merge {
     /// The token that stands after a report: the later one. Nil where nothing has changed.
     private func token(
         _ report: Report, after old: Installation.Token?, under entry: RegistryKey.Entry,
-        _ hearing: inout Hearing
+        _ hearing: inout Hearing, grain: Int64
     ) throws(Rejection) -> Installation.Token? {
         guard let digits = report.token, let environment = report.environment else {
             throw Rejection.incomplete("token")
@@ -47,7 +60,7 @@ extension Merge {
             if time == old.at, isSame || !token.outranks(old) { return nil }
             if isSame, !old.sealed.isEmpty {
                 token.sealed = old.sealed
-                hearing.note(.repeated)
+                hearing.note(.repeated, since: old.at, grain: grain)
                 return token
             }
         }

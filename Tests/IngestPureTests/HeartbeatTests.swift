@@ -1,0 +1,101 @@
+import LiveActivity
+import Testing
+
+@testable import Ingest
+
+@Suite struct HeartbeatTests {
+    let phone = Phone()
+
+    private func isDue(_ outcome: Merge.Outcome) -> Bool? {
+        if case .merged(let merged) = outcome { merged.isDue } else { nil }
+    }
+
+    @Test func `a thousand repetitions of a day are written once`() {
+        phone.startToken("aa", at: 0)
+        let written = phone.run.written
+        for minute in 1...1000 { phone.startToken("aa", at: minute) }
+        #expect(phone.run.written - written <= 1)
+        let exact = phone.run.installation?.starts.first?.token?.at.received
+        #expect(exact == Phone.at(1000), "the local state knows the last of them")
+        #expect(phone.events == ["n:lst"])
+    }
+
+    @Test func `the day's first repetition refreshes the row`() {
+        phone.startToken("aa", at: 0)
+        #expect(isDue(phone.startToken("aa", at: 24 * 60)) == true)
+        #expect(phone.row("start:Match")?.registeredAt == Phone.at(24 * 60))
+    }
+
+    @Test func `what is known already is nothing`() {
+        phone.startToken("aa", at: 5)
+        #expect(isDue(phone.startToken("aa", at: 5)) == nil)
+        #expect(isDue(phone.startToken("bb", at: 6, happened: 4)) == nil)
+        #expect(isDue(phone.startToken("aa", at: 7)) == false, "it only says it later")
+        #expect(phone.rows == ["i:i start:Match aa"])
+    }
+
+    @Test func `an update token expires unless its activity is heard of`() {
+        phone.updateToken("aa", of: "A", at: 0)
+        phone.updateToken("bb", of: "B", at: 0)
+        phone.updateToken("cc", of: "C", at: 0)
+        phone.startToken("dd", at: 0)
+        #expect(phone.row("update:A")?.expiresAt == Phone.at(24 * 60))
+        phone.says(.heartbeat, at: 20 * 60) { $0.activity = "B" }
+        phone.says(.reconcile, at: 21 * 60) { $0.running = ["C", "A", "B"] }
+        phone.says(.reconcile, at: 22 * 60) { $0.running = ["B", "C"] }
+        #expect(phone.row("update:B")?.expiresAt == Phone.at(46 * 60))
+        phone.sweep(at: 24 * 60)
+        #expect(phone.rows == ["i:i start:Match dd", "i:i update:B bb", "i:i update:C cc"])
+        phone.sweep(at: 46 * 60)
+        #expect(phone.rows == ["i:i start:Match dd"])
+        phone.sweep(at: 30 * 24 * 60)
+        #expect(phone.rows == ["i:i start:Match dd"], "start tokens do not expire")
+        #expect(phone.run.installation?.activities.isEmpty == true)
+    }
+
+    @Test func `each activity type has its own life`() {
+        phone.updateToken("aa", of: "A", type: "Order", at: 0)
+        #expect(phone.row("update:A")?.expiresAt == Phone.at(60))
+        phone.says(.heartbeat, at: 30) { $0.activity = "A" }
+        #expect(phone.row("update:A")?.expiresAt == Phone.at(90))
+        phone.sweep(at: 89)
+        #expect(phone.rows == ["i:i update:A aa"])
+        phone.sweep(at: 90)
+        #expect(phone.rows == [])
+    }
+
+    @Test func `a word that comes late brings an expired token back`() {
+        phone.updateToken("aa", of: "A", type: "Order", at: 0)
+        phone.sweep(at: 70)
+        #expect(phone.rows == [])
+        phone.says(.heartbeat, at: 80, happened: 50) { $0.activity = "A" }
+        #expect(phone.rows == ["i:i update:A aa"])
+    }
+
+    @Test func `the next sweep is known, and a sweep before it does nothing`() {
+        phone.updateToken("aa", of: "A", at: 0)
+        let due = phone.run.installation.flatMap { phone.run.merge.nextSweep($0) }
+        #expect(due == Phone.at(24 * 60))
+        #expect(
+            phone.run.installation.flatMap { phone.run.merge.sweep($0, now: Phone.at(24 * 60) - 1) } == nil)
+    }
+
+    @Test func `past a limit the one not heard of for longest is forgotten`() {
+        for index in 0...Installation.activitiesMax {
+            phone.updateToken("aa", of: "A\(index)", at: index)
+        }
+        #expect(phone.rows.count == Installation.activitiesMax && phone.row("update:A0") == nil)
+        for index in 0...Installation.startsMax { phone.startToken("aa", type: "T\(index)", at: 100 + index) }
+        #expect(phone.row("start:T0") == nil && phone.row("start:T1") != nil)
+        for index in 0...Installation.movedMax {
+            phone.says(.profile, at: 200 + index) { $0.user = "u\(index)" }
+        }
+        #expect(phone.run.installation?.moved.count == Installation.movedMax)
+        #expect(!phone.rows.contains { $0.hasPrefix("i:i ") })
+        for index in 0...Installation.refusedMax {
+            phone.refusal(of: "\(1000 + index)", since: 300 + index, dispatched: 400, at: 400)
+        }
+        #expect(phone.run.installation?.refused.count == Installation.refusedMax)
+        #expect(phone.run.divergence.isEmpty)
+    }
+}

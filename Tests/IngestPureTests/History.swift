@@ -1,0 +1,107 @@
+import LiveActivity
+import Simulation
+
+/// A report and the server's time on its record.
+struct Received {
+    var report: Report
+    var at: Int64
+}
+
+/// What an app's phones, backend and senders might say within two days: rotations, logins, refusals,
+/// contradictions, clocks that are wrong, reports that come late.
+struct History {
+    static let start: Int64 = 1_763_000_000_000
+    static let hour: Int64 = 3_600_000
+    /// No longer than a report may be late, so that nothing is forgotten that could still be contradicted.
+    static let length = 47 * hour
+
+    static let app: App = {
+        var order = ActivityType(name: "Order")
+        order.updateTokenMilliseconds = hour
+        return App(
+            id: "shop", bundleID: "com.example.shop", environments: [.production, .sandbox],
+            teamID: "ABCDE12345", keyID: "KEY1234567", types: [order])
+    }()
+    static let types = [nil, "Match", "Order"]
+    static let activities = ["A", "B", "C"]
+    static let tokens = ["00", "11aa", "22bb22", "33"]
+    static let users = ["anna", "ben"]
+
+    private(set) var list: [Received] = []
+    let end: Int64
+
+    init(_ random: inout SeededGenerator) {
+        end = Self.start + Self.hour + Int64(random.below(Int(Self.length)))
+        let length = end - Self.start
+        let seal = TokenSeal(nil)
+        for _ in 0..<(1 + random.below(14)) {
+            // Few different times: ties are where orders go wrong.
+            let at = Self.start + Int64(random.below(24)) * (length / 24)
+            var report = Self.report(&random, at: at, seal)
+            switch random.below(6) {
+            case 0: report.eventTime = at - Int64(random.below(Int(3 * Self.hour)))
+            case 1: report.eventTime = at - Int64(random.below(100)) * Self.hour
+            case 2: report.eventTime = at + Int64(random.below(1000)) * Self.hour
+            case 3: report.eventTime = Self.start + Int64(random.below(24)) * (length / 24)
+            default: break
+            }
+            list.append(Received(report: report, at: at))
+        }
+    }
+
+    private static func report(
+        _ random: inout SeededGenerator, at: Int64, _ seal: TokenSeal
+    ) -> Report {
+        if random.below(12) == 0 {
+            var report = Report(app: app.id, profileOf: pick(users, &random))
+            report.tags = [pick(["vip", "new"], &random)]
+            return report
+        }
+        let kinds: [Report.Kind] = [
+            .startToken, .startToken, .updateToken, .updateToken, .state, .unregister, .heartbeat, .reconcile,
+            .profile, .tap, .deadToken,
+        ]
+        var report = Report(
+            app: app.id, environment: random.below(8) == 0 ? .sandbox : .production, installation: "i",
+            kind: pick(kinds, &random))
+        switch report.kind {
+        case .deadToken:
+            let token = PushToken(hex: pick(tokens, &random))!
+            report.refusal = .init(
+                tokenHash: String(decoding: Hex.encode(seal.hash(token)), as: UTF8.self), entry: "start:",
+                reason: "Unregistered",
+                invalidatedAt: random.below(3) == 0 ? nil : at - Int64(random.below(30)) * hour,
+                dispatchedAt: at - Int64(random.below(3)) * hour)
+            return report
+        case .startToken:
+            report.attributesType = pick(types, &random)
+            report.token = pick(tokens, &random)
+        case .updateToken:
+            report.token = pick(tokens, &random)
+            if random.below(4) == 0 { report.channel = "channel" }
+        case .state: report.state = pick(Report.State.allCases, &random)
+        case .unregister: report.attributesType = pick(["Match", "Order"], &random)
+        case .reconcile: report.running = activities.filter { _ in random.below(2) == 0 }
+        case .profile:
+            if random.below(2) == 0 { report.tags = [pick(["red", "blue"], &random)] }
+            if random.below(3) == 0 { report.locale = pick(["de", "en"], &random) }
+        case .heartbeat, .tap: break
+        }
+        let isAboutActivity = [.updateToken, .state, .tap].contains(report.kind)
+        if isAboutActivity || (report.kind == .heartbeat && random.below(2) == 0) {
+            report.activity = pick(activities, &random)
+            if random.below(2) == 0 { report.attributesType = pick(["Match", "Order"], &random) }
+            if random.below(2) == 0 { report.group = pick(["m1", "m2"], &random) }
+        }
+        if random.below(4) == 0 { report.user = pick(users, &random) }
+        if report.user == nil, random.below(10) == 0 { report.isLoggedOut = true }
+        if random.below(4) == 0 { report.os = pick(["17.2", "18.0"], &random) }
+        if random.below(6) == 0 { report.frequentPushesEnabled = random.below(2) == 0 }
+        if random.below(6) == 0 { report.activitiesEnabled = random.below(2) == 0 }
+        return report
+    }
+
+    private static func pick<T>(_ from: [T], _ random: inout SeededGenerator) -> T {
+        from[random.below(from.count)]
+    }
+}

@@ -1,0 +1,99 @@
+import JSON
+import LiveActivity
+
+@testable import Ingest
+
+/// Ingest without I/O: the truth, and the registry as the changes have made it.
+final class IngestRun {
+    let merge: Merge
+    private let reader = JSONReader()
+    private(set) var truth: [Recipient: Installation] = [:]
+    private(set) var registry: [RegistryKey: RegistryRow] = [:]
+    private(set) var events: [Event] = []
+    private(set) var rejections: [Rejection.Code] = []
+    private(set) var written = 0
+
+    init(app: App = History.app, seal: TokenSeal = TokenSeal(nil)) { merge = Merge(app: app, seal: seal) }
+
+    var installation: Installation? { truth[.installation("i")] }
+
+    @discardableResult
+    func hear(_ report: Report, at receivedAt: Int64, now: Int64? = nil) -> Merge.Outcome {
+        let outcome = merge.merge(
+            report, receivedAt: receivedAt, into: truth[report.subject], now: now ?? receivedAt)
+        switch outcome {
+        case .rejected(let rejection): rejections.append(rejection.code)
+        case .unchanged: break
+        case .merged(let merged): take(merged)
+        }
+        return outcome
+    }
+
+    func sweep(at now: Int64) {
+        for installation in truth.values {
+            if let merged = merge.sweep(installation, now: now) { take(merged) }
+        }
+    }
+
+    private func take(_ merged: Merged) {
+        if merged.isDue {
+            written += 1
+        } else {
+            precondition(merged.changes.isEmpty && merged.events.isEmpty)
+        }
+        // The truth is what its record says.
+        guard let read = try? Installation.decode(merged.installation.encoded(), with: reader),
+            read == merged.installation
+        else { preconditionFailure("does not read back: \(merged.installation)") }
+        truth[merged.installation.subject] = read
+        for change in merged.changes { registry[change.key] = change.row }
+        events += merged.events
+    }
+
+    /// What the truth stands for now.
+    var rows: [RegistryKey: RegistryRow] {
+        var rows: [RegistryKey: RegistryRow] = [:]
+        for installation in truth.values {
+            for (key, row) in RegistryRows(of: installation, app: merge.app).list { rows[key] = row }
+        }
+        return rows
+    }
+
+    /// The rows under present recipients, without `movedAt`.
+    var presentRows: [RegistryKey: RegistryRow] {
+        rows.compactMapValues { row in
+            guard case .token(var token) = row else {
+                return row
+            }
+            if token.movedTo != nil { return nil }
+            token.movedAt = nil
+            return .token(token)
+        }.filter { key, row in
+            if case .profile = row, key.installation != nil {
+                key.recipient == installation?.recipient
+            } else {
+                true
+            }
+        }
+    }
+
+    /// Where the registry differs from the truth, but for times within a grain.
+    var divergence: [RegistryKey] {
+        let (registry, rows) = (registry, rows)
+        return Set(registry.keys).union(rows.keys).filter { key in
+            switch (registry[key], rows[key]) {
+            case (.token(let a)?, .token(var b)?):
+                let grain = a.expiresAt == nil ? Grain.heartbeatMilliseconds : merge.grain.updateMilliseconds
+                if abs(a.registeredAt - b.registeredAt) >= grain { return true }
+                if abs((a.expiresAt ?? 0) - (b.expiresAt ?? 0)) >= grain { return true }
+                (b.registeredAt, b.expiresAt) = (a.registeredAt, a.expiresAt)
+                return a != b
+            case (.profile(let a)?, .profile(var b)?):
+                if abs(a.updatedAt - b.updatedAt) >= Grain.heartbeatMilliseconds { return true }
+                b.updatedAt = a.updatedAt
+                return a != b
+            default: return true
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+import Testing
+
+@testable import Ingest
+@testable import LiveActivity
+
+/// The rules that others were burnt by, one by one.
+@Suite struct MergeRuleTests {
+    let phone = Phone()
+
+    @Test func `a report without a token erases none`() {
+        phone.startToken("aa", at: 0)
+        phone.updateToken("bb", of: "A", group: "m1", at: 0)
+        phone.says(.heartbeat, at: 1)
+        phone.says(.profile, at: 2) { $0.tags = ["vip"] }
+        phone.state(.active, of: "A", at: 3)
+        phone.says(.startToken, at: 4) { $0.attributesType = "Match" }
+        #expect(phone.run.rejections == [.incomplete])
+        #expect(phone.rows == ["i:i profile vip", "i:i start:Match aa", "i:i update:A bb"])
+    }
+
+    @Test func `a field that a report does not have keeps its value`() {
+        phone.updateToken("bb", of: "A", group: "m1", at: 0)
+        phone.says(.heartbeat, at: 1) {
+            $0.os = "18.1"
+            $0.frequentPushesEnabled = true
+            $0.activitiesEnabled = false
+        }
+        phone.updateToken("cc", of: "A", type: nil, at: 2)
+        let row = phone.row("update:A")
+        #expect(row?.token == "cc" && row?.group == "m1" && row?.attributesType == "Match")
+        #expect(row?.os == "18.1" && row?.frequentPushesEnabled == true && row?.activitiesEnabled == false)
+    }
+
+    @Test func `an activity that has ended takes no newer one's token with it`() {
+        phone.updateToken("aa", of: "A", group: "m1", at: 0)
+        phone.updateToken("bb", of: "B", group: "m1", at: 10)
+        phone.state(.ended, of: "A", at: 11)
+        // It even reports its token once more.
+        phone.updateToken("aa", of: "A", group: "m1", at: 12)
+        #expect(phone.rows == ["i:i update:B bb"])
+        #expect(phone.events == ["n:lut A", "n:lut B", "n:lac A ended"])
+    }
+
+    @Test func `a dismissed activity does not come back, and its group is told`() {
+        phone.updateToken("aa", of: "A", group: "m1", at: 0)
+        phone.state(.dismissed, of: "A", at: 1)
+        phone.updateToken("bb", of: "A", group: "m1", at: 2)
+        phone.state(.active, of: "A", at: 3)
+        phone.says(.reconcile, at: 4) { $0.running = ["A"] }
+        #expect(phone.rows == ["i:i update:A dismissed"])
+        #expect(phone.row("update:A")?.group == "m1" && phone.row("update:A")?.dismissedAt == Phone.at(1))
+        #expect(phone.events == ["n:lut A", "n:lac A dismissed"])
+    }
+
+    @Test func `a person's hand counts more than the end that comes with it`() {
+        phone.updateToken("aa", of: "A", at: 0)
+        phone.state(.ended, of: "A", at: 1)
+        phone.state(.dismissed, of: "A", at: 2)
+        phone.state(.ended, of: "A", at: 3)
+        #expect(phone.rows == ["i:i update:A dismissed"])
+        #expect(phone.events == ["n:lut A", "n:lac A ended"])
+    }
+
+    @Test func `tokens rotate from A to B and back to A`() {
+        phone.startToken("aa", at: 0)
+        phone.startToken("bb", at: 1)
+        phone.startToken("aa", at: 2)
+        #expect(phone.rows == ["i:i start:Match aa"])
+        #expect(phone.events == ["n:lst", "n:lst", "n:lst"])
+        // And when B's report comes last, or all of it once more.
+        for (token, happened) in [("bb", 1), ("aa", 0), ("bb", 1), ("aa", 2)] {
+            phone.startToken(token, at: 9, happened: happened)
+        }
+        #expect(phone.rows == ["i:i start:Match aa"])
+    }
+
+    @Test func `a rotation that is reported late loses even to a mere repetition`() {
+        phone.startToken("aa", at: 0, happened: 0)
+        phone.startToken("aa", at: 20, happened: 20)
+        phone.startToken("bb", at: 21, happened: 10)
+        #expect(phone.rows == ["i:i start:Match aa"])
+    }
+
+    @Test func `a phone's clock is a hint between two days ago and now`() {
+        phone.startToken("aa", at: 10_000, happened: 900_000)
+        phone.startToken("bb", at: 10_001)
+        #expect(phone.rows == ["i:i start:Match bb"])
+        phone.startToken("cc", at: 10_001 + 48 * 60 + 1, happened: 0)
+        #expect(phone.rows == ["i:i start:Match cc"])
+    }
+
+    @Test func `a refusal removes the token that it means and no newer one`() {
+        phone.startToken("aa", at: 0)
+        phone.startToken("aa", type: nil, at: 0)
+        phone.startToken("bb", type: "Order", at: 0)
+        phone.refusal(of: "aa", since: 5, dispatched: 6, at: 7)
+        #expect(phone.rows == ["i:i start:Order bb"])
+        phone.startToken("aa", at: 8)
+        #expect(phone.rows == ["i:i start:Match aa", "i:i start:Order bb"])
+    }
+
+    @Test func `a refusal that is older than the token's last report removes nothing`() {
+        phone.startToken("aa", at: 0)
+        phone.startToken("aa", at: 10)
+        phone.refusal(of: "aa", since: 5, dispatched: 11, at: 12)
+        #expect(phone.rows == ["i:i start:Match aa"])
+        phone.refusal(of: "cc", since: 100, dispatched: 100, at: 100)
+        #expect(phone.rows == ["i:i start:Match aa"])
+    }
+
+    @Test func `without a time of APNs the time of the push decides`() {
+        phone.startToken("aa", at: 10)
+        phone.refusal(of: "aa", since: nil, dispatched: 9, at: 12)
+        #expect(phone.rows == ["i:i start:Match aa"])
+        phone.refusal(of: "aa", since: nil, dispatched: 11, at: 13)
+        #expect(phone.rows == [])
+    }
+
+    @Test func `a token moves with its installation from user to user`() {
+        phone.startToken("aa", at: 0)
+        phone.says(.profile, at: 1) { $0.user = "anna" }
+        #expect(phone.rows == ["i:i start:Match aa>u:anna", "u:anna start:Match aa"])
+        #expect(phone.row("start:Match")?.movedAt == Phone.at(1))
+        phone.says(.profile, at: 2) { $0.user = "ben" }
+        #expect(
+            phone.rows == [
+                "i:i start:Match aa>u:ben", "u:anna start:Match aa>u:ben", "u:ben start:Match aa",
+            ])
+        phone.sweep(at: 24 * 60 + 1)
+        #expect(phone.rows == ["u:anna start:Match aa>u:ben", "u:ben start:Match aa"])
+        phone.sweep(at: 24 * 60 + 2)
+        #expect(phone.rows == ["u:ben start:Match aa"])
+    }
+
+    @Test func `who logs out and in again is at home, and the others are marked`() {
+        phone.says(.startToken, at: 0) {
+            $0.token = "aa"
+            $0.user = "anna"
+        }
+        phone.says(.heartbeat, at: 1)
+        #expect(phone.rows == ["u:anna start: aa"])
+        phone.says(.profile, at: 2) { $0.isLoggedOut = true }
+        #expect(phone.rows == ["i:i start: aa", "u:anna start: aa>i:i"])
+        phone.says(.profile, at: 3) { $0.user = "anna" }
+        #expect(phone.rows == ["i:i start: aa>u:anna", "u:anna start: aa"])
+        // A late word about a login in between does not move it.
+        phone.says(.profile, at: 4, happened: 2) { $0.user = "ben" }
+        #expect(phone.rows == ["i:i start: aa>u:anna", "u:anna start: aa"])
+    }
+
+    @Test func `an installation that had nothing to start with has not moved`() {
+        phone.says(.heartbeat, at: 0)
+        phone.says(.startToken, at: 1) {
+            $0.token = "aa"
+            $0.user = "anna"
+        }
+        #expect(phone.rows == ["u:anna start: aa"])
+        #expect(phone.row("start:")?.movedAt == nil)
+    }
+
+    @Test func `unregistering forgets a type and its activities, until it is registered again`() {
+        phone.startToken("aa", at: 0)
+        phone.startToken("bb", type: "Order", at: 0)
+        phone.updateToken("cc", of: "A", at: 0)
+        phone.says(.unregister, at: 5) { $0.attributesType = "Match" }
+        #expect(phone.rows == ["i:i start:Order bb"])
+        #expect(phone.events.last == "n:lac A unregistered")
+        phone.startToken("aa", at: 6, happened: 4)
+        #expect(phone.rows == ["i:i start:Order bb"])
+        phone.startToken("aa", at: 7)
+        #expect(phone.rows == ["i:i start:Match aa", "i:i start:Order bb"])
+    }
+
+    @Test func `the list of what runs ends the rest, but nothing that is newer than the list`() {
+        phone.updateToken("aa", of: "A", at: 0)
+        phone.updateToken("bb", of: "B", at: 0)
+        phone.updateToken("cc", of: "C", at: 9)
+        phone.says(.reconcile, at: 10, happened: 5) { $0.running = ["B"] }
+        #expect(phone.rows == ["i:i update:B bb", "i:i update:C cc"])
+        #expect(phone.events.last == "n:lac A notRunning")
+        // What was reported late was not running either.
+        phone.updateToken("dd", of: "D", at: 11, happened: 4)
+        #expect(phone.rows == ["i:i update:B bb", "i:i update:C cc"])
+        #expect(phone.events.last == "n:lut D")
+    }
+
+    @Test func `an app lives in one environment at a time`() {
+        phone.startToken("aa", at: 0)
+        phone.says(.startToken, at: 1, environment: .sandbox) {
+            $0.token = "bb"
+            $0.attributesType = "Order"
+        }
+        #expect(phone.rows == ["i:i start:Order bb"])
+        phone.says(.heartbeat, at: 2)
+        #expect(phone.rows == ["i:i start:Match aa"])
+    }
+
+    @Test func `a start token without a type serves every type, beside those with one`() {
+        phone.startToken("aa", type: nil, at: 0)
+        phone.startToken("bb", at: 0)
+        #expect(phone.rows == ["i:i start: aa", "i:i start:Match bb"])
+        #expect(phone.row("start:")?.attributesType == nil)
+    }
+
+    @Test func `a backend's profile of a user stands by itself`() {
+        var report = Report(app: "shop", profileOf: "anna")
+        report.tags = ["vip"]
+        phone.run.hear(report, at: Phone.at(0))
+        let key = RegistryKey(app: "shop", recipient: .user("anna"), installation: nil, entry: .profile)
+        #expect(phone.run.registry[key] == .profile(ProfileRow(tags: ["vip"], updatedAt: Phone.at(0))))
+        #expect(phone.run.events.map(\.user) == ["anna"] && phone.run.installation == nil)
+    }
+
+    @Test func `a tap is told once, with the schedule behind it`() {
+        phone.updateToken("aa", of: "A", group: "m1", at: 0)
+        for minutes in [5, 6] {
+            phone.says(.tap, at: minutes, happened: 4) {
+                $0.activity = "A"
+                $0.scheduleID = "s1"
+                $0.scheduleName = "kick-off"
+            }
+        }
+        let taps = phone.run.events.filter { $0.code == .tap }
+        #expect(taps.count == 1 && taps[0].scheduleID == "s1" && taps[0].scheduleName == "kick-off")
+        #expect(taps.first?.group == "m1" && taps.first?.attributesType == "Match")
+        phone.says(.tap, at: 7) { $0.activity = "A" }
+        #expect(phone.run.events.filter { $0.code == .tap }.count == 2)
+    }
+
+    @Test func `tokens are sealed for their row, and a repetition seals nothing anew`() throws {
+        let key = String(repeating: "0", count: 64)
+        let keys = try SealingKeys(lines: Array("hash \(key)\nkey 1 \(key)\n".utf8)[...])
+        let seal = TokenSeal(keys)
+        let phone = Phone(seal: seal)
+        phone.startToken("aa", at: 0)
+        phone.startToken("aa", type: nil, at: 0)
+        let (typed, any) = (phone.row("start:Match"), phone.row("start:"))
+        #expect(typed?.tokenHash == any?.tokenHash && typed?.token != any?.token)
+        #expect(try seal.open(typed?.token ?? "", app: "shop", entry: "start:Match").hex == Array("aa".utf8))
+    }
+}

@@ -1,0 +1,102 @@
+import LiveActivity
+
+@testable import Ingest
+
+/// One phone that reports, at times in minutes, and what the registry then has.
+struct Phone {
+    static let start = History.start
+    static let minute: Int64 = 60_000
+    let run: IngestRun
+
+    init(seal: TokenSeal = TokenSeal(nil)) { run = IngestRun(seal: seal) }
+
+    static func at(_ minutes: Int) -> Int64 { start + Int64(minutes) * minute }
+
+    /// - Parameters:
+    ///   - minutes: when the server has it.
+    ///   - happened: when it happened by the phone's clock; nil where it does not say.
+    @discardableResult
+    func says(
+        _ kind: Report.Kind, at minutes: Int, happened: Int? = nil,
+        environment: LiveActivity.Environment = .production, _ fill: (inout Report) -> Void = { _ in }
+    ) -> Merge.Outcome {
+        var report = Report(app: "shop", environment: environment, installation: "i", kind: kind)
+        report.eventTime = happened.map(Self.at)
+        fill(&report)
+        return run.hear(report, at: Self.at(minutes))
+    }
+
+    @discardableResult
+    func startToken(
+        _ token: String, type: String? = "Match", at minutes: Int, happened: Int? = nil
+    ) -> Merge.Outcome {
+        says(.startToken, at: minutes, happened: happened) {
+            $0.token = token
+            $0.attributesType = type
+        }
+    }
+
+    @discardableResult
+    func updateToken(
+        _ token: String, of activity: String, type: String? = "Match", group: String? = nil, at minutes: Int,
+        happened: Int? = nil
+    ) -> Merge.Outcome {
+        says(.updateToken, at: minutes, happened: happened) {
+            $0.token = token
+            $0.activity = activity
+            $0.attributesType = type
+            $0.group = group
+        }
+    }
+
+    @discardableResult
+    func state(
+        _ state: Report.State, of activity: String, at minutes: Int, happened: Int? = nil
+    ) -> Merge.Outcome {
+        says(.state, at: minutes, happened: happened) {
+            $0.activity = activity
+            $0.state = state
+        }
+    }
+
+    func refusal(of token: String, since invalidated: Int?, dispatched: Int, at minutes: Int) {
+        let hash = String(
+            decoding: Hex.encode(TokenSeal(nil).hash(PushToken(hex: token)!)), as: UTF8.self)
+        says(.deadToken, at: minutes) {
+            $0.refusal = .init(
+                tokenHash: hash, entry: "start:Match", reason: "Unregistered",
+                invalidatedAt: invalidated.map(Self.at), dispatchedAt: Self.at(dispatched))
+        }
+    }
+
+    func sweep(at minutes: Int) { run.sweep(at: Self.at(minutes)) }
+
+    /// The registry, as `recipient entry token`.
+    var rows: [String] {
+        run.registry.map { key, row in
+            let what =
+                switch row {
+                case .token(let row):
+                    row.dismissedAt != nil
+                        ? "dismissed" : row.token + (row.movedTo.map { ">\($0.text)" } ?? "")
+                case .profile(let row): row.tags.joined(separator: ",")
+                }
+            return "\(key.recipient.text) \(key.entry.text) \(what)"
+        }.sorted()
+    }
+
+    func row(_ entry: String) -> TokenRow? {
+        let found = run.registry.first {
+            $0.key.entry.text == entry && $0.key.recipient == run.installation?.recipient
+        }
+        guard case .token(let row)? = found?.value else { return nil }
+        return row
+    }
+
+    var events: [String] {
+        run.events.map { event in
+            ([event.code.rawValue] + [event.activity, event.cause?.rawValue].compactMap { $0 })
+                .joined(separator: " ")
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import LiveActivity
+
+/// What the registry must hold after a set of reports, said as plainly as possible: every question is
+/// answered by looking through all the reports, with no record kept and no order of arrival.
+struct RegistryModel {
+    let reports: [Received]
+    let now: Int64
+    private let seal = TokenSeal(nil)
+
+    /// The rows under present recipients, without `movedAt`, which only the order of arrival could tell.
+    var rows: [RegistryKey: RegistryRow] {
+        var rows: [RegistryKey: RegistryRow] = [:]
+        for user in History.users {
+            let words = reports.filter { $0.report.installation == nil && $0.report.user == user }
+            if let row = profile(words) { rows[key(.user(user), nil, .profile)] = .profile(row) }
+        }
+        for type in History.types {
+            if let row = startRow(type) { rows[key(recipient, "i", .start(type: type))] = .token(row) }
+        }
+        for id in History.activities {
+            if let row = updateRow(id) { rows[key(recipient, "i", .update(activity: id))] = .token(row) }
+        }
+        if let row = profile(phone) { rows[key(recipient, "i", .profile)] = .profile(row) }
+        return rows
+    }
+
+    private func key(
+        _ recipient: Recipient, _ installation: String?, _ entry: RegistryKey.Entry
+    ) -> RegistryKey {
+        RegistryKey(app: History.app.id, recipient: recipient, installation: installation, entry: entry)
+    }
+
+    // MARK: Who says what, when
+
+    private var phone: [Received] {
+        reports.filter { $0.report.installation != nil && $0.report.kind != .deadToken }
+    }
+
+    private func time(_ received: Received) -> [Int64] {
+        var event = received.report.eventTime ?? received.at
+        if event > received.at { event = received.at }
+        if event < received.at - 48 * History.hour { event = received.at - 48 * History.hour }
+        return [event, received.at]
+    }
+
+    private func isBefore(_ a: [Int64], _ b: [Int64]) -> Bool { a.lexicographicallyPrecedes(b) }
+
+    /// The last word: by time, and at one time the word that sorts last.
+    private func last<T>(
+        _ reports: [Received], _ value: (Report) -> T?, _ text: (T) -> String
+    ) -> (value: T, time: [Int64])? {
+        var said: [(value: T, time: [Int64])] = []
+        for received in reports {
+            if let value = value(received.report) { said.append((value, time(received))) }
+        }
+        return said.sorted { a, b in
+            a.time == b.time ? text(a.value) < text(b.value) : isBefore(a.time, b.time)
+        }.last
+    }
+
+    // MARK: The installation
+
+    private var environment: LiveActivity.Environment? {
+        last(phone, { $0.environment }, { $0.rawValue })?.value
+    }
+
+    private var recipient: Recipient {
+        let said = last(
+            phone, { $0.user.map(Recipient.user) ?? ($0.isLoggedOut ? .installation("i") : nil) },
+            { $0.text })
+        return said?.value ?? .installation("i")
+    }
+
+    private func profile(_ words: [Received]) -> ProfileRow? {
+        let tags = last(words, { $0.tags }, { $0.joined() })
+        let locale = last(words, { $0.locale }, { $0 })
+        guard let newest = [tags?.time, locale?.time].compactMap({ $0 }).sorted(by: isBefore).last else {
+            return nil
+        }
+        var row = ProfileRow(tags: tags?.value ?? [], updatedAt: newest[1])
+        row.locale = locale?.value
+        row.os = last(words, { $0.os }, { $0 })?.value
+        return row
+    }
+
+    // MARK: Tokens
+
+    private func isRefused(_ hash: String, _ receivedAt: Int64) -> Bool {
+        reports.contains { received in
+            guard let refusal = received.report.refusal, refusal.tokenHash == hash else { return false }
+            return receivedAt <= refusal.invalidatedAt.map { $0 + 1000 } ?? refusal.dispatchedAt
+        }
+    }
+
+    /// The row of the newest of these tokens, unless it is of no use.
+    private func tokenRow(_ reports: [Received]) -> (row: TokenRow, time: [Int64])? {
+        func hash(_ report: Report) -> String {
+            String(decoding: Hex.encode(seal.hash(PushToken(hex: report.token!)!)), as: UTF8.self)
+        }
+        guard
+            let (newest, time) = last(reports, { $0 }, { hash($0) + " " + $0.environment!.rawValue }),
+            newest.environment == environment, !isRefused(hash(newest), time[1])
+        else { return nil }
+        var row = TokenRow(
+            environment: newest.environment!, token: newest.token!, tokenHash: hash(newest),
+            attributesType: nil, registeredAt: time[1])
+        row.os = last(phone, { $0.os }, { $0 })?.value
+        row.frequentPushesEnabled = last(phone, { $0.frequentPushesEnabled }, { "\($0)" })?.value
+        row.activitiesEnabled = last(phone, { $0.activitiesEnabled }, { "\($0)" })?.value
+        return (row, time)
+    }
+
+    private func unregistered(_ type: String?) -> [Int64]? {
+        phone.filter { $0.report.kind == .unregister && $0.report.attributesType == type }.map(time)
+            .sorted(by: isBefore).last
+    }
+
+    private func startRow(_ type: String?) -> TokenRow? {
+        let words = phone.filter { $0.report.kind == .startToken && $0.report.attributesType == type }
+        guard case (var row, let time)? = tokenRow(words) else { return nil }
+        if let gone = unregistered(type), !isBefore(gone, time) { return nil }
+        row.attributesType = type
+        return row
+    }
+
+    private func updateRow(_ id: String) -> TokenRow? {
+        let words = phone.filter { $0.report.activity == id && $0.report.kind != .tap }
+        let ends = words.filter { $0.report.state == .ended || $0.report.state == .dismissed }
+        let signs = words.filter { $0.report.state != .ended && $0.report.state != .dismissed }
+        let tokens = words.filter { $0.report.kind == .updateToken }
+        let type = last(words, { $0.attributesType }, { $0 })?.value
+        let life = History.app.type(type ?? "").updateTokenMilliseconds
+        let heard = signs.map(time).sorted(by: isBefore).last
+        let token = last(tokens, { $0 }, { _ in "" })?.time
+        let dismissals = ends.filter { $0.report.state == .dismissed }.map(time).sorted(by: isBefore)
+        var row: TokenRow
+        if let dismissed = dismissals.first {
+            row = TokenRow(
+                environment: environment!, token: "", tokenHash: "", attributesType: nil,
+                registeredAt: dismissed[1])
+            row.dismissedAt = dismissed[1]
+            let lastWord = max(heard?[1] ?? 0, token?[1] ?? 0, dismissed[1])
+            row.expiresAt = lastWord + 48 * History.hour + life
+        } else {
+            guard ends.isEmpty, let heard, let found = tokenRow(tokens) else { return nil }
+            row = found.row
+            var lastSign = max(heard[1], found.time[1])
+            let running = last(phone, { $0.running?.sorted() }, { $0.joined() })
+            if let running, running.value.contains(id) {
+                lastSign = max(lastSign, running.time[1])
+            } else if let running, isBefore(heard, running.time) {
+                return nil
+            }
+            if let type, let gone = unregistered(type), !isBefore(gone, heard) { return nil }
+            if lastSign + life <= now { return nil }
+            row.expiresAt = lastSign + life
+            row.channel = last(tokens, { $0.channel }, { $0 })?.value
+        }
+        row.attributesType = type
+        row.group = last(words, { $0.group }, { $0 })?.value
+        return row
+    }
+}

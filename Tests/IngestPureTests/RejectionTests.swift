@@ -1,0 +1,68 @@
+import LiveActivity
+import Testing
+
+@testable import Ingest
+
+@Suite struct RejectionTests {
+    let run = IngestRun()
+
+    private func code(_ report: Report, at receivedAt: Int64, now: Int64) -> Rejection.Code? {
+        run.hear(report, at: receivedAt, now: now)
+        return run.rejections.last
+    }
+
+    private func report(_ kind: Report.Kind) -> Report {
+        Report(app: "shop", environment: .production, installation: "i", kind: kind)
+    }
+
+    @Test func `the codes are stable, and each says what to do`() {
+        #expect(
+            Rejection.Code.allCases.map(\.rawValue) == [
+                "received_in_future", "too_old", "environment_not_allowed", "incomplete", "bad_token",
+            ])
+    }
+
+    @Test func `a record from the future is refused, a small difference of clocks is not`() {
+        let now = History.start
+        #expect(code(report(.heartbeat), at: now + Retention.clockMilliseconds, now: now) == nil)
+        #expect(
+            code(report(.heartbeat), at: now + Retention.clockMilliseconds + 1, now: now) == .receivedInFuture
+        )
+    }
+
+    @Test func `what is older than all that is remembered is refused`() {
+        let now = History.start
+        #expect(code(report(.heartbeat), at: now - Retention.reportMilliseconds, now: now) == nil)
+        #expect(code(report(.heartbeat), at: now - Retention.reportMilliseconds - 1, now: now) == .tooOld)
+    }
+
+    @Test func `an environment that the app does not use is refused`() {
+        var app = History.app
+        app.environments = [.sandbox]
+        let outcome = Merge(app: app, seal: TokenSeal(nil)).merge(
+            report(.heartbeat), receivedAt: 0, into: nil, now: 0)
+        guard case .rejected(let rejection) = outcome else {
+            Issue.record("taken")
+            return
+        }
+        #expect(rejection.code == .environmentNotAllowed)
+        #expect("\(rejection)".contains("production"))
+    }
+
+    @Test(arguments: Report.Kind.allCases) func `a report without its parts is refused and changes nothing`(
+        _ kind: Report.Kind
+    ) {
+        let isComplete = [.heartbeat, .profile].contains(kind)
+        #expect(code(report(kind), at: 0, now: 0) == (isComplete ? nil : .incomplete))
+        #expect((run.installation == nil) == !isComplete)
+    }
+
+    @Test func `a token that is none is refused`() {
+        var report = report(.startToken)
+        for token in ["", "abc", "xy", String(repeating: "a", count: 2 * PushToken.bytesMax + 2)] {
+            report.token = token
+            #expect(code(report, at: 0, now: 0) == .badToken)
+        }
+        #expect(run.rejections.count == 4 && run.installation == nil)
+    }
+}

@@ -125,7 +125,7 @@ let package = Package(
 
         // Tests of the domain.
         tests("LiveActivityTests", "LiveActivity", "JSON", "Simulation"),
-        tests("APNsTests", "APNs", "JSON", "TLS", "Lifecycle", "Telemetry", "Simulation"),
+        tests("APNsTests", "APNs", "JSON", "TLS", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
         tests(
             "APNsClientTests", "APNs", "APNsSimulator", "LiveActivity", "HTTP2", "JSON", "TLS", "Lifecycle",

@@ -1,0 +1,57 @@
+internal import Glibc
+internal import Lifecycle
+
+/// Where the key files are.
+package enum ProviderKeySource: Sendable {
+    /// `DIRECTORY/<team id>/AuthKey_<key id>.p8`, each file as Apple hands it out.
+    case directory(String)
+    case files([ProviderKeyName: String])
+
+    /// A directory with more is not one of keys.
+    private static let filesMax = 10_000
+
+    /// The files, or why there is no saying which there are.
+    func list() throws(ProviderKeyProblem) -> [ProviderKeyName: String] {
+        switch self {
+        case .files(let files): return files
+        case .directory(let root):
+            var files: [ProviderKeyName: String] = [:]
+            for team in try names(in: root) where ProviderKeyName.isAppleID(team) {
+                for file in try names(in: "\(root)/\(team)") {
+                    guard let keyID = ProviderKeySource.keyID(of: file) else { continue }
+                    files[ProviderKeyName(teamID: team, keyID: keyID)] = "\(root)/\(team)/\(file)"
+                }
+            }
+            return files
+        }
+    }
+
+    private static func keyID(of file: String) -> String? {
+        guard file.hasPrefix("AuthKey_"), file.hasSuffix(".p8") else { return nil }
+        let keyID = file.dropFirst(8).dropLast(3)
+        return ProviderKeyName.isAppleID(keyID) ? String(keyID) : nil
+    }
+
+    private func names(in path: String) throws(ProviderKeyProblem) -> [String] {
+        guard let directory = unsafe opendir(path) else {
+            throw ProviderKeyProblem(
+                "cannot read the directory of provider keys \(path): \(SystemError.words(for: errno))")
+        }
+        defer { unsafe closedir(directory) }
+        var names: [String] = []
+        while names.count < ProviderKeySource.filesMax, let entry = unsafe readdir(directory) {
+            // SAFETY: the kernel ends names with a zero.
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+}
+
+/// A key file that cannot be used: which, why, and what to do. Holds nothing of what is in it.
+package struct ProviderKeyProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
+}

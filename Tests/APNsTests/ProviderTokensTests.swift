@@ -1,0 +1,186 @@
+import Foundation
+import Lifecycle
+import ProcessTesting
+import Synchronization
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNs
+
+private let name = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
+private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count) * 60_000_000_000) }
+
+/// A directory of keys, as an operator keeps it.
+private struct KeyDirectory {
+    let directory: TemporaryDirectory
+    let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.file("TEAM123456/AuthKey_KEY1234567.p8")
+        try FileManager.default.createDirectory(
+            atPath: directory.file("TEAM123456"), withIntermediateDirectories: true)
+    }
+
+    func put(_ text: String, mode: Int = 0o600) throws {
+        let other = path + ".new"
+        try text.write(toFile: other, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: other)
+        guard rename(other, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    func tokens(wall: @escaping @Sendable () -> WallTime = WallTime.now) -> ProviderTokens {
+        ProviderTokens(.directory(directory.path), metrics: Metrics(), wall: wall)
+    }
+}
+
+@Suite struct ProviderTokensTests {
+    @Test func `a key that lies in its team's directory is found, and its token is made once`() throws {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem)
+        let tokens = keys.tokens()
+        #expect(tokens.bearer(name, at: minutes(0)) == nil, "nothing was read yet")
+        #expect(tokens.reload().isEmpty)
+        let first = try #require(tokens.bearer(name, at: minutes(0)))
+        #expect(first.text.hasPrefix("bearer eyJ"))
+        #expect(tokens.bearer(name, at: minutes(49))?.text == first.text)
+        let second = try #require(tokens.bearer(name, at: minutes(50)))
+        #expect(second.text != first.text && second.revision > first.revision)
+        #expect(second.keyRevision == first.keyRevision)
+        #expect(
+            tokens.bearer(ProviderKeyName(teamID: "TEAM123456", keyID: "OTHER12345"), at: minutes(0)) == nil)
+    }
+
+    @Test func `neither description nor dump of a bearer shows it`() throws {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem)
+        let tokens = keys.tokens()
+        tokens.reload()
+        let bearer = try #require(tokens.bearer(name, at: minutes(0)))
+        var dumped = ""
+        dump(bearer, to: &dumped)
+        #expect(!dumped.contains("eyJ") && !"\(bearer)".contains("eyJ"))
+    }
+
+    @Test func `a key that others can read is refused with a sentence`() throws {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem, mode: 0o640)
+        let problems = keys.tokens().reload()
+        #expect(problems.count == 1)
+        #expect(
+            problems[0].description.contains("can be read by others")
+                && problems[0].description.contains("chmod 600"))
+    }
+
+    @Test func `a certificate is refused, and it is said why`() throws {
+        let keys = try KeyDirectory()
+        try keys.put(CertificateAuthority(name: "Apple Push Services").certificatePEM)
+        let problems = keys.tokens().reload()
+        #expect(problems.count == 1 && problems[0].description.contains("takes no certificate"))
+        let files = ProviderTokens(.files([name: "/keys/push.p12"]), metrics: Metrics())
+        #expect(files.reload().first?.description.contains("takes no certificate") == true)
+    }
+
+    @Test func `a problem is told once, and again when the file has changed`() throws {
+        let keys = try KeyDirectory()
+        try keys.put("not a key")
+        let tokens = keys.tokens()
+        #expect(tokens.reload().count == 1)
+        #expect(tokens.reload().isEmpty)
+        try keys.put("still not a key")
+        #expect(tokens.reload().count == 1)
+        try keys.put(SigningKey().pem)
+        #expect(tokens.reload().isEmpty)
+        #expect(tokens.bearer(name, at: minutes(0)) != nil)
+    }
+
+    @Test func `another key in the file is taken up at once, the same key changes nothing`() throws {
+        let keys = try KeyDirectory()
+        let pem = SigningKey().pem
+        try keys.put(pem)
+        let tokens = keys.tokens()
+        tokens.reload()
+        let first = try #require(tokens.bearer(name, at: minutes(0)))
+        try keys.put(pem)
+        tokens.reload()
+        #expect(tokens.bearer(name, at: minutes(1))?.text == first.text)
+        try keys.put(SigningKey().pem)
+        tokens.reload()
+        let other = try #require(tokens.bearer(name, at: minutes(1)))
+        #expect(other.keyRevision != first.keyRevision && other.text != first.text)
+    }
+
+    @Test func `a key that becomes unreadable stays in use, one that is gone does not`() throws {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem)
+        let tokens = keys.tokens()
+        tokens.reload()
+        try keys.put("half a k")
+        #expect(tokens.reload().count == 1)
+        #expect(tokens.bearer(name, at: minutes(0)) != nil)
+        try FileManager.default.removeItem(atPath: keys.path)
+        tokens.reload()
+        #expect(tokens.bearer(name, at: minutes(0)) == nil)
+    }
+
+    @Test func `a wall clock that jumps makes no token`() throws {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem)
+        let wall = Mutex(WallTime(milliseconds: 1_700_000_000_000))
+        let tokens = keys.tokens { wall.withLock { $0 } }
+        tokens.reload()
+        let first = tokens.bearer(name, at: minutes(0))
+        wall.withLock { $0 = WallTime(milliseconds: 1_800_000_000_000) }
+        #expect(tokens.bearer(name, at: minutes(1))?.text == first?.text)
+    }
+
+    @Test func `a thousand expired answers make one token, and a young token none`() throws {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem)
+        let tokens = keys.tokens()
+        tokens.reload()
+        let first = try #require(tokens.bearer(name, at: minutes(0)))
+        #expect(!tokens.expired(name, revision: first.revision, at: minutes(5)))
+        #expect(tokens.bearer(name, at: minutes(5))?.revision == first.revision)
+        for _ in 0..<1_000 {
+            #expect(tokens.expired(name, revision: first.revision, at: minutes(25)))
+            _ = tokens.bearer(name, at: minutes(25))
+        }
+        let second = try #require(tokens.bearer(name, at: minutes(25)))
+        #expect(second.revision == first.revision + 1)
+    }
+
+    @Test func `after too many updates the token before comes back, and no other is made for twenty minutes`()
+        throws
+    {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem)
+        let tokens = keys.tokens()
+        tokens.reload()
+        let first = try #require(tokens.bearer(name, at: minutes(0)))
+        _ = tokens.expired(name, revision: first.revision, at: minutes(21))
+        let second = try #require(tokens.bearer(name, at: minutes(21)))
+        tokens.tooMany(name, revision: second.revision, at: minutes(22))
+        let back = try #require(tokens.bearer(name, at: minutes(22)))
+        #expect(back.text == first.text && back.revision > second.revision)
+        #expect(tokens.bearer(name, at: minutes(41))?.text == first.text)
+        tokens.tooMany(name, revision: second.revision, at: minutes(41))
+        #expect(
+            tokens.bearer(name, at: minutes(51))?.text != first.text, "of an older token it means nothing")
+    }
+
+    @Test func `many threads at once get one token`() async throws {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem)
+        let tokens = keys.tokens()
+        tokens.reload()
+        let texts = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<64 { group.addTask { tokens.bearer(name, at: minutes(0))?.text ?? "" } }
+            var texts: Set<String> = []
+            for await text in group { texts.insert(text) }
+            return texts
+        }
+        #expect(texts.count == 1 && texts.first?.isEmpty == false)
+    }
+}

@@ -27,6 +27,15 @@ extension ClientSession {
         return true
     }
 
+    /// Takes a request back of which no byte has left; false when one may have, or when it has ended.
+    package func withdraw(_ request: RequestID) -> Bool {
+        let slot = unsafe slots[Int(request.index)]
+        guard unsafe slot.pointee.generation == request.generation, unsafe !hasLeft(slot) else {
+            return false
+        }
+        return cancel(request)
+    }
+
     /// Says GOAWAY and takes no more requests; those that are open go on. Then `isOver` follows.
     package func finish() {
         guard !isClosed else { return }

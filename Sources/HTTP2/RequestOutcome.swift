@@ -13,8 +13,8 @@ package struct RequestOutcome: Sendable {
     package let isLate: Bool
     /// The body was longer than `bodyBytesMax`.
     package let bodyIsCut: Bool
-    let fields: Range<Int>
-    let body: Range<Int>
+    package let fields: Range<Int>
+    package let body: Range<Int>
 
     package enum End: UInt8, Sendable {
         /// A complete answer came, whatever its status.

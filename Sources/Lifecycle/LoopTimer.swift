@@ -6,7 +6,7 @@
 package final class LoopTimer {
     private unowned let loop: EventLoop
     private let action: () -> Void
-    fileprivate(set) var due = Instant.distantFuture
+    package fileprivate(set) var due = Instant.distantFuture
     /// Place in the heap; `idle` when not scheduled, `taken` between leaving the heap and firing.
     fileprivate var place = LoopTimer.idle
     fileprivate static let idle = -1

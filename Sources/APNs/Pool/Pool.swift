@@ -101,6 +101,23 @@ package struct Pool {
         return true
     }
 
+    /// Ends all that wait or rest, for a reason that lies outside of the pool.
+    package mutating func takeWaiting() -> [PoolTicket] {
+        var taken: [PoolTicket] = []
+        for index in requests.indices {
+            let ticket = PoolTicket(index: Int32(index), generation: requests[index].generation)
+            if withdraw(ticket) { taken.append(ticket) }
+        }
+        while let next = again.first ?? waiting.first, !isCurrent(next) { dequeue(!again.isEmpty) }
+        return taken
+    }
+
+    /// The connection that a request is on.
+    package func connection(of ticket: PoolTicket) -> UInt32? {
+        isCurrent(ticket) && requests[Int(ticket.index)].phase == .open
+            ? requests[Int(ticket.index)].connection : nil
+    }
+
     /// The least loaded connection with room, and one that stalls only where there is no other.
     private func choose(avoiding avoided: UInt32, at now: Instant) -> Int? {
         var best: Int?

@@ -1,0 +1,78 @@
+internal import Telemetry
+
+/// The numbers of all clients of a process.
+package final class APNsMetrics: Sendable {
+    private let registry: Metrics
+    let accepted: Counter
+    let late: Counter
+    let again: Counter
+    let open: Gauge
+    let connections: Gauge
+    let seconds: Histogram
+    private let unanswered: [PushFault: (unprocessed: Counter, unknown: Counter)]
+
+    init(_ metrics: Metrics) {
+        registry = metrics
+        accepted = APNsMetrics.answers(metrics, status: "200", reason: "")
+        late = metrics.counter(
+            "flotilla_apns_late_answers_total",
+            help: "Answers to pushes that had been given up at their deadline.")
+        again = metrics.counter(
+            "flotilla_apns_resent_total",
+            help: "Pushes sent again at once because APNs surely had not processed them.")
+        open = metrics.gauge("flotilla_apns_pushes_open", help: "Pushes that have not ended.")
+        connections = metrics.gauge("flotilla_apns_connections", help: "Connections to APNs that are open.")
+        seconds = metrics.histogram(
+            "flotilla_apns_push_seconds", help: "From when a push was taken to its answer.")
+        unanswered = Dictionary(
+            uniqueKeysWithValues: PushFault.allCases.map { fault in
+                let counters = ["not_processed", "unknown"].map { known in
+                    metrics.counter(
+                        "flotilla_apns_unanswered_total",
+                        help: "Pushes that ended without an answer, by what is known of them and why.",
+                        labels: ["known": known, "fault": fault.rawValue])
+                }
+                return (fault, (counters[0], counters[1]))
+            })
+    }
+
+    private static func answers(_ metrics: Metrics, status: String, reason: String) -> Counter {
+        metrics.counter(
+            "flotilla_apns_answers_total", help: "Answers of APNs, by status and reason.",
+            labels: ["status": status, "reason": reason])
+    }
+
+    /// An answer other than a plain 200. Reasons that the table does not know share a label.
+    func refused(_ answer: Answer) {
+        let reason = answer.reason?.rawValue ?? (answer.reasonText == nil ? "" : "other")
+        let status = (100...599).contains(answer.status) ? String(answer.status) : "other"
+        APNsMetrics.answers(registry, status: status, reason: reason).add()
+    }
+
+    func ended(_ end: PushEnd) {
+        switch end {
+        case .notProcessed(let fault): unanswered[fault]?.unprocessed.add()
+        case .unknown(let fault): unanswered[fault]?.unknown.add()
+        case .answered, .withdrawn: break
+        }
+    }
+
+    func connected(_ result: String) {
+        registry.counter(
+            "flotilla_apns_connects_total", help: "Attempts to connect to APNs, by how they ended.",
+            labels: ["result": result]
+        ).add()
+    }
+
+    func goaway(_ code: String) {
+        registry.counter(
+            "flotilla_apns_goaways_total", help: "GOAWAY frames of APNs, by code.", labels: ["code": code]
+        ).add()
+    }
+
+    func reset(_ code: String) {
+        registry.counter(
+            "flotilla_apns_resets_total", help: "Streams that APNs reset, by code.", labels: ["code": code]
+        ).add()
+    }
+}

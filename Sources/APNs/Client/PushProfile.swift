@@ -1,0 +1,15 @@
+package import LiveActivity
+
+/// Whose pushes: one app in one environment, with the key that signs for it. Apple binds a connection
+/// to all of it, so each has its own pool.
+package struct PushProfile: Hashable, Sendable {
+    package let environment: Environment
+    package let bundleID: String
+    package let key: ProviderKeyName
+
+    package init(environment: Environment, bundleID: String, key: ProviderKeyName) {
+        self.environment = environment
+        self.bundleID = bundleID
+        self.key = key
+    }
+}

@@ -1,0 +1,110 @@
+import HTTP2
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import TLS
+import Testing
+
+@testable import APNs
+
+@Suite struct PushTests {
+    @Test func `thousands of pushes are each accepted once, with everything Apple asks for`() async throws {
+        let first = TracedLock<ServedRequest?>(nil)
+        let server = try ScriptedServer { connection, request in
+            first.withLock { if $0 == nil { $0 = request } }
+            connection.accept(request)
+        }
+        let pusher = try Pusher(server)
+        pusher.push(1..<5_001)
+        let seen = try await pusher.all(5_000)
+        #expect(seen.values.allSatisfy { $0.count == 1 && $0[0].end == .answered && $0[0].status == 200 })
+        #expect(seen.values.allSatisfy { $0[0].disposition == .accepted && $0[0].details == nil })
+        #expect(server.read { $0.accepted.count == 5_000 && $0.accepted.values.allSatisfy { $0.count == 1 } })
+        #expect(server.read { $0.bearers.count } == 1)
+        let request = try #require(first.withLock { $0 })
+        #expect(request.method == "POST")
+        #expect(request.path == "/3/device/" + String(repeating: "ab", count: 24) + "0100000000000000")
+        #expect(request.headers["apns-id"] == "00000000-0000-0000-0000-000000000001")
+        #expect(request.headers["apns-topic"] == "com.example.matchday.push-type.liveactivity")
+        #expect(request.headers["apns-push-type"] == "liveactivity")
+        #expect(request.headers["apns-priority"] == "10")
+        #expect(request.headers["apns-expiration"] == "1763632800")
+        #expect(request.headers["authorization"]?.hasPrefix("bearer eyJ") == true)
+        #expect(request.body.count == 600)
+        #expect(pusher.openMost <= 2_000)
+    }
+
+    @Test func `an unsent push can be taken back, a sent one cannot`() async throws {
+        let server = try ScriptedServer { connection, request in
+            connection.after(milliseconds: 200) { connection.accept(request) }
+        }
+        let pusher = try Pusher(server)
+        let wasTaken = pusher.onLoop { client in
+            guard let template = try? Pusher.template(client) else { return false }
+            let token = Pusher.token(1)
+            let handle = client.push(
+                template, token: token.span, id: PushID(high: 0, low: 1), tag: 1,
+                deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            return handle.map { client.withdraw($0) && !client.withdraw($0) } ?? false
+        }
+        #expect(wasTaken)
+        #expect(try await pusher.outcome(1).end == .withdrawn)
+        let handle = TracedLock<PushHandle?>(nil)
+        pusher.onLoop { client in
+            guard let template = try? Pusher.template(client) else { return }
+            let token = Pusher.token(2)
+            let new = client.push(
+                template, token: token.span, id: PushID(high: 0, low: 2), tag: 2,
+                deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            handle.withLock { $0 = new }
+        }
+        try await eventually("the push at the server") { server.read { $0.requests } == 1 }
+        #expect(pusher.onLoop { client in handle.withLock { $0 }.map { client.withdraw($0) } } == false)
+        #expect(try await pusher.outcome(2).end == .answered)
+        #expect(server.read { $0.accepted.keys.sorted() } == [2])
+    }
+
+    @Test func `without a key file nothing is sent and the push says so`() async throws {
+        let server = try ScriptedServer { connection, request in connection.accept(request) }
+        let pusher = try Pusher(server)
+        let other = PushProfile(
+            environment: .sandbox, bundleID: "com.example.other",
+            key: ProviderKeyName(teamID: "TEAM123456", keyID: "MISSING123"))
+        pusher.push(1..<2, profile: other)
+        #expect(try await pusher.outcome(1).end == .notProcessed(.noProviderKey))
+        #expect(server.read { $0.connections } == 0)
+    }
+
+    @Test func `apps do not share connections, and suspects have their own`() async throws {
+        let server = try ScriptedServer { connection, request in connection.accept(request) }
+        let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        pusher.push(1..<100)
+        pusher.push(100..<200, isSuspect: true)
+        pusher.push(
+            200..<300,
+            profile: PushProfile(environment: .sandbox, bundleID: "com.example.b", key: Pusher.keyName))
+        _ = try await pusher.all(299)
+        let connections = server.read { state in
+            [1..<100, 100..<200, 200..<300].map { (tags: Range<UInt64>) in
+                Set(tags.flatMap { state.accepted[$0] ?? [] })
+            }
+        }
+        #expect(connections.allSatisfy { $0.count == 1 } && Set(connections.flatMap { $0 }).count == 3)
+    }
+
+    @Test func `another key closes the connections of the one before`() async throws {
+        let server = try ScriptedServer { connection, request in connection.accept(request) }
+        let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        pusher.push(1..<10)
+        _ = try await pusher.all(9)
+        try pusher.replaceKey()
+        try await eventually("the connection of the old key closed") {
+            server.read { $0.open.isEmpty || $0.connections > 1 }
+        }
+        pusher.push(10..<20)
+        let seen = try await pusher.all(19)
+        #expect(seen.values.allSatisfy { $0[0].end == .answered })
+        #expect(server.read { $0.bearers.count } == 2)
+        #expect(server.read { state in state.accepted[10]?.first != state.accepted[1]?.first })
+    }
+}

@@ -1,0 +1,158 @@
+import HTTP2
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import TLS
+import Telemetry
+
+@testable import APNs
+
+/// A sender of pushes: a client on a loop of its own, and what became of each push.
+final class Pusher: PushReceiver, @unchecked Sendable {
+    struct Seen: Sendable {
+        let end: PushEnd
+        let isLate: Bool
+        let status: Int
+        let disposition: Disposition?
+        let details: PushDetails?
+    }
+
+    private struct State {
+        var seen: [UInt64: [Seen]] = [:]
+        var taken = 0
+        var openMost = 0
+    }
+
+    let run: RunningLoop
+    let metrics = Metrics()
+    let tokens: ProviderTokens
+    let provider: Provider
+    private let keys: TemporaryDirectory
+    private let state = TracedLock(State())
+    private var client: APNsClient?
+    private var waiting: ArraySlice<() -> Bool> = []
+
+    static let keyName = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
+    static let profile = PushProfile(environment: .sandbox, bundleID: "com.example.matchday", key: keyName)
+
+    init(
+        _ server: Endpoint, trust: TLSTrust, tokensAt: Instant? = nil,
+        _ change: (inout APNsSettings) -> Void = { _ in }
+    ) throws {
+        keys = try TemporaryDirectory()
+        let path = try keys.write("key.p8", SigningKey().pem)
+        chmodOwnerOnly(path)
+        tokens = ProviderTokens(.files([Pusher.keyName: path]), metrics: metrics)
+        let problems = tokens.reload()
+        guard problems.isEmpty else { throw problems[0] }
+        if let tokensAt { _ = tokens.bearer(Pusher.keyName, at: tokensAt) }
+        var settings = APNsSettings()
+        settings.sandbox = .init(push: server, broadcast: server, channels: server)
+        settings.trust = trust
+        settings.connectsBurst = 100
+        change(&settings)
+        provider = try Provider(settings, tokens: tokens, metrics: metrics, log: .silent)
+        run = try RunningLoop()
+        _ = run.loop.perform { self.client = APNsClient(self.provider, on: self.run.loop, receiver: self) }
+    }
+
+    convenience init(
+        _ server: ScriptedServer, tokensAt: Instant? = nil, _ change: (inout APNsSettings) -> Void = { _ in }
+    ) throws {
+        try self.init(
+            Endpoint(host: "localhost", port: server.port),
+            trust: .authorities(.text(server.authority.certificatePEM)), tokensAt: tokensAt, change)
+    }
+
+    /// On the client's loop.
+    func onLoop<T: Sendable>(_ body: @escaping @Sendable (APNsClient) -> T) -> T {
+        guard let value = run.loop.perform({ body(self.client!) }) else { fatalError("the loop has ended") }
+        return value
+    }
+
+    // MARK: Pushes
+
+    /// Pushes these tags, as many at a time as the client takes.
+    func push(
+        _ tags: Range<UInt64>, deadlineMilliseconds: Int = 60_000, isSuspect: Bool = false,
+        profile: PushProfile = Pusher.profile
+    ) {
+        onLoop { client in
+            guard let template = try? Pusher.template(client, profile) else { return }
+            for tag in tags {
+                self.waiting.append {
+                    let token = Pusher.token(tag)
+                    let deadline = client.loop.now.advanced(byMilliseconds: deadlineMilliseconds)
+                    return client.push(
+                        template, token: token.span, id: PushID(high: 0, low: tag), tag: tag,
+                        deadline: deadline, isSuspect: isSuspect) != nil
+                }
+            }
+            self.pump()
+        }
+    }
+
+    static func template(_ client: APNsClient, _ profile: PushProfile = profile) throws -> PushTemplate {
+        try client.template(
+            profile,
+            LiveActivityHeaders(
+                topic: "com.example.matchday.push-type.liveactivity", priority: 10, expiration: 1_763_632_800),
+            body: [UInt8](repeating: UInt8(ascii: "x"), count: 600))
+    }
+
+    static func token(_ tag: UInt64) -> [UInt8] {
+        (0..<32).map { $0 < 24 ? 0xAB : UInt8(truncatingIfNeeded: tag >> UInt64(8 * ($0 - 24))) }
+    }
+
+    private func pump() {
+        while let next = waiting.first, next() {
+            waiting.removeFirst()
+            state.withLock { $0.taken += 1 }
+        }
+        guard let client else { return }
+        state.withLock { $0.openMost = max($0.openMost, client.open) }
+    }
+
+    func ended(_ outcomes: PushOutcomes) {
+        state.withLock { state in
+            for outcome in outcomes.list {
+                state.seen[outcome.tag, default: []].append(
+                    Seen(
+                        end: outcome.end, isLate: outcome.isLate, status: Int(outcome.status),
+                        disposition: outcome.disposition, details: outcomes.details(of: outcome)))
+            }
+        }
+        pump()
+    }
+
+    /// Puts another key into the file, and has it read.
+    func replaceKey() throws {
+        let path = try keys.write("key.p8", SigningKey().pem)
+        chmodOwnerOnly(path)
+        let problems = tokens.reload()
+        guard problems.isEmpty else { throw problems[0] }
+    }
+
+    // MARK: What became of them
+
+    var seen: [UInt64: [Seen]] { state.withLock { $0.seen } }
+    var taken: Int { state.withLock { $0.taken } }
+    var openMost: Int { state.withLock { $0.openMost } }
+    func ends(_ tag: UInt64) -> [PushEnd] { seen[tag, default: []].map(\.end) }
+
+    /// The one outcome of a push, once it is there.
+    func outcome(_ tag: UInt64) async throws -> Seen {
+        try await eventually("the outcome of push \(tag)") { seen[tag] != nil }
+        return seen[tag]![0]
+    }
+
+    func all(_ count: Int) async throws -> [UInt64: [Seen]] {
+        try await eventually("the outcomes of \(count) pushes") { seen.count >= count }
+        return seen
+    }
+
+    deinit {
+        let client = client
+        _ = run.loop.perform { client?.stop() }
+    }
+}

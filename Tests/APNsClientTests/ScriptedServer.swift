@@ -1,0 +1,184 @@
+import HTTP2
+import Lifecycle
+import Synchronization
+import TLS
+
+/// APNs as a test wants it: TLS, HTTP/2, and a closure that does with each request what it likes.
+final class ScriptedServer: Sendable {
+    typealias Script = @Sendable (ServedConnection, ServedRequest) -> Void
+
+    struct State {
+        /// Connections that were accepted, and the most streams that were open on one at a time.
+        var connections = 0
+        var open: [Int: ServedConnection] = [:]
+        /// How often each push was answered with 200, and over which connection.
+        var accepted: [UInt64: [Int]] = [:]
+        var requests = 0
+        var bearers: Set<String> = []
+        var plaintextBytes = 0
+    }
+
+    let authority: CertificateAuthority
+    private let run: RunningLoop
+    private let listener: Listener
+    private let state: TracedLock<State>
+
+    var port: Int { listener.port }
+    var loop: EventLoop { run.loop }
+    func read<T>(_ body: (State) -> T) -> T { state.withLock { body($0) } }
+
+    init(
+        _ authority: CertificateAuthority = CertificateAuthority(name: "Test CA"), context: TLSContext? = nil,
+        limits: ServerLimits = ServerLimits(), _ script: @escaping Script
+    ) throws {
+        self.authority = authority
+        let identity = authority.issue(for: ["localhost", "127.0.0.1"])
+        let context =
+            try context ?? .server(chain: .text(identity.chainPEM), key: .text(identity.keyPEM))
+        let run = try RunningLoop()
+        let state = TracedLock(State())
+        self.run = run
+        self.state = state
+        listener = try Listener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 200) { tcp in
+            TLSConnection.accept(tcp, context) { tls in
+                let number = state.withLock { state in
+                    state.connections += 1
+                    return state.connections
+                }
+                let served = ServedConnection(number, tls, limits, state, script)
+                state.withLock { $0.open[number] = served }
+                return served
+            }
+        }
+    }
+
+    deinit { listener.stop() }
+
+    /// Does something with every open connection, on the server's loop.
+    func each(_ body: @escaping @Sendable (ServedConnection) -> Void) {
+        loop.execute { [self] in for connection in read({ Array($0.open.values) }) { body(connection) } }
+    }
+}
+
+/// One request as a script sees it.
+struct ServedRequest: Sendable {
+    let stream: ServerStream
+    /// The number in its id: the push's tag.
+    let tag: UInt64
+    let method: String
+    let path: String
+    let headers: [String: String]
+    let body: [UInt8]
+}
+
+/// One connection as a script sees it; on the server's loop.
+final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
+    let number: Int
+    let session: ServerSession
+    let tls: TLSConnection
+    private(set) var requests = 0
+    private let state: TracedLock<ScriptedServer.State>
+    private let script: ScriptedServer.Script
+    private var timers: [LoopTimer] = []
+
+    init(
+        _ number: Int, _ tls: TLSConnection, _ limits: ServerLimits,
+        _ state: TracedLock<ScriptedServer.State>, _ script: @escaping ScriptedServer.Script
+    ) {
+        self.number = number
+        self.tls = tls
+        self.state = state
+        self.script = script
+        session = ServerSession(limits: limits)
+    }
+
+    func established(applicationProtocol: String) {}
+
+    func received(_ plaintext: UnsafeRawBufferPointer) {
+        state.withLock { $0.plaintextBytes += plaintext.count }
+        session.receive(plaintext)
+        let batch = session.requests
+        for request in batch.requests { serve(request, batch) }
+        session.clearRequests()
+        if session.isOver { tls.finish() }
+    }
+
+    private func serve(_ request: IncomingRequest, _ batch: RequestBatch) {
+        let text = { (bytes: ArraySlice<UInt8>) in String(decoding: bytes, as: UTF8.self) }
+        var headers: [String: String] = [:]
+        for field in batch.fields(of: request) { headers[text(field.name)] = text(field.value) }
+        let id = headers["apns-id"] ?? ""
+        requests += 1
+        state.withLock {
+            $0.requests += 1
+            if let bearer = headers["authorization"] { $0.bearers.insert(bearer) }
+        }
+        let served = ServedRequest(
+            stream: request.stream, tag: UInt64(id.suffix(12), radix: 16) ?? 0,
+            method: text(batch.method(of: request)), path: text(batch.path(of: request)), headers: headers,
+            body: Array(batch.body(of: request)))
+        script(self, served)
+    }
+
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
+
+    func closed(_ reason: TLSCloseReason) {
+        session.end()
+        timers.removeAll()
+        _ = state.withLock { $0.open.removeValue(forKey: number) }
+    }
+
+    // MARK: What a script may do
+
+    func accept(_ request: ServedRequest) {
+        guard let template = try? AnswerTemplate(status: 200),
+            session.answer(request.stream, template)
+        else { return }
+        state.withLock { $0.accepted[request.tag, default: []].append(number) }
+        tls.wantsToSend()
+    }
+
+    func refuse(_ request: ServedRequest, _ status: Int, _ body: String, _ headers: [HeaderField] = []) {
+        guard let template = try? AnswerTemplate(status: status, headers: headers) else { return }
+        let bytes = Array(body.utf8)
+        session.answer(request.stream, template, body: bytes.isEmpty ? nil : SharedBody(bytes.span))
+        tls.wantsToSend()
+    }
+
+    func refuse(_ request: ServedRequest, _ status: Int, reason: String) {
+        refuse(request, status, #"{"reason":"\#(reason)"}"#)
+    }
+
+    func reset(_ request: ServedRequest, _ code: ErrorCode) {
+        session.reset(request.stream, code)
+        tls.wantsToSend()
+    }
+
+    func change(streamsMax: Int) {
+        session.change(SettingsChange(concurrentStreamsMax: UInt32(streamsMax)))
+        tls.wantsToSend()
+    }
+
+    func goaway(_ last: Int32, _ code: ErrorCode = .noError, debug: String = "") {
+        session.goaway(lastStream: last, code: code, debug: Array(debug.utf8))
+        tls.wantsToSend()
+    }
+
+    func after(milliseconds: Int, _ body: @escaping () -> Void) {
+        let timer = LoopTimer(on: tls.loop, action: body)
+        timer.schedule(at: tls.loop.now.advanced(byMilliseconds: milliseconds))
+        timers.append(timer)
+    }
+}
+
+/// A loop that ends with the test.
+final class RunningLoop: Sendable {
+    let loop: EventLoop
+
+    init() throws {
+        loop = try EventLoop(name: "apns-test")
+        try loop.start()
+    }
+
+    deinit { loop.stop() }
+}

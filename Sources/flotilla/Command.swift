@@ -26,6 +26,6 @@ struct Command: Sendable {
 
     /// In the order in which a newcomer meets them.
     static let all: [Command] = [
-        .up, .run, .broker, .topics, .apps, .keys, .report, .lag, .config, .version,
+        .up, .run, .broker, .topics, .apps, .keys, .report, .lag, .simulator, .config, .version,
     ]
 }

@@ -21,7 +21,9 @@ func flotilla(_ arguments: String..., environment: [String: String] = [:]) async
     #expect(answer.errors.contains("usage: flotilla COMMAND"))
 }
 
-@Test(arguments: ["up", "run", "broker", "topics", "apps", "keys", "report", "lag", "config", "version"])
+@Test(arguments: [
+    "up", "run", "broker", "topics", "apps", "keys", "report", "lag", "apns-simulator", "config", "version",
+])
 func `every command has help with an example`(command: String) async throws {
     let answer = try await flotilla(command, "--help")
     #expect(answer.status == 0)

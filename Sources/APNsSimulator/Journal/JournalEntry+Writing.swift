@@ -53,8 +53,8 @@ extension JournalEntry {
         case .reset(let code):
             json.name("reset")
             code.write(to: &json)
-        case .silence: json.field("silence", true)
         case .notProcessed: json.field("notProcessed", true)
+        case .silence: json.field("silence", true)
         }
         json.field("delivered", isDelivered)
     }

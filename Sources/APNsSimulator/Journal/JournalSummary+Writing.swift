@@ -25,6 +25,7 @@ extension JournalSummary {
             json.endObject()
         }
         json.endArray()
+        json.field("notProcessed", notProcessed)
         json.field("silent", silent)
         json.field("others", others)
         json.field("answersLost", answersLost)

@@ -23,6 +23,8 @@ struct JournalSummary: Sendable {
     var requests = 0
     var answered: [Answered: Int] = [:]
     var resets: [ErrorCode: Int] = [:]
+    /// Above the last stream of a GOAWAY.
+    var notProcessed = 0
     var silent = 0
     /// Answers and resets that are of a kind beyond `kindsMax`.
     var others = 0

@@ -17,7 +17,8 @@ struct JournalTally: ~Copyable {
         summary.requests += 1
         if entry.isDelivered { summary.delivered += 1 }
         switch entry.end {
-        case .silence, .notProcessed: summary.silent += 1
+        case .notProcessed: summary.notProcessed += 1
+        case .silence: summary.silent += 1
         case .reset(let code): summary.countReset(code)
         case .answered(let status, let reason, let left):
             if !left { summary.answersLost += 1 }

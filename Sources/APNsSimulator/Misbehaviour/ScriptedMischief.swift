@@ -5,7 +5,7 @@ internal import LiveActivity
 final class ScriptedMischief: Mischief {
     /// Does something to all connections.
     var inflict: (Ruling.ConnectionFault) -> Void = { _ in }
-    /// When the phone got a token, milliseconds since 1970.
+    /// When the phone got a token, milliseconds since 1970; nil for one that no phone has.
     var registeredAt: (PushToken) -> Int64? = { _ in nil }
 
     private let loop: EventLoop

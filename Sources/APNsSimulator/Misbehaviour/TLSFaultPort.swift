@@ -60,8 +60,8 @@ private final class OldTLSPeer: TCPConnectionDelegate {
     func closed(_ reason: TCPCloseReason) {}
 
     private static var hello: [UInt8] {
-        // No session, ECDHE-RSA with AES-128 in CBC mode, no compression.
-        let body = version + Random.bytes(randomBytes) + [0, 0xC0, 0x13, 0]
+        // No session, ECDHE-RSA with AES-128 in CBC mode, no compression, secure renegotiation.
+        let body = version + Random.bytes(randomBytes) + [0, 0xC0, 0x13, 0, 0, 5, 0xFF, 1, 0, 1, 0]
         let handshake = [2, 0, 0, UInt8(body.count)] + body
         return [0x16] + version + [0, UInt8(handshake.count)] + handshake
     }

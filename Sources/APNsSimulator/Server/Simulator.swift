@@ -26,8 +26,8 @@ package final class Simulator: @unchecked Sendable {
     private(set) var isStopping = false
     private let credentials: SimulatorCredentials
     private var listeners: [Listener] = []
-    private var connections: [Int: ServedConnection] = [:]
-    private var connectionsMade = 0
+    private(set) var connections: [Int: ServedConnection] = [:]
+    private(set) var connectionsMade = 0
     private var requestsMade = 0
     private var whenEmpty: (() -> Void)?
 

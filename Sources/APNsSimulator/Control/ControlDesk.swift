@@ -1,0 +1,96 @@
+internal import HTTPServer
+internal import JSON
+internal import Lifecycle
+
+/// What the control API acts upon. All of it lives on the simulator's loop; requests come from the
+/// listener's thread and hop over.
+///
+/// `@unchecked Sendable`: what changes is touched within `ask` only, which is on the loop.
+final class ControlDesk: @unchecked Sendable {
+    let loop: EventLoop
+    let simulator: Simulator
+    let mischief: ScriptedMischief
+    let journal: Journal
+
+    let standings: TokenStandings
+
+    /// Puts a simulator together; on its loop.
+    init(
+        _ settings: SimulatorSettings, _ credentials: SimulatorCredentials, on loop: EventLoop,
+        script: Script, journal: Journal, phones: (any SimulatedPhones)? = nil
+    ) {
+        self.loop = loop
+        self.journal = journal
+        let mischief = ScriptedMischief(on: loop, script: script)
+        standings = TokenStandings(before: phones)
+        let simulator = Simulator(
+            settings, credentials: credentials, on: loop, phones: standings, mischief: mischief,
+            journal: journal)
+        mischief.inflict = { [weak simulator] fault in simulator?.inflict(fault) }
+        self.mischief = mischief
+        self.simulator = simulator
+    }
+
+    /// Runs on the loop, between two turns of pushes: it must be quick.
+    func ask<Value: Sendable>(
+        _ question: @escaping @Sendable (ControlDesk) throws(ControlRefusal) -> Value
+    ) async throws -> Value {
+        let answer: Result<Value, ControlRefusal> = await withCheckedContinuation { continuation in
+            let isQueued = loop.execute {
+                do throws(ControlRefusal) {
+                    continuation.resume(returning: .success(try question(self)))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+            if !isQueued { continuation.resume(returning: .failure(.stopping)) }
+        }
+        return try answer.get()
+    }
+}
+
+extension HTTPRoutes {
+    /// A route whose handler may refuse.
+    mutating func control(
+        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int = 64 * 1024,
+        _ handle: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+    ) {
+        onAsync(method, pattern, bodyBytesMax: bodyBytesMax) { request in
+            do {
+                return try await handle(request)
+            } catch let refusal as ControlRefusal {
+                return refusal.response
+            } catch let error as JSONError {
+                return ControlRefusal(error).response
+            } catch {
+                return .error(500, "internal", "\(error)")
+            }
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// The body as one JSON value; a request without a body has an empty object.
+    func read<Value>(
+        limits: JSONLimits = JSONLimits(bytesMax: 64 * 1024), _ decode: (JSONValue) -> Value
+    ) throws -> Value {
+        try JSONReader(limits: limits).read(body.isEmpty ? Array("{}".utf8) : body, decode)
+    }
+
+    /// A number of the query; `fallback` where it is not given.
+    func number(_ name: String, in range: ClosedRange<Int>, or fallback: Int) throws -> Int {
+        guard let text = query(name) else { return fallback }
+        guard let number = Int(text), range.contains(number) else {
+            throw ControlRefusal(
+                400, "bad_query", "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    func refuseUnknownQuery(_ known: String...) throws {
+        for field in query where !known.contains(field.name) {
+            throw ControlRefusal(
+                400, "bad_query", "there is no \(field.name); known are \(known.joined(separator: ", "))")
+        }
+    }
+}

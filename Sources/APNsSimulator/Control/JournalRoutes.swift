@@ -1,0 +1,70 @@
+internal import HTTPServer
+internal import JSON
+
+/// `/v1/journal` and `/v1/summary`: what was asked and what became of it.
+struct JournalRoutes {
+    static let limitMax = 1_000
+    private static let limitUsual = 100
+
+    let desk: ControlDesk
+
+    func add(to routes: inout HTTPRoutes) {
+        routes.control(.get, "/v1/journal") { [desk] request in
+            try request.refuseUnknownQuery("after", "limit", "token", "channel", "id", "connection", "status")
+            let after = try request.number("after", in: 0...Int.max, or: 0)
+            let limit = try request.number("limit", in: 1...Self.limitMax, or: Self.limitUsual)
+            let filter = try Self.filter(request)
+            return Self.answer(
+                try await desk.ask { $0.journal.ring.page(after: after, filter, limit: limit) })
+        }
+        routes.control(.get, "/v1/summary") { [desk] _ in
+            let (summary, leftOut, made, open) = try await desk.ask { desk in
+                (
+                    desk.journal.summary, desk.journal.file?.leftOut ?? 0, desk.simulator.connectionsMade,
+                    desk.simulator.connections.count
+                )
+            }
+            return .object { json in
+                summary.writeFields(to: &json)
+                json.object("connections") { json in
+                    json.field("opened", made)
+                    json.field("open", open)
+                }
+                json.field("leftOutOfJournalFile", leftOut)
+            }
+        }
+    }
+
+    private static func filter(_ request: HTTPRequest) throws -> JournalRing.Filter {
+        var filter = JournalRing.Filter()
+        for field in request.query where field.name == "token" {
+            guard filter.tokens.insert(field.value) else {
+                throw ControlRefusal(
+                    400, "bad_query",
+                    "token must be hexadecimal, or tok: and 8 digits as the journal shows it")
+            }
+        }
+        filter.channel = request.query("channel")
+        filter.id = request.query("id")
+        filter.connection = try request.query("connection").map { _ in
+            try request.number("connection", in: 1...Int.max, or: 1)
+        }
+        filter.status = try request.query("status").map { _ in
+            try request.number("status", in: 200...599, or: 200)
+        }
+        return filter
+    }
+
+    /// Written off the loop: a page is a few hundred kilobytes.
+    private static func answer(_ page: JournalRing.Page) -> HTTPResponse {
+        .object { json in
+            json.name("entries")
+            json.beginArray()
+            for numbered in page.entries { numbered.write(to: &json) }
+            json.endArray()
+            json.field("after", page.after)
+            json.field("newest", page.newest)
+            json.field("missed", page.missed)
+        }
+    }
+}

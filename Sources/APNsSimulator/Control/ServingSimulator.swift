@@ -1,0 +1,17 @@
+package import Lifecycle
+
+/// What a person needs to know of a simulator that serves.
+package struct ServingSimulator: Sendable {
+    package let host: String
+    package let ports: SimulatorSettings.Ports
+    package let control: SocketAddress
+    package let tlsFaults: [(fault: TLSFault, port: Int)]
+    package let directory: String
+    package let keyID: String
+
+    package var teamID: String { SimulatorCredentials.teamID }
+    /// For clients to trust.
+    package var authorityFile: String { directory + "/ca.pem" }
+    /// For whoever signs provider tokens.
+    package var keyFile: String { directory + "/AuthKey_\(keyID).p8" }
+}

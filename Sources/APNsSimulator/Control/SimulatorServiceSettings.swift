@@ -1,0 +1,28 @@
+/// What a simulator is as a part of a process.
+package struct SimulatorServiceSettings: Sendable {
+    package var simulator = SimulatorSettings()
+    /// Where the CA and the key for provider tokens are, or are made.
+    package var directory: String
+    package var controlHost = "127.0.0.1"
+    package var controlPort = 0
+    /// A file with a script to begin with.
+    package var scriptFile: String?
+    package var journalFile: String?
+    /// Whether each batch of the journal's file is on the disk before the next is written.
+    package var syncsJournal = false
+    package var journal = JournalLimits()
+    package var tlsFaults: [TLSFaultPlace] = []
+
+    package init(directory: String) { self.directory = directory }
+}
+
+/// A port with a fault of its own.
+package struct TLSFaultPlace: Sendable, Hashable {
+    package let fault: TLSFault
+    package let port: Int
+
+    package init(_ fault: TLSFault, port: Int) {
+        self.fault = fault
+        self.port = port
+    }
+}

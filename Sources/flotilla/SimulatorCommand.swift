@@ -1,0 +1,68 @@
+internal import APNsSimulator
+internal import Glibc
+internal import Lifecycle
+internal import Settings
+
+extension Command {
+    /// APNs on this machine, for whoever tests a backend that pushes.
+    static let simulator = Command(
+        name: "apns-simulator",
+        summary: "Runs a simulated APNs, stricter than the real one, that misbehaves on request.",
+        usage: "[--data DIR] [--port PORT] [--script FILE]",
+        example: "flotilla apns-simulator --data /tmp/apns --journal /tmp/apns/journal.jsonl",
+        namespace: "apns-simulator", settings: ["apns-simulator.", "log.", "lifecycle."],
+        runsUntilStopped: true
+    ) { invocation in
+        try invocation.refuseWords()
+        let named = invocation.settings[AllSettings.simulatorData]
+        let directory = try DataDirectory.make(
+            named.isEmpty ? DataDirectory.ofUser() + "/apns-simulator" : named)
+        let process = RunningProcess(invocation.settings)
+        let service = SimulatorService(
+            SimulatorServiceSettings(invocation.settings, directory: directory)
+        ) { serving in
+            print(serving.introduction)
+            // Whoever reads through a pipe shall see it now, and not when the process ends.
+            fflush(nil)
+        }
+        try await process.run([service])
+    }
+}
+
+extension ServingSimulator {
+    /// What a person needs to point a backend at it, and a line that can be pasted.
+    fileprivate var introduction: String {
+        let faults = tlsFaults.map { "\n  TLS fault   \(url($0.port))  \($0.fault.rawValue)" }.joined()
+        return """
+
+            The APNs simulator serves.
+
+              production  \(url(ports.production))  channels \(url(ports.productionChannels))
+              sandbox     \(url(ports.sandbox))  channels \(url(ports.sandboxChannels))\(faults)
+              trust       \(authorityFile)
+              sign with   \(keyFile)  key id \(keyID), team id \(teamID)
+              control     http://\(control)
+
+            Try it:       \(example)
+            What came:    curl -s http://\(control)/v1/journal
+            Go wrong:     curl -s http://\(control)/v1/script -d '{"match":{"share":0.1},"answer":{"reason":"TooManyRequests"}}'
+            Stop it:      Ctrl-C
+
+            """
+    }
+
+    private func url(_ port: Int) -> String {
+        let name = host == "127.0.0.1" ? "localhost" : host.contains(":") ? "[\(host)]" : host
+        return "https://\(name):\(port)"
+    }
+
+    private var example: String {
+        let token = String(repeating: "c0de", count: 16)
+        let body = #"{"aps":{"timestamp":1763632800,"event":"update","content-state":{"home":1,"away":0}}}"#
+        return """
+            curl -i --http2 --cacert \(authorityFile) -H "authorization: bearer $(curl -s http://\(control)/v1/provider-token)" \
+            -H 'apns-topic: com.example.app.push-type.liveactivity' -H 'apns-push-type: liveactivity' \
+            -H 'apns-priority: 10' -d '\(body)' \(url(ports.production))/3/device/\(token)
+            """
+    }
+}

@@ -1,0 +1,106 @@
+internal import APNsSimulator
+internal import Settings
+
+/// `expired@2200`.
+extension TLSFaultPlace: SettingValue {
+    package static var kind: String {
+        "a fault, one of " + TLSFault.allCases.map(\.rawValue).joined(separator: ", ")
+            + ", and its port, such as expired@2200"
+    }
+
+    package init?(settingText: String) {
+        let parts = settingText.split(separator: "@")
+        guard parts.count == 2, let fault = TLSFault(rawValue: String(parts[0])), let port = Int(parts[1]),
+            (0...65535).contains(port)
+        else { return nil }
+        self.init(fault, port: port)
+    }
+
+    package var settingText: String { "\(fault.rawValue)@\(port)" }
+}
+
+extension AllSettings {
+    static let simulatorData = Setting(
+        "apns-simulator.data", default: "",
+        """
+        where the simulator keeps its CA and its key for provider tokens, made if they are not there; \
+        else flotilla/apns-simulator in the user's state directory
+        """)
+    static let simulatorHost = Setting(
+        "apns-simulator.host", default: "127.0.0.1", "the address that the simulator listens on")
+    static let simulatorPort = Setting(
+        "apns-simulator.port", default: 2197, in: 0...65535,
+        "where it takes production's pushes; port 0 lets the system choose, here and below")
+    static let simulatorSandboxPort = Setting(
+        "apns-simulator.sandbox-port", default: 2198, in: 0...65535, "where it takes the sandbox's pushes")
+    static let simulatorChannelsPort = Setting(
+        "apns-simulator.channels-port", default: 2196, in: 0...65535,
+        "where production's channels are managed")
+    static let simulatorSandboxChannelsPort = Setting(
+        "apns-simulator.sandbox-channels-port", default: 2195, in: 0...65535,
+        "where the sandbox's channels are managed")
+    static let simulatorControl = Setting(
+        "apns-simulator.control-listen", default: HostPort(host: "127.0.0.1", port: 2199),
+        "where its control API listens; it has no TLS and no users")
+    static let simulatorNames = Setting(
+        "apns-simulator.names", default: ["localhost", "127.0.0.1", "::1"],
+        "the names and addresses that its certificate is for",
+        check: { $0.isEmpty ? "names nobody" : nil })
+    static let simulatorApps = Setting(
+        "apns-simulator.apps", default: [String](), "the bundle ids that it knows; none is every one")
+    static let simulatorStreams = Setting(
+        "apns-simulator.streams", default: 1_000, in: 1...100_000, "streams that it allows each connection")
+    static let simulatorBurst = Setting(
+        "apns-simulator.burst", default: Int?.none,
+        "pushes to one token at once before TooManyRequests, one more each second; else any number",
+        check: { ($0 ?? 1) > 0 ? nil : "must be 1 or more" })
+    static let simulatorScript = Setting(
+        "apns-simulator.script", default: String?.none, "a file with a script of misbehaviour to begin with")
+    static let simulatorJournal = Setting(
+        "apns-simulator.journal", default: String?.none,
+        "a file that gets every request and answer, a JSON object a line; at 1 GiB it is renamed to .1")
+    static let simulatorJournalSync = Setting(
+        "apns-simulator.journal-sync", default: false,
+        "whether each batch of the journal is on the disk before the next is written")
+    static let simulatorJournalEntries = Setting(
+        "apns-simulator.journal-entries", default: 100_000, in: 1...10_000_000,
+        "requests that the journal holds in memory, within 256 MiB")
+    static let simulatorIDs = Setting(
+        "apns-simulator.ids", default: 4_000_000, in: 1...1_000_000_000,
+        "apns-ids, and tokens, that are followed to find doubled pushes, at most 42 B of memory each")
+    static let simulatorTLSFaults = Setting(
+        "apns-simulator.tls-fault", default: [TLSFaultPlace](), "further ports, each with a fault in its TLS")
+
+    static let simulator: [Declaration] = [
+        simulatorData.declaration, simulatorHost.declaration, simulatorPort.declaration,
+        simulatorSandboxPort.declaration, simulatorChannelsPort.declaration,
+        simulatorSandboxChannelsPort.declaration, simulatorControl.declaration, simulatorNames.declaration,
+        simulatorApps.declaration, simulatorStreams.declaration, simulatorBurst.declaration,
+        simulatorScript.declaration, simulatorJournal.declaration, simulatorJournalSync.declaration,
+        simulatorJournalEntries.declaration, simulatorIDs.declaration, simulatorTLSFaults.declaration,
+    ]
+}
+
+extension SimulatorServiceSettings {
+    init(_ settings: ResolvedSettings, directory: String) {
+        self.init(directory: directory)
+        simulator.host = settings[AllSettings.simulatorHost]
+        simulator.ports.production = settings[AllSettings.simulatorPort]
+        simulator.ports.sandbox = settings[AllSettings.simulatorSandboxPort]
+        simulator.ports.productionChannels = settings[AllSettings.simulatorChannelsPort]
+        simulator.ports.sandboxChannels = settings[AllSettings.simulatorSandboxChannelsPort]
+        simulator.certificateNames = settings[AllSettings.simulatorNames]
+        for app in settings[AllSettings.simulatorApps] { simulator.apps[app] = SimulatedApp() }
+        simulator.streams.most = settings[AllSettings.simulatorStreams]
+        simulator.pace.burst = settings[AllSettings.simulatorBurst]
+        controlHost = settings[AllSettings.simulatorControl].host
+        controlPort = settings[AllSettings.simulatorControl].port
+        scriptFile = settings[AllSettings.simulatorScript]
+        journalFile = settings[AllSettings.simulatorJournal]
+        syncsJournal = settings[AllSettings.simulatorJournalSync]
+        journal.entriesMax = settings[AllSettings.simulatorJournalEntries]
+        journal.idsMax = settings[AllSettings.simulatorIDs]
+        journal.targetsMax = settings[AllSettings.simulatorIDs]
+        tlsFaults = settings[AllSettings.simulatorTLSFaults]
+    }
+}

@@ -1,0 +1,76 @@
+import APNs
+import Foundation
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Synchronization
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNsSimulator
+
+/// A whole simulator with its control API, asked by `curl`, as long as this object lives.
+final class ControlledSimulator: Sendable {
+    let serving: ServingSimulator
+    let trust: TLSContext
+    let loop: EventLoop
+    private let service: SimulatorService
+    private let directory: TemporaryDirectory
+    private let bearer: String
+
+    init(_ change: (inout SimulatorServiceSettings) -> Void = { _ in }) async throws {
+        directory = try TemporaryDirectory()
+        var settings = SimulatorServiceSettings(directory: directory.path)
+        change(&settings)
+        let told = Mutex<ServingSimulator?>(nil)
+        service = SimulatorService(settings) { serving in told.withLock { $0 = serving } }
+        try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
+        serving = try #require(told.withLock { $0 })
+        trust = try TLSContext.client(trust: .authorities(.file(serving.authorityFile)))
+        loop = try EventLoop(name: "client")
+        try loop.start()
+        bearer = ProviderToken.make(
+            teamID: serving.teamID, keyID: serving.keyID, key: try SigningKey(file: serving.keyFile),
+            at: .now())
+    }
+
+    /// Stopping in order is a part of what is tested.
+    func stop() async {
+        await service.stop(by: .now().advanced(byMilliseconds: 5_000))
+        loop.stop()
+    }
+
+    func client() -> PushClient { PushClient(port: serving.ports.production, trust, on: loop) }
+
+    func push(_ number: Int = 0, token: Int = 0) -> TestRequest {
+        let token = String(decoding: ScriptSamples.token(token).hex, as: UTF8.self)
+        return .push(bearer).at("/3/device/\(token)").setting(
+            "apns-id", "00000000-0000-0000-0000-\(100_000_000_000 + number)")
+    }
+
+    /// What the control API answers, its status in front.
+    @discardableResult
+    func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
+        var arguments = ["-sS", "-X", method, "-w", "\n%{http_code}", "http://\(serving.control)\(path)"]
+        if let body { arguments += ["-d", body] }
+        let curl = try ChildProcess("curl", arguments)
+        let status = try await curl.exitStatus()
+        #expect(status == 0, "\(curl.errors)")
+        let parts = curl.output.split(separator: "\n", omittingEmptySubsequences: false)
+        return "\(parts.last ?? "") " + parts.dropLast().joined(separator: "\n")
+    }
+}
+
+/// Runs a body with a simulator and stops it in any case.
+func withSimulator(
+    _ change: (inout SimulatorServiceSettings) -> Void = { _ in },
+    _ body: (ControlledSimulator) async throws -> Void
+) async throws {
+    let simulator = try await ControlledSimulator(change)
+    do { try await body(simulator) } catch {
+        await simulator.stop()
+        throw error
+    }
+    await simulator.stop()
+}

@@ -1,0 +1,164 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// `flotilla apns-simulator`, as somebody meets it who wants to test a backend.
+struct SimulatorCommandTests {
+    private func simulator(_ data: String, _ arguments: String...) async throws -> ChildProcess {
+        let process = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "apns-simulator", "--data", data, "--port", "0", "--sandbox-port", "0", "--channels-port",
+                "0",
+                "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0", "--log-format", "text",
+            ] + arguments)
+        try await process.waitFor("Stop it:")
+        return process
+    }
+
+    /// What stands behind a word at the beginning of a line of the introduction.
+    private func line(_ word: String, of process: ChildProcess) throws -> String {
+        let line = process.output.split(separator: "\n").first { $0.drop { $0 == " " }.hasPrefix(word) }
+        let rest = try #require(line).drop { $0 == " " }.dropFirst(word.count)
+        return String(rest.drop { $0 == " " })
+    }
+
+    private func paste(_ line: String) async throws -> Answer {
+        let shell = try ChildProcess("bash", ["-c", line])
+        return Answer(status: try await shell.exitStatus(), output: shell.output, errors: shell.errors)
+    }
+
+    @Test func `every line that it prints can be pasted, and the push is answered 200`() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try await simulator(directory.file("apns"))
+        let push = try line("Try it:", of: process)
+        let pushed = try await paste(push)
+        #expect(pushed.output.hasPrefix("HTTP/2 200"), "\(pushed)")
+        let journal = try await paste(try line("What came:", of: process))
+        #expect(journal.output.contains(#""status":200"#), "\(journal)")
+        let wrong = try await paste(try line("Go wrong:", of: process))
+        #expect(wrong.output.contains(#""reason":"TooManyRequests""#), "\(wrong)")
+        process.send(signal: SIGTERM)
+        #expect(try await process.exitStatus() == 0)
+        #expect(!(process.errors + process.output).contains(String(repeating: "c0de", count: 32)))
+    }
+
+    @Test func `its authority and its key outlive it, and nobody else can read them`() async throws {
+        let directory = try TemporaryDirectory()
+        let data = directory.file("apns")
+        var trusted: [String] = []
+        for _ in 1...2 {
+            let process = try await simulator(data)
+            trusted.append(try String(contentsOfFile: try line("trust", of: process), encoding: .utf8))
+            #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
+            process.send(signal: SIGTERM)
+            #expect(try await process.exitStatus() == 0)
+        }
+        #expect(trusted[0] == trusted[1])
+        for file in try FileManager.default.contentsOfDirectory(atPath: data) where file != "ca.pem" {
+            let attributes = try FileManager.default.attributesOfItem(atPath: data + "/" + file)
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(file)")
+        }
+    }
+
+    @Test func `the journal's file has every request when it has stopped`() async throws {
+        let directory = try TemporaryDirectory()
+        let journal = directory.file("journal.jsonl")
+        let process = try await simulator(directory.file("apns"), "--journal", journal, "--journal-sync")
+        let push = try line("Try it:", of: process)
+        for _ in 1...3 { #expect(try await paste(push).output.hasPrefix("HTTP/2 200")) }
+        process.send(signal: SIGTERM)
+        #expect(try await process.exitStatus() == 0)
+        let lines = try String(contentsOfFile: journal, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines.allSatisfy { $0.contains("tok:") && !$0.contains("c0dec0dec0de") })
+    }
+
+    @Test func `a wrong script stops the start, and everything wrong with it is told`() async throws {
+        let directory = try TemporaryDirectory()
+        let script = try directory.write(
+            "script.json", #"{"rules":[{"clse":true},{"match":{"share":2},"close":true}]}"#)
+        let answer = try await flotilla(
+            "apns-simulator", "--data", directory.file("apns"), "--script", script, "--port", "0",
+            "--log-level", "error")
+        #expect(answer.status == 65, "\(answer)")
+        #expect(answer.errors.contains("rules[0].clse is not a known field"), "\(answer)")
+        #expect(answer.errors.contains("rules[1].match.share must be from 0 to 1"))
+        let missing = try await flotilla(
+            "apns-simulator", "--data", directory.file("apns"), "--script", directory.file("none"), "--port",
+            "0")
+        #expect(missing.status == 73 && missing.errors.contains("cannot read the script"), "\(missing)")
+    }
+
+    @Test func `a port with a fault in its TLS is refused by a good client`() async throws {
+        let directory = try TemporaryDirectory()
+        let faults = ["expired", "wrong-host", "unknown-authority", "no-h2", "tls-1.1"]
+        let process = try await simulator(
+            directory.file("apns"), "--tls-fault", faults.map { "\($0)@0" }.joined(separator: ","))
+        let trust = try line("trust", of: process)
+        let ports = process.output.split(separator: "\n").filter { $0.contains("TLS fault") }
+        #expect(ports.count == faults.count)
+        for (fault, line) in zip(faults, ports) {
+            let url = try #require(line.split(separator: " ").first { $0.hasPrefix("https://") })
+            let curl = try ChildProcess(
+                "curl", ["-sS", "--http2", "--tlsv1.2", "--cacert", trust, String(url) + "/3/device/00"])
+            let status = try await curl.exitStatus()
+            #expect(status != 0 && curl.output.isEmpty, "\(fault): \(status) \(curl.errors)")
+            let words =
+                switch fault {
+                case "expired": "certificate has expired"
+                case "wrong-host": "no alternative certificate subject name matches"
+                case "unknown-authority": "self-signed certificate in certificate chain"
+                case "tls-1.1": "unsupported protocol"
+                default: "Empty reply from server"
+                }
+            #expect(curl.errors.contains(words), "\(fault): \(curl.errors)")
+        }
+    }
+
+    /// The operator's book is what people copy from.
+    private var page: String {
+        get throws {
+            let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent()
+            let book = try String(
+                contentsOf: root.appendingPathComponent("deploy/README.md"), encoding: .utf8)
+            let parts = book.components(separatedBy: "## The APNs simulator\n")
+            return try #require(parts.dropFirst().first).components(separatedBy: "\n## ")[0]
+        }
+    }
+
+    @Test func `the script and the faults of the operator's book are taken as they stand there`() async throws
+    {
+        let directory = try TemporaryDirectory()
+        let page = try page
+        let script = try #require(page.components(separatedBy: "```json\n").dropFirst().first)
+            .components(separatedBy: "```")[0]
+        let file = try directory.write("script.json", script)
+        let word = try #require(page.firstMatch(of: /--tls-fault ([a-z0-9@,.-]+)/)).output.1
+        let faults = String(word.replacing(/@[0-9]+/, with: "@0"))
+        let process = try await simulator(directory.file("apns"), "--script", file, "--tls-fault", faults)
+        let control = try line("control", of: process)
+        let shown = try await paste("curl -s \(control)/v1/script").output
+        #expect(shown.components(separatedBy: #""hits""#).count - 1 == 7, "\(shown)")
+        #expect(shown.contains(#""timetable":{"everyMilliseconds":4000"#))
+        #expect(try line("sign with", of: process).contains("team id FLOTILLA01"))
+        #expect(page.contains("team id `FLOTILLA01`"))
+        #expect(process.output.components(separatedBy: "TLS fault").count - 1 == 5)
+    }
+
+    @Test func `every path of the operator's book is one of the control API`() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try await simulator(directory.file("apns"))
+        let control = try line("control", of: process)
+        let paths = Set(
+            try page.matches(of: /\/(v1\/[a-z-]+(?:\/{token})?|metrics|livez)/).map { String($0.output.0) })
+        #expect(paths.count >= 9, "\(paths)")
+        for path in paths {
+            let asked = path.replacing("{token}", with: "c0de")
+            let answer = try await paste(
+                "curl -s -o /dev/null -w '%{http_code}' -X OPTIONS \(control)\(asked)")
+            #expect(answer.output == "405", "\(path) answers \(answer.output)")
+        }
+    }
+}

@@ -7,8 +7,9 @@ import Telemetry
 
 @testable import APNs
 
-/// A sender of pushes: a client on a loop of its own, and what became of each push.
-final class Pusher: PushReceiver, @unchecked Sendable {
+/// A sender of pushes: a client on a loop of its own, and what became of each push. Held by the test
+/// alone, so that it ends on the test's thread.
+final class Pusher: Sendable {
     struct Seen: Sendable {
         let end: PushEnd
         let isLate: Bool
@@ -17,20 +18,12 @@ final class Pusher: PushReceiver, @unchecked Sendable {
         let details: PushDetails?
     }
 
-    private struct State {
-        var seen: [UInt64: [Seen]] = [:]
-        var taken = 0
-        var openMost = 0
-    }
-
     let run: RunningLoop
     let metrics = Metrics()
     let tokens: ProviderTokens
     let provider: Provider
     private let keys: TemporaryDirectory
-    private let state = TracedLock(State())
-    private var client: APNsClient?
-    private var waiting: ArraySlice<() -> Bool> = []
+    private let desk = Desk()
 
     static let keyName = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
     static let profile = PushProfile(environment: .sandbox, bundleID: "com.example.matchday", key: keyName)
@@ -53,7 +46,8 @@ final class Pusher: PushReceiver, @unchecked Sendable {
         change(&settings)
         provider = try Provider(settings, tokens: tokens, metrics: metrics, log: .silent)
         run = try RunningLoop()
-        _ = run.loop.perform { self.client = APNsClient(self.provider, on: self.run.loop, receiver: self) }
+        let (desk, provider, loop) = (desk, provider, run.loop)
+        _ = loop.perform { desk.client = APNsClient(provider, on: loop, receiver: desk) }
     }
 
     convenience init(
@@ -66,7 +60,8 @@ final class Pusher: PushReceiver, @unchecked Sendable {
 
     /// On the client's loop.
     func onLoop<T: Sendable>(_ body: @escaping @Sendable (APNsClient) -> T) -> T {
-        guard let value = run.loop.perform({ body(self.client!) }) else { fatalError("the loop has ended") }
+        let desk = desk
+        guard let value = run.loop.perform({ body(desk.client!) }) else { fatalError("the loop has ended") }
         return value
     }
 
@@ -77,10 +72,11 @@ final class Pusher: PushReceiver, @unchecked Sendable {
         _ tags: Range<UInt64>, deadlineMilliseconds: Int = 60_000, isSuspect: Bool = false,
         profile: PushProfile = Pusher.profile
     ) {
+        let desk = desk
         onLoop { client in
             guard let template = try? Pusher.template(client, profile) else { return }
             for tag in tags {
-                self.waiting.append {
+                desk.waiting.append {
                     let token = Pusher.token(tag)
                     let deadline = client.loop.now.advanced(byMilliseconds: deadlineMilliseconds)
                     return client.push(
@@ -88,7 +84,7 @@ final class Pusher: PushReceiver, @unchecked Sendable {
                         deadline: deadline, isSuspect: isSuspect) != nil
                 }
             }
-            self.pump()
+            desk.pump()
         }
     }
 
@@ -104,27 +100,6 @@ final class Pusher: PushReceiver, @unchecked Sendable {
         (0..<32).map { $0 < 24 ? 0xAB : UInt8(truncatingIfNeeded: tag >> UInt64(8 * ($0 - 24))) }
     }
 
-    private func pump() {
-        while let next = waiting.first, next() {
-            waiting.removeFirst()
-            state.withLock { $0.taken += 1 }
-        }
-        guard let client else { return }
-        state.withLock { $0.openMost = max($0.openMost, client.open) }
-    }
-
-    func ended(_ outcomes: PushOutcomes) {
-        state.withLock { state in
-            for outcome in outcomes.list {
-                state.seen[outcome.tag, default: []].append(
-                    Seen(
-                        end: outcome.end, isLate: outcome.isLate, status: Int(outcome.status),
-                        disposition: outcome.disposition, details: outcomes.details(of: outcome)))
-            }
-        }
-        pump()
-    }
-
     /// Puts another key into the file, and has it read.
     func replaceKey() throws {
         let path = try keys.write("key.p8", SigningKey().pem)
@@ -135,9 +110,8 @@ final class Pusher: PushReceiver, @unchecked Sendable {
 
     // MARK: What became of them
 
-    var seen: [UInt64: [Seen]] { state.withLock { $0.seen } }
-    var taken: Int { state.withLock { $0.taken } }
-    var openMost: Int { state.withLock { $0.openMost } }
+    var seen: [UInt64: [Seen]] { desk.state.withLock { $0.seen } }
+    var openMost: Int { desk.state.withLock { $0.openMost } }
     func ends(_ tag: UInt64) -> [PushEnd] { seen[tag, default: []].map(\.end) }
 
     /// The one outcome of a push, once it is there.
@@ -152,7 +126,37 @@ final class Pusher: PushReceiver, @unchecked Sendable {
     }
 
     deinit {
-        let client = client
-        _ = run.loop.perform { client?.stop() }
+        let desk = desk
+        _ = run.loop.perform { desk.client?.stop() }
+    }
+}
+
+/// What of a `Pusher` lives on the loop.
+private final class Desk: PushReceiver, @unchecked Sendable {
+    struct State {
+        var seen: [UInt64: [Pusher.Seen]] = [:]
+        var openMost = 0
+    }
+
+    let state = TracedLock(State())
+    var client: APNsClient?
+    var waiting: ArraySlice<() -> Bool> = []
+
+    func pump() {
+        while let next = waiting.first, next() { waiting.removeFirst() }
+        guard let client else { return }
+        state.withLock { $0.openMost = max($0.openMost, client.open) }
+    }
+
+    func ended(_ outcomes: PushOutcomes) {
+        state.withLock { state in
+            for outcome in outcomes.list {
+                state.seen[outcome.tag, default: []].append(
+                    Pusher.Seen(
+                        end: outcome.end, isLate: outcome.isLate, status: Int(outcome.status),
+                        disposition: outcome.disposition, details: outcomes.details(of: outcome)))
+            }
+        }
+        pump()
     }
 }

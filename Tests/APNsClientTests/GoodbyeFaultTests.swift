@@ -1,0 +1,147 @@
+import HTTP2
+import Lifecycle
+import ProcessTesting
+import Simulation
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNs
+
+/// Connections that end, streams that are refused, limits that change: what is sent again, and what not.
+@Suite struct GoodbyeFaultTests {
+    /// Holds requests back until there are `batch` of them, then says GOAWAY in the middle of them.
+    private final class Farewell: Sendable {
+        private let state: TracedLock<(held: [Int: [ServedRequest]], random: SeededGenerator)>
+        init(seed: Int) { state = TracedLock(([:], SeededGenerator(seed))) }
+
+        func take(_ connection: ServedConnection, _ request: ServedRequest, after count: Int) {
+            guard connection.requests > count else { return connection.accept(request) }
+            let held: [ServedRequest] = state.withLock {
+                $0.held[connection.number, default: []].append(request)
+                return $0.held[connection.number] ?? []
+            }
+            guard held.count == 5 else { return }
+            let pick = state.withLock { $0.random.below(held.count) }
+            connection.goaway(held[pick].stream.number)
+            for request in held[...pick] { connection.accept(request) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)), arguments: [1, 2, 3])
+    func `a GOAWAY every hundred requests loses nothing and doubles nothing`(seed: Int) async throws {
+        let farewell = Farewell(seed: seed)
+        let server = try ScriptedServer { connection, request in
+            farewell.take(connection, request, after: 100)
+        }
+        let pusher = try Pusher(server) { $0.requestsMax = 100 }
+        pusher.push(1..<2_001, deadlineMilliseconds: 120_000)
+        let seen = try await pusher.all(2_000)
+        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
+        #expect(server.read { $0.accepted.count == 2_000 && $0.accepted.values.allSatisfy { $0.count == 1 } })
+        #expect(server.read { $0.connections } > 10)
+    }
+
+    @Test func `a connection that is cut leaves what was sent unknown, and sends nothing twice`() async throws
+    {
+        let server = try ScriptedServer { connection, request in
+            if connection.number == 1, connection.requests == 50 { return connection.tls.close() }
+            // What is cut off has been read: it must count as perhaps processed.
+            if connection.number != 1 || connection.requests < 30 { connection.accept(request) }
+        }
+        let pusher = try Pusher(server) {
+            $0.requestsMax = 60
+            $0.pool.connectionsMax = 1
+        }
+        pusher.push(1..<501)
+        let seen = try await pusher.all(500)
+        let unknown = seen.values.filter { $0[0].end == .unknown(.connectionLost) }.count
+        #expect((1...60).contains(unknown))
+        #expect(seen.values.count { $0[0].end == .answered } == 500 - unknown)
+        #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
+    }
+
+    @Test func `refused streams are sent again, and none is doubled`() async throws {
+        let random = TracedLock(SeededGenerator(7))
+        let server = try ScriptedServer { connection, request in
+            let isRefused = random.withLock { $0.below(20) == 0 }
+            if isRefused { connection.reset(request, .refusedStream) } else { connection.accept(request) }
+        }
+        let pusher = try Pusher(server)
+        pusher.push(1..<3_001)
+        let seen = try await pusher.all(3_000)
+        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
+        #expect(server.read { $0.accepted.count == 3_000 && $0.accepted.values.allSatisfy { $0.count == 1 } })
+    }
+
+    @Test func `a stream that is reset for another reason is unknown and not sent again`() async throws {
+        let server = try ScriptedServer { connection, request in
+            if request.tag % 10 == 0 {
+                connection.reset(request, request.tag % 20 == 0 ? .internalError : .enhanceYourCalm)
+            } else {
+                connection.accept(request)
+            }
+        }
+        let pusher = try Pusher(server)
+        pusher.push(1..<501)
+        let seen = try await pusher.all(500)
+        for (tag, outcomes) in seen {
+            #expect(outcomes.map(\.end) == [tag % 10 == 0 ? .unknown(.reset) : .answered])
+        }
+        #expect(server.read { $0.requests } == 500)
+    }
+
+    @Test func `the peer's limit of streams is obeyed whatever it does`() async throws {
+        let limits = [1_000, 1, 0, 500, 7]
+        let step = TracedLock(0)
+        let server = try ScriptedServer { connection, request in
+            let place = step.withLock { step in
+                step += 1
+                return step
+            }
+            if place % 300 == 0 {
+                connection.change(streamsMax: limits[place / 300 % limits.count])
+                // Nobody is parked for ever.
+                connection.after(milliseconds: 60) { connection.change(streamsMax: 400) }
+            }
+            connection.after(milliseconds: 1) { connection.accept(request) }
+        }
+        let pusher = try Pusher(server) { $0.pool.connectionsMax = 2 }
+        pusher.push(1..<5_001)
+        let seen = try await pusher.all(5_000)
+        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
+        #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
+    }
+
+    @Test func `parked requests wait, and end as unprocessed at their deadline`() async throws {
+        let server = try ScriptedServer { connection, request in
+            connection.accept(request)
+            connection.change(streamsMax: 0)
+        }
+        let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        pusher.push(1..<2)
+        _ = try await pusher.outcome(1)
+        pusher.push(2..<5, deadlineMilliseconds: 300)
+        let seen = try await pusher.all(4)
+        #expect((2...4).allSatisfy { seen[$0]?.map(\.end) == [.notProcessed(.noConnection)] })
+        #expect(server.read { $0.requests } == 1)
+    }
+
+    @Test(arguments: [(503, "Shutdown"), (400, "IdleTimeout"), (403, "UnrelatedKeyIdInToken")])
+    func `an answer that ends its connection sends the push over another`(status: Int, reason: String)
+        async throws
+    {
+        let server = try ScriptedServer { connection, request in
+            if connection.number == 1, connection.requests > 10 {
+                connection.refuse(request, status, reason: reason)
+            } else {
+                connection.accept(request)
+            }
+        }
+        let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        pusher.push(1..<101)
+        let seen = try await pusher.all(100)
+        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] && $0[0].status == 200 })
+        #expect(server.read { $0.connections } == 2)
+    }
+}

@@ -1,0 +1,139 @@
+import Glibc
+import HTTP2
+import Lifecycle
+import ProcessTesting
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNs
+
+/// Peers that say nothing, that are not there, or that are somebody else.
+@Suite struct SilenceFaultTests {
+    @Test func `a connection that stalls holds no other back`() async throws {
+        let server = try ScriptedServer { connection, request in
+            if connection.number == 1, connection.requests > 20 { return connection.tls.pauseReading() }
+            connection.accept(request)
+        }
+        let pusher = try Pusher(server) { $0.requestsMax = 400 }
+        pusher.push(1..<10_001, deadlineMilliseconds: 3_000)
+        let seen = try await pusher.all(10_000)
+        let answered = seen.values.count { $0[0].end == .answered }
+        #expect(answered >= 9_000)
+        let others = seen.values.filter { $0[0].end != .answered }
+        #expect(!others.isEmpty)
+        // What never left the stalled connection's socket is known to be unprocessed.
+        #expect(
+            others.allSatisfy {
+                [.unknown(.overdue), .notProcessed(.overdue), .notProcessed(.noConnection)].contains(
+                    $0[0].end)
+            })
+        #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
+    }
+
+    @Test func `a peer that has vanished is found by a PING, and its pushes are unknown`() async throws {
+        let server = try ScriptedServer { connection, request in
+            connection.number == 1 ? connection.tls.pauseReading() : connection.accept(request)
+        }
+        let pusher = try Pusher(server) {
+            $0.pool.silentPingMilliseconds = 200
+            $0.pool.pongMilliseconds = 200
+        }
+        pusher.push(1..<2)
+        #expect(try await pusher.outcome(1).end == .unknown(.connectionLost))
+        pusher.push(2..<3)
+        #expect(try await pusher.outcome(2).end == .answered)
+    }
+
+    @Test func `an answer after the deadline is told as late, once`() async throws {
+        let server = try ScriptedServer { connection, request in
+            connection.after(milliseconds: 600) { connection.accept(request) }
+        }
+        let pusher = try Pusher(server)
+        pusher.push(1..<2, deadlineMilliseconds: 200)
+        try await eventually("the late answer") { pusher.ends(1).count == 2 }
+        let seen = try #require(pusher.seen[1])
+        #expect(seen[0].end == .unknown(.overdue) && !seen[0].isLate)
+        #expect(seen[1].end == .answered && seen[1].isLate && seen[1].status == 200)
+        #expect(pusher.metrics.render().contains("flotilla_apns_late_answers_total 1"))
+    }
+
+    @Test func `slow answers fill the room and no more`() async throws {
+        let server = try ScriptedServer { connection, request in
+            connection.after(milliseconds: 100) { connection.accept(request) }
+        }
+        let pusher = try Pusher(server) { $0.requestsMax = 150 }
+        pusher.push(1..<1_501)
+        let seen = try await pusher.all(1_500)
+        #expect(seen.values.allSatisfy { $0[0].end == .answered })
+        #expect(pusher.openMost == 150)
+    }
+
+    @Test func `nobody at the port costs few connections, and pushes end as unprocessed`() async throws {
+        let listener = try Listener.bind(host: "127.0.0.1", port: 0)
+        close(listener.descriptor)
+        let pusher = try Pusher(
+            Endpoint(host: "127.0.0.1", port: listener.address.port),
+            trust: .authorities(.text(CertificateAuthority(name: "x").certificatePEM))
+        ) { $0.connectsBurst = 1 }
+        let began = Instant.now()
+        for batch in 0..<3 {
+            let tags = UInt64(batch) * 10 + 1..<UInt64(batch) * 10 + 11
+            pusher.push(tags, deadlineMilliseconds: 700)
+            _ = try await pusher.all((batch + 1) * 10)
+        }
+        #expect(pusher.seen.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
+        let seconds = Int(Instant.now().seconds(since: began)) + 2
+        let tried = pusher.metrics.render().split(separator: "\n").first {
+            $0.hasPrefix("flotilla_apns_connects_total{result=\"failed\"}")
+        }
+        let count = Int(tried?.split(separator: " ").last ?? "") ?? 0
+        #expect((1...seconds).contains(count))
+        let trouble = pusher.onLoop { $0.health(of: Pusher.profile)?.trouble }
+        #expect(trouble?.contains("127.0.0.1") == true)
+    }
+
+    enum Impostor: CaseIterable {
+        case unknownAuthority, wrongHost, expired, noHTTP2
+    }
+
+    @Test(arguments: Impostor.allCases)
+    func `a server that is not who it should be gets not a byte, and it is said why`(impostor: Impostor)
+        async throws
+    {
+        let authority = CertificateAuthority(name: "Test CA")
+        let other = CertificateAuthority(name: "Other CA")
+        let hour: Int64 = 3_600_000
+        let now = WallTime.now().milliseconds
+        let past = WallTime(milliseconds: now - 4 * hour)...WallTime(milliseconds: now - 2 * hour)
+        let identity =
+            switch impostor {
+            case .unknownAuthority: other.issue(for: ["localhost"])
+            case .wrongHost: authority.issue(for: ["elsewhere.example"])
+            case .expired: authority.issue(for: ["localhost"], validity: past)
+            case .noHTTP2: authority.issue(for: ["localhost"])
+            }
+        let context = try TLSContext.server(
+            chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
+            protocols: impostor == .noHTTP2 ? ["http/1.1"] : ["h2"],
+            at: WallTime(milliseconds: now - 3 * hour))
+        let server = try ScriptedServer(authority, context: context) { connection, request in
+            connection.accept(request)
+        }
+        let pusher = try Pusher(server)
+        pusher.push(1..<11, deadlineMilliseconds: 1_000)
+        let seen = try await pusher.all(10)
+        #expect(seen.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
+        #expect(server.read { $0.plaintextBytes } == 0)
+        let health = try #require(pusher.onLoop { $0.health(of: Pusher.profile) })
+        let word =
+            switch impostor {
+            case .unknownAuthority: "not signed by a known CA"
+            case .wrongHost: "elsewhere.example"
+            case .expired: "expired"
+            case .noHTTP2: "localhost"
+            }
+        #expect(!health.isWorking && health.trouble?.contains(word) == true, "\(health.trouble ?? "")")
+        #expect(pusher.metrics.render().contains("flotilla_apns_connects_total{result=\"refused\"}"))
+    }
+}

@@ -1,0 +1,52 @@
+/// What happens to phones all the time, in events for each phone and hour.
+package struct Habits: Sendable {
+    package var leavesPerHour = 0.0
+    /// How long a phone is away.
+    package var awayMilliseconds: ClosedRange<Int64> = 5_000...600_000
+    package var dismissalsPerHour = 0.0
+    package var tokenRotationsPerHour = 0.0
+    package var quitsPerHour = 0.0
+    package var opensPerHour = 0.0
+    package var updatesPerHour = 0.0
+    package var uninstallsPerHour = 0.0
+
+    package init() {}
+}
+
+extension Phones {
+    /// Time that is made up for at most, when turns stood still.
+    private static let catchUpMilliseconds: Int64 = 10_000
+
+    /// Lets as many phones act as the time since the last turn has earned.
+    func live(by habits: Habits, at time: Int64) {
+        defer { habitsCarriedOn = time }
+        guard habitsCarriedOn != .min, time > habitsCarriedOn, !phones.isEmpty else { return }
+        let passed = min(time - habitsCarriedOn, Self.catchUpMilliseconds)
+        let phoneHours = Double(passed) / 3_600_000 * Double(phones.count)
+        happen(habits.leavesPerHour * phoneHours) { number in
+            let range = habits.awayMilliseconds
+            let share = habitDice.unit()
+            goAway(
+                number,
+                until: time + range.lowerBound + Int64(share * Double(range.upperBound - range.lowerBound)))
+        }
+        happen(habits.dismissalsPerHour * phoneHours) { number in
+            if let place = places(of: number).first { remove(place, at: time) }
+        }
+        happen(habits.tokenRotationsPerHour * phoneHours) { number in
+            if let place = places(of: number).first { rotateUpdateToken(place, at: time) }
+        }
+        happen(habits.quitsPerHour * phoneHours) { quit($0) }
+        happen(habits.opensPerHour * phoneHours) { open($0, at: time) }
+        happen(habits.updatesPerHour * phoneHours) { update($0, at: time) }
+        happen(habits.uninstallsPerHour * phoneHours) { uninstall($0, at: time) }
+    }
+
+    /// The whole part surely, the rest by chance: so the mean is right however short the turns are.
+    private func happen(_ expected: Double, _ act: (Int) -> Void) {
+        guard expected > 0 else { return }
+        let whole = Int(expected)
+        let count = whole + (habitDice.falls(within: expected - Double(whole)) ? 1 : 0)
+        for _ in 0..<min(count, phones.count) { act(Int.random(in: 0..<phones.count, using: &habitDice)) }
+    }
+}

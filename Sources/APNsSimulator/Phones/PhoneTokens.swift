@@ -1,0 +1,79 @@
+internal import LiveActivity
+
+/// Push tokens that say whose they are: a token is made from its identity and the identity is read out
+/// of it again, so that a million phones need no table of tokens. Whoever does not know the seed cannot
+/// make one, nor tell two of one phone from two of strangers.
+struct PhoneTokens: Sendable {
+    struct Identity: Sendable, Hashable {
+        enum Kind: UInt16 {
+            case start = 1
+            case update = 2
+        }
+
+        var kind: Kind
+        var phone: Int
+        /// The phone's start token by its number, or the activity by its place.
+        var place: Int
+        /// Of an activity's place: which of those who lived there.
+        var life: UInt16 = 0
+        var generation: UInt16
+    }
+
+    static let bytesMin = 32
+
+    private let mixing: Mixing
+    private let bytes: Int
+
+    init(seed: UInt64, bytes: Int) {
+        precondition((Self.bytesMin...PushToken.bytesMax).contains(bytes) && bytes.isMultiple(of: 8))
+        mixing = Mixing(seed: seed ^ 0x746F_6B65_6E73_2121)
+        self.bytes = bytes
+    }
+
+    func token(of identity: Identity) -> PushToken {
+        let (first, second) = Self.words(identity)
+        var out: [UInt8] = []
+        out.reserveCapacity(bytes)
+        let mask = mixing.number(first, second, 0)
+        append(first ^ mixing.number(mask, 1), to: &out)
+        append(second ^ mixing.number(mask, 2), to: &out)
+        for index in 0..<UInt64(bytes / 8 - 2) { append(mixing.number(first, second, index), to: &out) }
+        guard let token = PushToken(bytes: out) else { preconditionFailure("the length was checked") }
+        return token
+    }
+
+    /// Nil for a token that was not made here.
+    func identity(of token: PushToken) -> Identity? {
+        guard token.bytes.count == bytes else { return nil }
+        return unsafe token.bytes.withUnsafeBytes { raw in
+            func word(_ index: Int) -> UInt64 {
+                unsafe UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
+            }
+            let mask = word(2)
+            let first = word(0) ^ mixing.number(mask, 1)
+            let second = word(1) ^ mixing.number(mask, 2)
+            for index in 2..<bytes / 8 where word(index) != mixing.number(first, second, UInt64(index - 2)) {
+                return nil
+            }
+            return Self.identity(first, second)
+        }
+    }
+
+    private func append(_ word: UInt64, to out: inout [UInt8]) {
+        unsafe withUnsafeBytes(of: word.bigEndian) { unsafe out.append(contentsOf: $0) }
+    }
+
+    private static func words(_ identity: Identity) -> (UInt64, UInt64) {
+        (
+            UInt64(identity.phone) << 32 | UInt64(identity.place),
+            UInt64(identity.kind.rawValue) << 32 | UInt64(identity.life) << 16 | UInt64(identity.generation)
+        )
+    }
+
+    private static func identity(_ first: UInt64, _ second: UInt64) -> Identity? {
+        guard let kind = Identity.Kind(rawValue: UInt16(truncatingIfNeeded: second >> 32)) else { return nil }
+        return Identity(
+            kind: kind, phone: Int(first >> 32), place: Int(first & 0xFFFF_FFFF),
+            life: UInt16(truncatingIfNeeded: second >> 16), generation: UInt16(truncatingIfNeeded: second))
+    }
+}

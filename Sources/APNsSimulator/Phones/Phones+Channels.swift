@@ -1,0 +1,71 @@
+internal import LiveActivity
+
+// Broadcasts.
+
+extension Phones {
+    /// Apple keeps a channel's newest message for so long at most.
+    private static let storedMilliseconds: Int64 = 8 * 3_600_000
+
+    func broadcast(_ push: AcceptedPush, on id: String) {
+        for (number, app) in apps.enumerated() where app.bundleID == push.bundleID {
+            let key = PhoneChannels.Key(id: id, environment: push.environment, app: UInt16(number))
+            let channel = channels.number(key)
+            if push.isStored { channels.channels[Int(channel)].stored = push }
+            channels.tidy(channel) { isListening($0) }
+            let end = channels.channels[Int(channel)].listeners.count
+            guard end > 0 else { continue }
+            channels.channels[Int(channel)].walks += 1
+            channels.walks.append(.init(channel: channel, push: push, end: end))
+        }
+        serveBroadcasts(at: push.receivedAt)
+    }
+
+    private func isListening(_ listener: PhoneChannels.Listener) -> Bool {
+        let activity = activities[Int(listener.place)]
+        return activity.life == listener.life && activity.state != .free
+    }
+
+    /// Takes broadcasts on along their listeners, in their order, as far as one turn may go.
+    func serveBroadcasts(at time: Int64) {
+        var left = settings.broadcastPhonesPerTurn
+        while left > 0, !channels.walks.isEmpty {
+            let walk = channels.walks[0]
+            let listeners = channels.channels[Int(walk.channel)].listeners
+            let end = min(walk.end, walk.next + left)
+            for index in walk.next..<end where isListening(listeners[index]) {
+                hear(walk.push, Int(listeners[index].place), at: time)
+            }
+            left -= end - walk.next
+            if end == walk.end {
+                channels.channels[Int(walk.channel)].walks -= 1
+                channels.walks.removeFirst()
+            } else {
+                channels.walks[0].next = end
+            }
+        }
+    }
+
+    private func hear(_ push: AcceptedPush, _ place: Int, at time: Int64) {
+        let number = Int(activities[place].phone)
+        let traits = phones[number].traits
+        if traits.contains(.removed) { return }
+        if traits.contains(.away) {
+            // What the channel keeps needs no copy for each phone: it is there when the phone is back.
+            note(push, on: number, push.isStored ? .stored : .lostWhileAway, at: time)
+        } else {
+            note(push, on: number, update(push, place, at: time), at: time)
+        }
+    }
+
+    /// A listener that came late, or was away, gets what its channel has kept.
+    func catchUp(_ place: Int, at time: Int64) {
+        let activity = activities[place]
+        guard activity.channel >= 0, let push = channels.channels[Int(activity.channel)].stored,
+            let timestamp = push.payload.timestamp, timestamp > activity.timestamp
+        else { return }
+        let latest = push.receivedAt + Self.storedMilliseconds
+        let expires = min(push.expiration.map(milliseconds) ?? latest, latest)
+        guard expires > time else { return }
+        note(push, on: Int(activity.phone), update(push, place, at: time), at: time)
+    }
+}

@@ -1,0 +1,143 @@
+package import LiveActivity
+
+// What a person does with a phone. Installations go by their names, as reports name them; each answers
+// whether there was anything to do.
+
+extension Phones {
+    package func number(of installation: String) -> Int? {
+        names.number(installation, count: phones.count)
+    }
+
+    /// Names an installation that was added with a population.
+    package func rename(_ number: Int, to installation: String) { names.name(number, installation) }
+
+    /// Another user, or nobody, uses the app from now on.
+    package func logIn(_ user: String?, on number: Int, at time: Int64) {
+        names.logIn(user, on: number, &phones[number])
+        if phones[number].canReport { report(.profile, number, at: time) }
+    }
+
+    // MARK: Away and back
+
+    /// The phone is without a network until then.
+    package func goAway(_ number: Int, until time: Int64) {
+        guard !phones[number].traits.contains(.removed) else { return }
+        phones[number].traits.insert(.away)
+        phones[number].changesAt = time
+        phoneWakes.insert(.init(time: time, place: Int32(number)))
+    }
+
+    package func returnNow(_ number: Int, at time: Int64) { comeBack(number, at: time) }
+
+    // MARK: The app
+
+    /// The person swipes the app away: activities stay, and nobody reports.
+    package func quit(_ number: Int) { phones[number].traits.insert(.quit) }
+
+    /// The app is opened: it sees its activities again, gets the tokens that it never got, and tells its
+    /// server what runs.
+    package func open(_ number: Int, at time: Int64) {
+        guard !phones[number].traits.contains(.removed) else { return }
+        phones[number].traits.remove(.quit)
+        phones[number].traits.insert(.owesReconcile)
+        for place in places(of: number) {
+            settle(place, at: time)
+            guard activities[place].isRunning, activities[place].channel < 0 else { continue }
+            if !activities[place].isTokenReported { activities[place].owesToken = true }
+            activities[place].tokenAt = .max
+        }
+        reportWhatIsOwed(number, at: time)
+    }
+
+    /// The app is updated: it runs no more until it is opened, and its start tokens are others.
+    package func update(_ number: Int, at time: Int64) {
+        quit(number)
+        for slot in 0..<startTokenCount(apps[Int(phones[number].app)]) {
+            rotateStartToken(slot, of: number, at: time)
+        }
+    }
+
+    /// The app is deleted. Its tokens are gone, and it cannot say so.
+    package func uninstall(_ number: Int, at time: Int64) {
+        guard !phones[number].traits.contains(.removed) else { return }
+        phones[number].traits.insert(.removed)
+        for place in places(of: number) { remove(place, at: time) }
+        stored[Int32(number)] = nil
+        phones[number].changesAt = time
+    }
+
+    /// The app wants no more activities of the type; APNs knows nothing of it.
+    @discardableResult
+    package func unregister(_ type: String, on number: Int, at time: Int64) -> Bool {
+        let app = apps[Int(phones[number].app)]
+        guard !app.hasOneStartToken, let slot = app.types.firstIndex(where: { $0.name == type }) else {
+            return false
+        }
+        if phones[number].canReport { report(.unregister, number, place: slot, at: time) }
+        return true
+    }
+
+    /// The app itself starts an activity while it is open.
+    @discardableResult
+    package func startLocally(
+        _ type: String, attributes: RawJSON, contentState: RawJSON, on number: Int, at time: Int64
+    ) -> Bool {
+        let app = apps[Int(phones[number].app)]
+        guard let index = app.types.firstIndex(where: { $0.name == type }) else { return false }
+        var payload = PushPayload()
+        payload.attributes = attributes
+        payload.contentState = contentState
+        begin(payload, type: UInt16(index), on: number, at: time)
+        return true
+    }
+
+    // MARK: Activities
+
+    /// The person swipes the activity away.
+    @discardableResult
+    package func dismiss(_ activity: String, on number: Int, at time: Int64) -> Bool {
+        guard let place = place(of: activity, on: number) else { return false }
+        remove(place, at: time)
+        return true
+    }
+
+    /// The person touches the activity, which opens the app.
+    @discardableResult
+    package func tap(_ activity: String, on number: Int, at time: Int64) -> Bool {
+        guard let place = place(of: activity, on: number) else { return false }
+        open(number, at: time)
+        if phones[number].canReport { report(.tap, number, place: place, at: time) }
+        return true
+    }
+
+    /// The system gives the activity another token; the old one is dead.
+    @discardableResult
+    package func rotateToken(of activity: String, on number: Int, at time: Int64) -> Bool {
+        guard let place = place(of: activity, on: number), activities[place].isRunning else { return false }
+        rotateUpdateToken(place, at: time)
+        return true
+    }
+
+    private func place(of activity: String, on number: Int) -> Int? {
+        places(of: number).first { activityID($0, activities[$0].life) == activity }
+    }
+
+    func rotateUpdateToken(_ place: Int, at time: Int64) {
+        guard activities[place].isTokenReported || activities[place].owesToken else { return }
+        activities[place].generation &+= 1
+        activities[place].rotatedAt = time
+        activities[place].owesToken = true
+        if phones[Int(activities[place].phone)].canReport { reportToken(place, at: time) }
+    }
+
+    func rotateStartToken(_ slot: Int, of number: Int, at time: Int64) {
+        let index = Int(phones[number].firstStartToken) + slot
+        startTokens[index].generation &+= 1
+        startTokens[index].changedAt = time
+        if phones[number].canReport {
+            report(.startToken, number, place: slot, at: time)
+        } else {
+            phones[number].traits.insert(.owesReconcile)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package import LiveActivity
+
+// What a phone shows, and why.
+
+extension Phones {
+    /// - Parameter receptions: at most so many of the newest.
+    package func view(_ number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneView {
+        for place in places(of: number) { settle(place, at: time) }
+        let phone = phones[number]
+        return PhoneView(
+            installation: names.installation(number), user: names.user(number, phone),
+            app: apps[Int(phone.app)].id, environment: environment(of: phone), system: phone.system,
+            isAway: phone.traits.contains(.away), isQuit: phone.traits.contains(.quit),
+            isRemoved: phone.traits.contains(.removed), isSwitchedOff: phone.traits.contains(.switchedOff),
+            activities: places(of: number).map(activityView),
+            received: receptions.newest(limit, of: number, phone).map { entry in
+                .init(
+                    at: entry.at, event: entry.event == .max ? nil : PushEvent.allCases[Int(entry.event)],
+                    timestamp: entry.timestamp, priority: Int(entry.priority), effect: entry.effect)
+            })
+    }
+
+    private func activityView(_ place: Int) -> PhoneView.Activity {
+        let activity = activities[place]
+        return .init(
+            id: activityID(place, activity.life), attributesType: type(of: activity).name,
+            group: groups[activity.group], contentState: contents[activity.content],
+            timestamp: activity.timestamp,
+            state: activity.state == .ended ? .ended : activity.state == .stale ? .stale : .active,
+            since: activity.changedAt, startedAt: activity.startedAt,
+            channel: activity.channel < 0 ? nil : channels.channels[Int(activity.channel)].key.id,
+            isTokenReported: activity.isTokenReported)
+    }
+
+    /// Groups that something on some screen belongs to, by name, in pages.
+    package func groupNames(after name: String? = nil, limit: Int) -> [String] {
+        var found: [String] = []
+        for number in 0..<Int32(groups.bound) {
+            if let group = groups[number], name.map({ group > $0 }) ?? true { found.append(group) }
+        }
+        return Array(found.sorted().prefix(max(0, limit)))
+    }
+
+    /// Nil for a group that no phone has heard of, or whose activities have all left.
+    ///
+    /// Looks at every activity: some milliseconds for a million.
+    package func view(group: String, from first: Int = 0, limit: Int = 100, at time: Int64) -> GroupView? {
+        guard let number = groups.number(of: group) else { return nil }
+        var counts = [Int](repeating: 0, count: contents.bound + 1)
+        var total = 0
+        var seen: Set<Int32> = []
+        var several: Set<Int32> = []
+        for place in activities.indices where activities[place].group == number {
+            settle(place, at: time)
+            guard activities[place].state != .free else { continue }
+            total += 1
+            counts[Int(activities[place].content) + 1] += 1
+            if !seen.insert(activities[place].phone).inserted { several.insert(activities[place].phone) }
+        }
+        guard total > 0 else { return nil }
+        let present = counts.indices.filter { counts[$0] > 0 }
+            .sorted { (counts[$1], $0) < (counts[$0], $1) }
+        let page = present.dropFirst(max(0, first)).prefix(max(0, limit)).map { index in
+            GroupView.Shown(contentState: contents[Int32(index - 1)], activities: counts[index])
+        }
+        return GroupView(
+            group: group, activities: total, phonesWithSeveral: several.count, shown: page,
+            states: present.count)
+    }
+
+    /// Installations that show this state of the group, in pages; `next` is where the next one begins.
+    package func installations(
+        showing contentState: RawJSON?, of group: String, from first: Int = 0, limit: Int
+    ) -> (installations: [String], next: Int?) {
+        guard let number = groups.number(of: group) else { return ([], nil) }
+        let content = contentState.map { contents.number(of: $0) ?? -2 } ?? -1
+        var found: [String] = []
+        for place in activities.indices.dropFirst(max(0, first))
+        where activities[place].group == number && activities[place].content == content {
+            if found.count == limit { return (found, place) }
+            found.append(names.installation(Int(activities[place].phone)))
+        }
+        return (found, nil)
+    }
+
+    /// How often each effect has been seen, of all pushes and phones.
+    package func effects() -> [(effect: PushEffect, count: Int)] {
+        PushEffect.allCases.map { ($0, receptions.counts[Int($0.rawValue)]) }
+    }
+
+    /// Reports that wait, have left, and were lost because too many waited.
+    package var reportCounts: (waiting: Int, sent: Int, lost: Int) {
+        (outgoing.count + outgoing.launchesLeft, outgoing.sent, outgoing.lost)
+    }
+}

@@ -1,0 +1,171 @@
+internal import LiveActivity
+
+// What the app on a phone tells its server.
+
+extension Phones {
+    /// Reports of one batch.
+    private static let batchMax = 1_000
+
+    // MARK: Occasions
+
+    func report(_ kind: Report.Kind, _ number: Int, place: Int = 0, at time: Int64) {
+        guard sink != nil else { return }
+        let life = kind == .updateToken || kind == .tap ? activities[place].life : 0
+        outgoing.add(
+            .init(kind: kind, phone: Int32(number), place: Int32(place), life: life, at: time),
+            max: settings.reportsWaitingMax)
+    }
+
+    func reportToken(_ place: Int, at time: Int64) {
+        activities[place].owesToken = false
+        activities[place].isTokenReported = true
+        report(.updateToken, Int(activities[place].phone), place: place, at: time)
+    }
+
+    /// The app sees its activity change.
+    func tell(_ state: Report.State, _ place: Int, at time: Int64) {
+        let activity = activities[place]
+        let number = Int(activity.phone)
+        let occurrence = UInt64(place) << 20 | UInt64(activity.life) << 4 | UInt64(Self.order(state))
+        guard mixing.falls(within: settings.stateReportShare, .stateReport, number, occurrence) else {
+            return
+        }
+        guard phones[number].canReport else {
+            phones[number].traits.insert(.owesReconcile)
+            return
+        }
+        guard sink != nil else { return }
+        outgoing.add(
+            .init(
+                kind: .state, state: state, phone: Int32(number), place: Int32(place), life: activity.life,
+                at: time), max: settings.reportsWaitingMax)
+    }
+
+    private static func order(_ state: Report.State) -> Int {
+        Report.State.allCases.firstIndex(of: state) ?? 0
+    }
+
+    /// The phone can speak again.
+    func reportWhatIsOwed(_ number: Int, at time: Int64) {
+        guard phones[number].canReport else { return }
+        if phones[number].traits.contains(.owesLaunch) {
+            phones[number].traits.remove(.owesLaunch)
+            reportFirstLaunch(number, at: time)
+        }
+        for place in places(of: number) where activities[place].owesToken { reportToken(place, at: time) }
+        if phones[number].traits.contains(.owesReconcile) {
+            phones[number].traits.remove(.owesReconcile)
+            reportStartTokens(of: number, at: time)
+            report(.reconcile, number, at: time)
+        }
+    }
+
+    /// The first time that the app is opened: its start tokens, and who the person is.
+    func reportFirstLaunch(_ number: Int, at time: Int64) {
+        guard phones[number].canReport else {
+            phones[number].traits.insert(.owesLaunch)
+            return
+        }
+        report(.profile, number, at: time)
+        reportStartTokens(of: number, at: time)
+    }
+
+    /// A token that is reported again says no more than that it is still good.
+    private func reportStartTokens(of number: Int, at time: Int64) {
+        guard phones[number].system >= .pushToStart else { return }
+        for slot in 0..<startTokenCount(apps[Int(phones[number].app)]) {
+            report(.startToken, number, place: slot, at: time)
+        }
+    }
+
+    // MARK: Leaving
+
+    /// Gives the sink what it has room for: first what has happened, then first launches.
+    func sendReports(at time: Int64) {
+        guard let sink else { return }
+        while !outgoing.isEmpty {
+            let wanted = min(sink.room, Self.batchMax)
+            guard wanted > 0 else { return }
+            var batch: [Report] = []
+            while batch.count < wanted {
+                if let pending = outgoing.next() {
+                    if let report = written(pending) { batch.append(report) }
+                } else if let number = outgoing.nextLaunch() {
+                    reportFirstLaunch(number, at: time)
+                } else {
+                    break
+                }
+            }
+            if batch.isEmpty { return }
+            outgoing.left(batch.count)
+            sink.take(batch)
+        }
+    }
+
+    /// Nil for what is no longer true: a token of an activity that has gone.
+    private func written(_ pending: OutgoingReports.Pending) -> Report? {
+        let number = Int(pending.phone)
+        var report = self.report(about: number, pending)
+        switch pending.kind {
+        case .startToken:
+            report.attributesType = startType(Int(pending.place), of: number)
+            report.token = String(decoding: startToken(Int(pending.place), of: number).hex, as: UTF8.self)
+        case .updateToken:
+            let place = Int(pending.place)
+            let activity = activities[place]
+            guard activity.life == pending.life, activity.state != .free else { return nil }
+            report.attributesType = type(of: activity).name
+            report.activity = activityID(place, activity.life)
+            report.group = groups[activity.group]
+            report.token = String(decoding: updateToken(of: place).hex, as: UTF8.self)
+        case .state:
+            report.activity = activityID(Int(pending.place), pending.life)
+            report.state = pending.state
+        case .reconcile:
+            report.running = places(of: number).filter { activities[$0].isRunning }
+                .prefix(Report.runningMax).map { activityID($0, activities[$0].life) }
+        case .unregister: report.attributesType = startType(Int(pending.place), of: number)
+        case .profile:
+            report.tags = tags(of: number)
+            report.locale = locale(of: number)
+        case .tap: report.activity = activityID(Int(pending.place), pending.life)
+        case .heartbeat, .deadToken: break
+        }
+        return report
+    }
+
+    private func report(about number: Int, _ pending: OutgoingReports.Pending) -> Report {
+        let phone = phones[number]
+        var report = Report(
+            app: apps[Int(phone.app)].id, environment: environment(of: phone),
+            installation: names.installation(number), kind: pending.kind)
+        report.user = names.user(number, phone)
+        report.os = phone.system.description
+        report.appBuild = apps[Int(phone.app)].build
+        report.frequentPushesEnabled = phone.traits.contains(.frequentUpdates)
+        report.activitiesEnabled = !phone.traits.contains(.switchedOff)
+        report.eventTime = pending.at
+        return report
+    }
+
+    private func startType(_ slot: Int, of number: Int) -> String? {
+        let app = apps[Int(phones[number].app)]
+        return app.hasOneStartToken ? nil : app.types[slot].name
+    }
+
+    /// As the system's `activity.id`: nobody else's, ever.
+    func activityID(_ place: Int, _ life: UInt16) -> String {
+        let occurrence = UInt64(place) << 16 | UInt64(life)
+        let high = mixing.number(Mixing.Purpose.activityID.rawValue, occurrence, 0)
+        let low = mixing.number(Mixing.Purpose.activityID.rawValue, occurrence, 1)
+        let digits = [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }
+        }
+        let hex = String(decoding: Hex.encode(digits), as: UTF8.self).uppercased()
+        var out = ""
+        for (index, digit) in hex.enumerated() {
+            if [8, 12, 16, 20].contains(index) { out.append("-") }
+            out.append(digit)
+        }
+        return out
+    }
+}

@@ -1,0 +1,51 @@
+internal import LiveActivity
+
+// What APNs knows of a token. Twice a push: fast.
+
+extension Phones: SimulatedPhones {
+    func standing(
+        of token: PushToken, environment: Environment, bundleID: String, at time: Int64
+    ) -> TokenStanding {
+        guard let identity = tokens.identity(of: token), identity.phone < phones.count else {
+            return .unknown
+        }
+        let phone = phones[identity.phone]
+        guard self.environment(of: phone) == environment else { return .unknown }
+        guard apps[Int(phone.app)].bundleID == bundleID else { return .ofAnotherTopic }
+        if phone.traits.contains(.removed) {
+            return isRemembered(phone.changesAt, at: time) ? .good : .gone(since: phone.changesAt)
+        }
+        switch identity.kind {
+        case .start: return startStanding(identity, phone, time)
+        case .update: return updateStanding(identity, time)
+        }
+    }
+
+    private func startStanding(
+        _ identity: PhoneTokens.Identity, _ phone: Phone, _ time: Int64
+    ) -> TokenStanding {
+        guard identity.place < startTokenCount(apps[Int(phone.app)]), phone.system >= .pushToStart else {
+            return .unknown
+        }
+        let token = startTokens[Int(phone.firstStartToken) + identity.place]
+        if identity.generation == token.generation { return .good }
+        return isRemembered(token.changedAt, at: time) ? .good : .expired(since: token.changedAt)
+    }
+
+    private func updateStanding(_ identity: PhoneTokens.Identity, _ time: Int64) -> TokenStanding {
+        guard identity.place < activities.count else { return .unknown }
+        let activity = activities[identity.place]
+        if activity.life != identity.life || activity.state == .free {
+            // Where somebody else lives by now, it was gone before he came.
+            let since = activity.life == identity.life ? activity.changedAt : activity.startedAt
+            return isRemembered(since, at: time) ? .good : .gone(since: since)
+        }
+        if identity.generation == activity.generation { return .good }
+        return isRemembered(activity.rotatedAt, at: time) ? .good : .expired(since: activity.rotatedAt)
+    }
+
+    /// Whether APNs still takes what died then.
+    private func isRemembered(_ since: Int64, at time: Int64) -> Bool {
+        time - since < settings.deadTokenMilliseconds
+    }
+}

@@ -1,0 +1,116 @@
+internal import LiveActivity
+
+// A push on a start token. Each refusal is silent; the phone shows nothing, and APNs has said 200.
+
+extension Phones {
+    func start(_ push: AcceptedPush, _ identity: PhoneTokens.Identity, at time: Int64) -> PushEffect {
+        let number = identity.phone
+        let phone = phones[number]
+        let app = apps[Int(phone.app)]
+        guard identity.place < startTokenCount(app),
+            startTokens[Int(phone.firstStartToken) + identity.place].generation == identity.generation
+        else { return .deadToken }
+        let payload = push.payload
+        guard let event = payload.event else { return .unknownEvent }
+        guard event == .start else { return .wrongEventForToken }
+        guard let type = type(named: payload.attributesType, app, identity.place) else {
+            return payload.attributesType == nil ? .attributesMissing : .attributesTypeUnknown
+        }
+        if phone.system < .pushToStart { return .systemTooOld }
+        if phone.traits.contains(.switchedOff) { return .switchedOff }
+        if let fault = fault(in: payload, app, typeNumber(phone.app, type), type) { return fault }
+        if payload.channel != nil, phone.system < .channels { return .systemHasNoChannels }
+        if runningActivities(of: number, at: time) >= settings.activitiesMax { return .tooManyActivities }
+        if let budget = settings.startBudget, !budget.allows(&phones[number].startsSpentUntil, at: time) {
+            return .startBudgetSpent
+        }
+        begin(payload, type: type, on: number, at: time)
+        rotateAfterUse(identity, at: time)
+        return .started
+    }
+
+    private func type(named name: String?, _ app: PhoneApp, _ slot: Int) -> UInt16? {
+        guard let name else { return nil }
+        if !app.hasOneStartToken { return app.types[slot].name == name ? UInt16(slot) : nil }
+        return app.types.firstIndex { $0.name == name }.map { UInt16($0) }
+    }
+
+    private func fault(
+        in payload: PushPayload, _ app: PhoneApp, _ typeNumber: Int, _ type: UInt16
+    ) -> PushEffect? {
+        guard let content = payload.contentState else { return .contentStateMissing }
+        guard let attributes = payload.attributes else { return .attributesMissing }
+        if payload.timestamp == nil { return .timestampMissing }
+        if !payload.hasAlert { return .alertMissing }
+        let type = app.types[Int(type)]
+        if !decoder.attributes(attributes, of: type, typeNumber).decodes { return .attributesNotDecoded }
+        return decoder.decodes(content, as: type, typeNumber) ? nil : .contentStateNotDecoded
+    }
+
+    private func runningActivities(of number: Int, at time: Int64) -> Int {
+        var running = 0
+        for place in places(of: number) {
+            settle(place, at: time)
+            if activities[place].isRunning { running += 1 }
+        }
+        return running
+    }
+
+    /// An activity comes into being, started by a push or by the app itself.
+    func begin(_ payload: PushPayload, type: UInt16, on number: Int, at time: Int64) {
+        let place = takePlace()
+        let occurrence = UInt64(phones[number].starts)
+        phones[number].starts &+= 1
+        let app = apps[Int(phones[number].app)]
+        var activity = PhoneActivity()
+        activity.state = .active
+        activity.life = activities[place].life &+ 1
+        activity.type = type
+        activity.phone = Int32(number)
+        activity.next = phones[number].firstActivity
+        phones[number].firstActivity = Int32(place)
+        if let content = payload.contentState { activity.content = contents.use(content) }
+        if let attributes = payload.attributes {
+            let number = typeNumber(phones[number].app, type)
+            let found = decoder.attributes(attributes, of: app.types[Int(type)], number)
+            if let group = found.group { activity.group = groups.use(group) }
+        }
+        activity.timestamp = payload.timestamp ?? time / 1_000
+        activity.startedAt = time
+        activity.changedAt = time
+        activity.staleAt = payload.staleDate.map(milliseconds) ?? .max
+        if let channel = payload.channel {
+            activity.channel = channels.listen(
+                place, activity.life,
+                on: .init(id: channel, environment: environment(of: phones[number]), app: phones[number].app))
+        } else if mixing.falls(within: settings.updateTokenShare, .updateToken, number, occurrence) {
+            let range = settings.updateTokenMilliseconds
+            let share = mixing.unit(.updateTokenDelay, number, occurrence)
+            activity.tokenAt =
+                time + range.lowerBound + Int64(share * Double(range.upperBound - range.lowerBound))
+        }
+        activities[place] = activity
+        schedule(place)
+        catchUp(place, at: time)
+    }
+
+    private func takePlace() -> Int {
+        if freeActivity >= 0 {
+            let place = Int(freeActivity)
+            freeActivity = activities[place].next
+            return place
+        }
+        activities.append(PhoneActivity())
+        return activities.count - 1
+    }
+
+    /// Users see the system issue another start token right after one was used.
+    private func rotateAfterUse(_ identity: PhoneTokens.Identity, at time: Int64) {
+        let occurrence = UInt64(phones[identity.phone].starts)
+        if mixing.falls(
+            within: settings.startTokenRotationShare, .startTokenRotation, identity.phone, occurrence)
+        {
+            rotateStartToken(identity.place, of: identity.phone, at: time)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import LiveActivity
+
+/// The phones behind the simulated APNs: what each shows, and why it does not show what it was sent.
+///
+/// A value in all but name: nothing happens but what is called, time and chance are parameters, and
+/// `tick` does what is due. Confined to the simulator's event loop.
+package final class Phones {
+    let settings: PhoneSettings
+    let mixing: Mixing
+    let tokens: PhoneTokens
+
+    var apps: [PhoneApp] = []
+    var phones: [Phone] = []
+    var startTokens: [StartToken] = []
+    var activities: [PhoneActivity] = []
+    /// The first free place among the activities; -1 for none.
+    var freeActivity: Int32 = -1
+
+    var contents = Shared<RawJSON>()
+    var groups = Shared<String>()
+    var channels = PhoneChannels()
+    var decoder = PhoneDecoder()
+    var names = PhoneNames()
+    /// By app.
+    var populations: [Population] = []
+    var receptions: Receptions
+
+    /// What APNs keeps for phones that are away: one push for each, as it does for each device and app.
+    var stored: [Int32: AcceptedPush] = [:]
+    /// The newest update beyond the budget, by the activity's place.
+    var throttled: [Int32: AcceptedPush] = [:]
+    var activityWakes = WakeHeap()
+    var phoneWakes = WakeHeap()
+
+    var outgoing = OutgoingReports()
+    /// Where phones report to; without one they tell nobody.
+    package var sink: (any ReportSink)?
+    package var habits: Habits?
+    var habitDice: Dice
+    var habitsCarriedOn: Int64 = .min
+
+    package init(_ settings: PhoneSettings = PhoneSettings()) {
+        self.settings = settings
+        mixing = Mixing(seed: settings.seed)
+        tokens = PhoneTokens(seed: settings.seed, bytes: settings.tokenBytes)
+        receptions = Receptions(countMax: settings.receivedMax)
+        habitDice = Dice(seed: settings.seed, stream: 1)
+    }
+
+    package var count: Int { phones.count }
+
+    // MARK: What belongs to what
+
+    func environment(of phone: Phone) -> Environment {
+        phone.traits.contains(.sandbox) ? .sandbox : .production
+    }
+
+    /// How many start tokens an installation of this app has.
+    func startTokenCount(_ app: PhoneApp) -> Int { app.hasOneStartToken ? 1 : app.types.count }
+
+    /// Tells the types of all apps apart.
+    func typeNumber(_ app: UInt16, _ type: UInt16) -> Int { Int(app) << 16 | Int(type) }
+
+    func type(of activity: PhoneActivity) -> ActivityType {
+        apps[Int(phones[Int(activity.phone)].app)].types[Int(activity.type)]
+    }
+
+    /// The places of a phone's activities, newest first.
+    func places(of number: Int) -> [Int] {
+        var found: [Int] = []
+        var place = phones[number].firstActivity
+        while place >= 0 {
+            found.append(Int(place))
+            place = activities[Int(place)].next
+        }
+        return found
+    }
+
+    func startToken(_ slot: Int, of number: Int) -> PushToken {
+        let generation = startTokens[Int(phones[number].firstStartToken) + slot].generation
+        return tokens.token(
+            of: .init(kind: .start, phone: number, place: slot, generation: generation))
+    }
+
+    func updateToken(of place: Int) -> PushToken {
+        let activity = activities[place]
+        return tokens.token(
+            of: .init(
+                kind: .update, phone: Int(activity.phone), place: place, life: activity.life,
+                generation: activity.generation))
+    }
+}

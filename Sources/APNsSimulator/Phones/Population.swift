@@ -1,0 +1,96 @@
+internal import LiveActivity
+
+/// Many phones of one app, each as the seed and its number have it.
+package struct Population: Sendable {
+    package var app: PhoneApp
+    package var phones: Int
+    /// Versions of iOS with their weights.
+    package var systems: [(system: OSVersion, weight: Double)] = [
+        (OSVersion(26, 1), 40), (OSVersion(18, 6), 40), (OSVersion(17, 6), 14), (OSVersion(16, 7), 6),
+    ]
+    package var sandboxShare = 0.0
+    /// Whose user is known; the others are installations only.
+    package var userShare = 1.0
+    package var phonesPerUser = 1
+    package var frequentUpdatesShare = 0.5
+    /// Who has switched Live Activities off.
+    package var switchedOffShare = 0.0
+    package var awayShare = 0.0
+    /// Until when who is away is back, at the latest.
+    package var awayMilliseconds: Int64 = 3_600_000
+    package var locales = ["en_GB"]
+    /// Tags with the share of phones that have them.
+    package var tags: [(name: String, share: Double)] = []
+
+    package init(of app: PhoneApp, phones: Int) {
+        self.app = app
+        self.phones = phones
+    }
+}
+
+extension Phones {
+    /// Adds a population; with a sink, all of them open the app and report in the turns that follow.
+    /// Returns their numbers.
+    @discardableResult
+    package func add(_ population: Population, at time: Int64) -> Range<Int> {
+        let app = UInt16(apps.count)
+        apps.append(population.app)
+        populations.append(population)
+        let first = phones.count
+        phones.reserveCapacity(first + population.phones)
+        startTokens.reserveCapacity(
+            startTokens.count + population.phones * startTokenCount(population.app))
+        for number in first..<first + population.phones { add(number, population, app, at: time) }
+        let added = first..<phones.count
+        outgoing.launch(added)
+        return added
+    }
+
+    private func add(_ number: Int, _ population: Population, _ app: UInt16, at time: Int64) {
+        var phone = Phone(
+            app: app, system: system(of: number, population), traits: [],
+            locale: UInt8(
+                clamping: Int(mixing.unit(.locale, number) * Double(min(population.locales.count, 255)))),
+            firstStartToken: UInt32(startTokens.count))
+        func choose(_ share: Double, _ purpose: Mixing.Purpose, _ trait: Phone.Traits) {
+            if mixing.falls(within: share, purpose, number) { phone.traits.insert(trait) }
+        }
+        choose(population.sandboxShare, .environment, .sandbox)
+        choose(population.frequentUpdatesShare, .frequentUpdates, .frequentUpdates)
+        choose(population.switchedOffShare, .switchedOff, .switchedOff)
+        choose(population.awayShare, .away, .away)
+        if mixing.falls(within: population.userShare, .user, number) {
+            phone.user = Int32(number / max(1, population.phonesPerUser))
+        }
+        phones.append(phone)
+        for _ in 0..<startTokenCount(population.app) { startTokens.append(StartToken()) }
+        if phone.traits.contains(.away) {
+            let share = mixing.unit(.away, number, 1)
+            goAway(number, until: time + Int64(share * Double(population.awayMilliseconds)))
+        }
+    }
+
+    private func system(of number: Int, _ population: Population) -> OSVersion {
+        var left = mixing.unit(.system, number) * population.systems.reduce(0) { $0 + $1.weight }
+        for (system, weight) in population.systems {
+            left -= weight
+            if left < 0 { return system }
+        }
+        return population.systems.last?.system ?? .channels
+    }
+
+    func tags(of number: Int) -> [String]? {
+        let tags = population(of: number).tags.enumerated().filter { index, tag in
+            mixing.falls(within: tag.share, .tag, number, UInt64(index))
+        }
+        return tags.isEmpty ? nil : tags.map(\.element.name)
+    }
+
+    func locale(of number: Int) -> String? {
+        let locales = population(of: number).locales
+        let place = Int(phones[number].locale)
+        return place < locales.count ? locales[place] : nil
+    }
+
+    private func population(of number: Int) -> Population { populations[Int(phones[number].app)] }
+}

@@ -1,0 +1,53 @@
+internal import LiveActivity
+
+/// What phones have to tell, in a few bytes each: a report is written only when it leaves.
+struct OutgoingReports {
+    struct Pending {
+        var kind: Report.Kind
+        var state: Report.State = .active
+        var phone: Int32
+        /// The start token's number, or the activity's place.
+        var place: Int32 = 0
+        var life: UInt16 = 0
+        /// Milliseconds since 1970.
+        var at: Int64
+    }
+
+    private var queue: [Pending] = []
+    private var head = 0
+    /// Phones that have yet to open the app for the first time.
+    private var launches: [Range<Int>] = []
+    private(set) var lost = 0
+    private(set) var sent = 0
+
+    var count: Int { queue.count - head }
+    var launchesLeft: Int { launches.reduce(0) { $0 + $1.count } }
+    var isEmpty: Bool { count == 0 && launches.isEmpty }
+
+    mutating func add(_ pending: Pending, max: Int) {
+        if count < max { queue.append(pending) } else { lost += 1 }
+    }
+
+    mutating func launch(_ numbers: Range<Int>) { if !numbers.isEmpty { launches.append(numbers) } }
+
+    mutating func next() -> Pending? {
+        guard head < queue.count else { return nil }
+        head += 1
+        // Moved to the front once as many have left as are still there: a constant share of the work.
+        defer {
+            if head >= 1_024, 2 * head >= queue.count {
+                queue.removeFirst(head)
+                head = 0
+            }
+        }
+        return queue[head - 1]
+    }
+
+    mutating func nextLaunch() -> Int? {
+        guard let range = launches.first else { return nil }
+        if range.count == 1 { launches.removeFirst() } else { launches[0] = range.dropFirst() }
+        return range.lowerBound
+    }
+
+    mutating func left(_ reports: Int) { sent += reports }
+}

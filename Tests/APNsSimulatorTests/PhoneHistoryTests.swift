@@ -1,0 +1,258 @@
+import LiveActivity
+import Simulation
+import Testing
+
+@testable import APNsSimulator
+
+/// The rules once more, written down as plainly as possible: every activity ever, in a list that is
+/// searched from end to end.
+private struct Model {
+    struct Activity {
+        var phone: Int
+        var token: PushToken?
+        var score: Int
+        var timestamp: Int64
+        var startedAt: Int64
+        var staleAt: Int64?
+        /// When it was ended, and when it leaves.
+        var endedAt: Int64?
+        var leavesAt: Int64?
+        var isRemoved = false
+
+        mutating func grow(to now: Int64) {
+            let wall = startedAt + 8 * 3_600_000
+            if endedAt == nil, now >= wall {
+                endedAt = wall
+                leavesAt = wall + 4 * 3_600_000
+            }
+            if let leavesAt, now >= leavesAt { isRemoved = true }
+        }
+
+        func state(at now: Int64) -> String {
+            if endedAt != nil { return "ended" }
+            return staleAt.map { $0 <= now } == true ? "stale" : "active"
+        }
+    }
+
+    var activities: [Activity] = []
+    var away: Set<Int> = []
+    var kept: [Int: (token: PushToken, payload: PushPayload)] = [:]
+
+    mutating func grow(to now: Int64) {
+        for index in activities.indices { activities[index].grow(to: now) }
+    }
+
+    func running(_ phone: Int) -> Int {
+        activities.count { $0.phone == phone && !$0.isRemoved && $0.endedAt == nil }
+    }
+
+    mutating func update(_ token: PushToken, _ payload: PushPayload, _ score: Int?, at now: Int64) {
+        guard let index = activities.firstIndex(where: { $0.token == token }), !activities[index].isRemoved,
+            activities[index].endedAt == nil, let timestamp = payload.timestamp,
+            timestamp > activities[index].timestamp
+        else { return }
+        activities[index].timestamp = timestamp
+        if let score { activities[index].score = score }
+        activities[index].staleAt = payload.staleDate.map { $0 * 1_000 }
+        if payload.event == .end {
+            activities[index].endedAt = now
+            let date = payload.dismissalDate.map { max($0 * 1_000, now) }
+            activities[index].leavesAt = min(date ?? .max, now + 4 * 3_600_000)
+        }
+        grow(to: now)
+    }
+
+    func shown(_ phone: Int, at now: Int64) -> [String] {
+        activities.filter { $0.phone == phone && !$0.isRemoved }.reversed()
+            .map { "\($0.score) \($0.timestamp) \($0.state(at: now))" }
+    }
+}
+
+private struct History {
+    static let phones = 4
+    var fixture = PhonesFixture(History.phones, settings: { $0.stateReportShare = 0.5 })
+    var model = Model()
+    var generator: SeededGenerator
+    /// By activity: the newest timestamp ever seen on a screen.
+    var fences: [String: Int64] = [:]
+
+    private var seconds: Int64 { fixture.now / 1_000 }
+
+    mutating func step() {
+        let phone = generator.below(Self.phones)
+        switch generator.below(20) {
+        case 0...2: start(phone)
+        case 3...10: push(phone)
+        case 11...13: fixture.now += Int64(generator.below(90_000))
+        case 14: fixture.now += Int64(generator.below(5 * 3_600_000))
+        case 15: dismiss(phone)
+        case 16: rotate(phone)
+        case 17: leave(phone)
+        default: comeBack(phone)
+        }
+        fixture.tick()
+        model.grow(to: fixture.now)
+    }
+
+    private mutating func start(_ phone: Int) {
+        guard !model.away.contains(phone) else { return }
+        let score = generator.below(100)
+        let timestamp = seconds + Int64(generator.below(5)) - 2
+        let effect = fixture.send(fixture.start(score: score, at: timestamp), to: fixture.startToken(phone))
+        guard model.running(phone) < 5 else {
+            #expect(effect == .tooManyActivities)
+            return
+        }
+        #expect(effect == .started)
+        let place = fixture.phones.places(of: phone)[0]
+        model.activities.append(
+            .init(
+                phone: phone, token: fixture.phones.updateToken(of: place), score: score,
+                timestamp: timestamp, startedAt: fixture.now))
+    }
+
+    /// Any token that there ever was.
+    private mutating func push(_ phone: Int) {
+        let own = model.activities.filter { $0.phone == phone && (!$0.isRemoved || generator.below(4) == 0) }
+        guard let activity = own.randomElement(using: &generator), let token = activity.token else { return }
+        let isEnd = generator.below(12) == 0
+        let score = isEnd && generator.below(2) == 0 ? nil : generator.below(100)
+        var payload = fixture.update(score ?? 0, at: seconds + Int64(generator.below(7)) - 3)
+        if score == nil { payload.contentState = nil }
+        payload.event = isEnd ? .end : .update
+        if isEnd {
+            if generator.below(2) == 0 {
+                payload.dismissalDate = seconds + Int64(generator.below(20_000)) - 100
+            }
+        } else if generator.below(3) == 0 {
+            payload.staleDate = seconds + Int64(generator.below(600)) - 10
+        }
+        fixture.send(payload, to: token)
+        if model.away.contains(phone) {
+            model.kept[phone] = (token, payload)
+        } else {
+            model.update(token, payload, score, at: fixture.now)
+        }
+    }
+
+    private mutating func dismiss(_ phone: Int) {
+        guard let activity = fixture.view(phone).activities.randomElement(using: &generator),
+            let place = fixture.phones.places(of: phone).first(where: {
+                fixture.phones.activityID($0, fixture.phones.activities[$0].life) == activity.id
+            })
+        else { return }
+        let token = fixture.phones.updateToken(of: place)
+        #expect(fixture.phones.dismiss(activity.id, on: phone, at: fixture.now))
+        let index = model.activities.firstIndex { $0.token == token }
+        if let index {
+            model.activities[index].isRemoved = true
+        } else {
+            Issue.record("unknown to the model")
+        }
+    }
+
+    private mutating func rotate(_ phone: Int) {
+        guard let place = fixture.phones.places(of: phone).first else { return }
+        let old = fixture.phones.updateToken(of: place)
+        fixture.phones.rotateUpdateToken(place, at: fixture.now)
+        let index = model.activities.firstIndex { $0.token == old }
+        if let index { model.activities[index].token = fixture.phones.updateToken(of: place) }
+    }
+
+    private mutating func leave(_ phone: Int) {
+        guard model.away.insert(phone).inserted else { return }
+        fixture.phones.goAway(phone, until: .max)
+    }
+
+    private mutating func comeBack(_ phone: Int) {
+        guard model.away.remove(phone) != nil else { return }
+        fixture.phones.returnNow(phone, at: fixture.now)
+        model.grow(to: fixture.now)
+        if let (token, payload) = model.kept.removeValue(forKey: phone) {
+            let score = payload.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
+                .flatMap { Int($0.dropFirst(9).dropLast()) }
+            model.update(token, payload, score, at: fixture.now)
+        }
+    }
+
+    /// Both show the same, nothing has gone back, and nothing has leaked.
+    mutating func compare() -> Bool {
+        for phone in 0..<Self.phones {
+            let view = fixture.view(phone)
+            let shown = view.activities.map { activity in
+                let score = activity.text.map { $0.dropFirst(9).dropLast() } ?? "?"
+                return "\(score) \(activity.timestamp) \(activity.state.rawValue)"
+            }
+            guard shown == model.shown(phone, at: fixture.now) else {
+                Issue.record(
+                    "phone \(phone) shows \(shown), the model \(model.shown(phone, at: fixture.now))")
+                return false
+            }
+            for activity in view.activities {
+                guard activity.timestamp >= fences[activity.id, default: .min] else {
+                    Issue.record("\(activity.id) went back to \(activity.timestamp)")
+                    return false
+                }
+                fences[activity.id] = activity.timestamp
+            }
+        }
+        let alive = model.activities.count { !$0.isRemoved }
+        let phones = fixture.phones
+        return phones.activities.count { $0.state != .free } == alive && phones.groups.count == min(1, alive)
+            && phones.contents.count <= alive && phones.stored.count <= Self.phones
+    }
+}
+
+@Test func `phones do what a plain model does, whatever happens to them`() {
+    for seed in 0..<trials(60) {
+        var history = History(generator: SeededGenerator(seed))
+        for step in 0..<250 {
+            history.step()
+            guard history.compare() else {
+                Issue.record("seed \(seed), step \(step)")
+                return
+            }
+        }
+    }
+}
+
+@Test func `random payloads on random tokens never trap`() {
+    for seed in 0..<trials(20) {
+        var generator = SeededGenerator(seed)
+        var fixture = PhonesFixture(
+            3,
+            settings: {
+                $0.updateBudget = .init(pushes: 3, milliseconds: 10_000)
+                $0.throttling = .delay(milliseconds: 100)
+            })
+        let numbers: [Int64?] = [nil, 0, -1, .max, .min, fixture.now / 1_000, fixture.now]
+        for _ in 0..<300 {
+            var payload = fixture.start(group: generator.below(2) == 0 ? "m\(generator.below(3))" : nil)
+            payload.event = [nil, .start, .update, .end][generator.below(4)]
+            payload.timestamp = numbers[generator.below(7)]
+            payload.staleDate = numbers[generator.below(7)]
+            payload.dismissalDate = numbers[generator.below(7)]
+            payload.channel = [nil, "a", "b"][generator.below(3)]
+            if generator.below(4) == 0 {
+                payload.contentState = raw(["[]", "{}", "1", "null"][generator.below(4)])
+            }
+            if generator.below(9) == 0 { payload.attributes = raw(["[]", "{}", "null"][generator.below(3)]) }
+            let identity = PhoneTokens.Identity(
+                kind: generator.below(2) == 0 ? .start : .update, phone: generator.below(4),
+                place: generator.below(5), life: UInt16(generator.below(3)),
+                generation: UInt16(generator.below(2)))
+            let target: AcceptedPush.Target =
+                generator.below(4) == 0
+                ? .channel(["a", "b"][generator.below(2)]) : .token(fixture.phones.tokens.token(of: identity))
+            let push = fixture.push(
+                payload, target, priority: generator.below(12), expiration: numbers[generator.below(7)],
+                isStored: generator.below(2) == 0)
+            if case .token(let token) = target { _ = fixture.standing(token) }
+            fixture.phones.deliver(push)
+            if generator.below(5) == 0 {
+                fixture.phones.goAway(generator.below(3), until: fixture.now + Int64(generator.below(9_000)))
+            }
+            fixture.pass(seconds: Double(generator.below(4_000)) / 10)
+        }
+    }
+}

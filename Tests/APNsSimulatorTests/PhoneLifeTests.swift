@@ -1,0 +1,203 @@
+import LiveActivity
+import Testing
+
+@testable import APNsSimulator
+
+@Test func `APNs keeps one push for a phone that is away, the latest, until it expires`() {
+    var fixture = PhonesFixture(2)
+    let tokens = [fixture.started(0), fixture.started(1)]
+    for number in 0..<2 { fixture.phones.goAway(number, until: fixture.now + 60_000) }
+    let time = fixture.now / 1_000
+    #expect(fixture.send(fixture.update(1, at: time + 1), to: tokens[0]) == .stored)
+    #expect(fixture.send(fixture.update(2, at: time + 2), to: tokens[0]) == .stored)
+    #expect(fixture.send(fixture.update(3, at: time + 3), to: tokens[0], expiration: 0) == .lostWhileAway)
+    #expect(fixture.send(fixture.update(1, at: time + 1), to: tokens[1], expiration: time + 30) == .stored)
+    #expect(fixture.activity(0)?.text == #"{"score":0}"#)
+    fixture.pass(seconds: 60)
+    #expect(fixture.activity(0)?.text == #"{"score":2}"#)
+    #expect(
+        fixture.view(0).received.map(\.effect) == [
+            .shown, .lostWhileAway, .stored, .replacedInStore, .stored, .started,
+        ])
+    #expect(fixture.activity(1)?.text == #"{"score":0}"#)
+    #expect(fixture.view(1).received.first?.effect == .expiredInStore)
+}
+
+@Test func `a phone that comes back is not older than it was, and tells what it could not`() {
+    var fixture = PhonesFixture(1)
+    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
+    fixture.phones.goAway(0, until: fixture.now + 3_600_000)
+    fixture.pass(seconds: 60)
+    #expect(fixture.sink.of(.updateToken).isEmpty)
+    fixture.phones.returnNow(0, at: fixture.now)
+    fixture.tick()
+    #expect(fixture.sink.of(.updateToken).count == 1)
+    fixture.phones.goAway(0, until: fixture.now + 10 * 3_600_000)
+    fixture.pass(seconds: 9 * 3_600)
+    fixture.pass(seconds: 3_600)
+    #expect(fixture.sink.of(.state).isEmpty)
+    #expect(fixture.sink.of(.reconcile).map(\.running) == [[]], "what ended unheard is told by what runs")
+}
+
+@Test func `the store of APNs is bounded`() {
+    var fixture = PhonesFixture(3, settings: { $0.storedMax = 2 })
+    for number in 0..<3 {
+        fixture.phones.goAway(number, until: fixture.now + 60_000)
+        let effect = fixture.send(fixture.start(), to: fixture.startToken(number))
+        #expect(effect == (number < 2 ? .stored : .storeIsFull))
+    }
+    fixture.pass(seconds: 60)
+    #expect(fixture.activity(1) != nil && fixture.activity(2) == nil)
+}
+
+@Test func `an app that was quit shows and is silent; opened, it tells what runs`() {
+    var fixture = PhonesFixture(1)
+    fixture.phones.quit(0)
+    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
+    fixture.pass(seconds: 60)
+    #expect(fixture.sink.of(.updateToken).isEmpty)
+    fixture.phones.open(0, at: fixture.now)
+    fixture.tick()
+    #expect(fixture.sink.of(.updateToken).count == 1)
+    #expect(fixture.sink.of(.reconcile).map(\.running) == [[fixture.activity()!.id]])
+}
+
+@Test func `an update of the app changes its start tokens, and they are known when it is opened`() {
+    let fixture = PhonesFixture(1)
+    let old = fixture.startToken(0)
+    fixture.phones.update(0, at: fixture.now)
+    #expect(fixture.standing(old) == .expired(since: fixture.now))
+    fixture.tick()
+    #expect(fixture.sink.of(.startToken).count == 1)
+    fixture.phones.open(0, at: fixture.now)
+    fixture.tick()
+    let digits = String(decoding: fixture.startToken(0).hex, as: UTF8.self)
+    #expect(fixture.sink.of(.startToken).last?.token == digits)
+}
+
+@Test func `an app that was deleted is gone since then, for every token`() {
+    var fixture = PhonesFixture(1)
+    let token = fixture.started()
+    fixture.phones.uninstall(0, at: fixture.now)
+    let since = fixture.now
+    fixture.pass(seconds: 10)
+    #expect(fixture.standing(token) == .gone(since: since))
+    #expect(fixture.standing(fixture.startToken(0)) == .gone(since: since))
+    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .appRemoved)
+    #expect(fixture.activity() == nil)
+}
+
+@Test func `tokens stand as APNs knows them`() {
+    let fixture = PhonesFixture(1)
+    let token = fixture.startToken(0)
+    func standing(_ token: PushToken, _ environment: Environment, _ bundle: String) -> TokenStanding {
+        fixture.phones.standing(of: token, environment: environment, bundleID: bundle, at: fixture.now)
+    }
+    #expect(standing(token, .production, "com.example.shop") == .good)
+    #expect(standing(token, .sandbox, "com.example.shop") == .unknown)
+    #expect(standing(token, .production, "com.example.other") == .ofAnotherTopic)
+    for index in token.bytes.indices {
+        var bytes = token.bytes
+        bytes[index] ^= 1
+        #expect(PushToken(bytes: bytes).map { standing($0, .production, "com.example.shop") } == .unknown)
+    }
+    let tokens = PhoneTokens(seed: 2, bytes: 32)
+    for kind in [PhoneTokens.Identity.Kind.start, .update] {
+        let identity = PhoneTokens.Identity(
+            kind: kind, phone: 999_999, place: 4_000_000, life: 65_535, generation: 7)
+        #expect(tokens.identity(of: tokens.token(of: identity)) == identity)
+        #expect(PhoneTokens(seed: 3, bytes: 32).identity(of: tokens.token(of: identity)) == nil)
+        #expect(tokens.token(of: identity).bytes.count == 32)
+    }
+    let future = fixture.phones.tokens.token(of: .init(kind: .update, phone: 0, place: 99, generation: 0))
+    #expect(standing(future, .production, "com.example.shop") == .unknown)
+}
+
+@Test func `users come and go, and the app says so`() {
+    let fixture = PhonesFixture(1)
+    fixture.phones.logIn("ann", on: 0, at: fixture.now)
+    fixture.phones.logIn(nil, on: 0, at: fixture.now)
+    fixture.phones.unregister("Match", on: 0, at: fixture.now)
+    fixture.tick()
+    // Written when it leaves: who the person was in between is not told.
+    #expect(fixture.sink.of(.profile).map(\.user) == ["user-0", nil, nil])
+    #expect(fixture.sink.of(.unregister).map(\.attributesType) == ["Match"])
+    fixture.phones.rename(0, to: "a1")
+    #expect(fixture.phones.number(of: "a1") == 0)
+    #expect(fixture.phones.number(of: "phone-0") == nil)
+    #expect(fixture.phones.number(of: "phone-7") == nil)
+}
+
+@Test func `a tap opens the app and is told`() throws {
+    var fixture = PhonesFixture(1)
+    fixture.started()
+    let id = try #require(fixture.activity()?.id)
+    fixture.phones.quit(0)
+    #expect(fixture.phones.tap(id, on: 0, at: fixture.now))
+    fixture.tick()
+    #expect(fixture.sink.of(.tap).map(\.activity) == [id])
+    #expect(id.count == 36 && !fixture.phones.tap("x", on: 0, at: fixture.now))
+}
+
+// MARK: Channels
+
+private let channel = "Y2hhbm5lbA=="
+
+@Test func `a broadcast reaches who listens, and no one else`() {
+    var fixture = PhonesFixture(4)
+    fixture.started(0, channel: channel)
+    fixture.started(1, channel: channel)
+    fixture.started(2, channel: "b3RoZXI=")
+    fixture.started(3)
+    #expect(fixture.sink.of(.updateToken).count == 1, "who listens to a channel needs no token")
+    fixture.phones.deliver(fixture.push(fixture.update(5), .channel(channel)))
+    #expect((0..<4).map { fixture.activity($0)?.text == #"{"score":5}"# } == [true, true, false, false])
+    #expect(fixture.activity(0)?.channel == channel)
+    var elsewhere = fixture.push(fixture.update(6, at: fixture.now / 1_000 + 1), .channel(channel))
+    elsewhere.environment = .sandbox
+    fixture.phones.deliver(elsewhere)
+    #expect(fixture.activity(0)?.text == #"{"score":5}"#, "channels are not shared between environments")
+}
+
+@Test(arguments: [true, false])
+func `who comes late or was away gets what the channel has kept, if it keeps`(_ isStored: Bool) {
+    var fixture = PhonesFixture(3)
+    fixture.started(0, channel: channel)
+    fixture.started(1, channel: channel)
+    fixture.phones.goAway(1, until: fixture.now + 60_000)
+    fixture.pass(seconds: 10)
+    let goal = fixture.update(5, at: fixture.now / 1_000 + 100)
+    fixture.phones.deliver(fixture.push(goal, .channel(channel), isStored: isStored))
+    fixture.started(2, channel: channel)
+    fixture.pass(seconds: 60)
+    let kept = isStored ? #"{"score":5}"# : #"{"score":0}"#
+    #expect(fixture.activity(0)?.text == #"{"score":5}"#)
+    #expect(fixture.activity(1)?.text == kept)
+    #expect(fixture.activity(2)?.text == kept)
+}
+
+@Test func `a long broadcast is served in turns, in order, and misses nobody`() {
+    var fixture = PhonesFixture(25, settings: { $0.broadcastPhonesPerTurn = 10 })
+    for number in 0..<25 { fixture.started(number, channel: channel) }
+    fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
+    fixture.phones.deliver(fixture.push(fixture.update(2, at: fixture.now / 1_000 + 1), .channel(channel)))
+    func showing(_ score: Int) -> Int {
+        (0..<25).count { fixture.activity($0)?.text == "{\"score\":\(score)}" }
+    }
+    // Each of the two took its turn at once: the first has been along 20 of 25.
+    #expect(showing(1) == 20 && showing(2) == 0)
+    fixture.phones.uninstall(3, at: fixture.now)
+    for _ in 0..<3 { fixture.tick() }
+    #expect(showing(2) == 24)
+}
+
+@Test func `a channel forgets who has left`() {
+    var fixture = PhonesFixture(1)
+    for _ in 0..<500 {
+        fixture.started(0, channel: channel)
+        fixture.phones.dismiss(fixture.activity()!.id, on: 0, at: fixture.now)
+        fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
+    }
+    #expect(fixture.phones.channels.channels[0].listeners.count < 100)
+    #expect(fixture.phones.activities.count == 1)
+}

@@ -1,0 +1,144 @@
+import LiveActivity
+import Testing
+
+@testable import APNsSimulator
+
+@Test func `a start shows an activity, and its token is reported with the group from the attributes`() throws
+{
+    var fixture = PhonesFixture()
+    let first = try #require(fixture.sink.of(.startToken).first { $0.installation == "phone-1" })
+    #expect(first.attributesType == "Match")
+    #expect(first.token == String(decoding: fixture.startToken(1).hex, as: UTF8.self))
+    #expect(fixture.send(fixture.start(score: 2), to: fixture.startToken(1)) == .started)
+    #expect(fixture.sink.of(.updateToken).isEmpty, "a token takes a while")
+    let shown = try #require(fixture.activity(1))
+    #expect(shown.text == #"{"score":2}"# && shown.group == "m1" && shown.state == .active)
+    fixture.pass(seconds: 3)
+    let report = try #require(fixture.sink.of(.updateToken).first)
+    #expect(report.installation == "phone-1" && report.user == "user-1" && report.group == "m1")
+    #expect(report.activity == shown.id && report.os == "18.1")
+    #expect(fixture.activity(0) == nil && fixture.activity(2) == nil)
+}
+
+@Test func `a phone whose attributes name no group never learns one`() throws {
+    var fixture = PhonesFixture()
+    fixture.started(0, group: nil)
+    #expect(try #require(fixture.sink.of(.updateToken).first).group == nil)
+    #expect(fixture.activity()?.group == nil)
+    #expect(fixture.phones.groupNames(limit: 10).isEmpty)
+}
+
+private func changed(_ change: (inout PushPayload) -> Void) -> PushPayload {
+    var payload = PhonesFixture(1).start()
+    change(&payload)
+    return payload
+}
+
+@Test(arguments: [
+    (PushEffect.unknownEvent, changed { $0.event = nil }),
+    (.wrongEventForToken, changed { $0.event = .update }),
+    (.timestampMissing, changed { $0.timestamp = nil }),
+    (.contentStateMissing, changed { $0.contentState = nil }),
+    (.attributesMissing, changed { $0.attributes = nil }),
+    (.attributesMissing, changed { $0.attributesType = nil }),
+    (.attributesTypeUnknown, changed { $0.attributesType = "Other" }),
+    (.attributesNotDecoded, changed { $0.attributes = raw(#"{"team":1}"#) }),
+    (.contentStateNotDecoded, changed { $0.contentState = raw(#"{"score":"1"}"#) }),
+    (.alertMissing, changed { $0.hasAlert = false }),
+])
+func `what is wrong with a start is met with silence, and remembered`(
+    _ effect: PushEffect, _ payload: PushPayload
+) {
+    let fixture = PhonesFixture(1)
+    #expect(fixture.send(payload, to: fixture.startToken(0)) == effect)
+    #expect(fixture.activity() == nil)
+    #expect(fixture.phones.effects().first { $0.effect == effect }?.count == 1)
+}
+
+@Test func `old systems have no start tokens, and those before iOS 18 do not start with a channel`() {
+    let old = PhonesFixture(1, population: { $0.systems = [(OSVersion(17, 1), 1)] })
+    #expect(old.sink.of(.startToken).isEmpty)
+    #expect(old.standing(old.startToken(0)) == .unknown)
+    let middle = PhonesFixture(1, population: { $0.systems = [(OSVersion(17, 6), 1)] })
+    var payload = middle.start()
+    payload.channel = "Y2hhbm5lbA=="
+    #expect(middle.send(payload, to: middle.startToken(0)) == .systemHasNoChannels)
+    #expect(middle.send(middle.start(), to: middle.startToken(0)) == .started)
+}
+
+@Test func `who has switched Live Activities off sees none`() throws {
+    let fixture = PhonesFixture(1, population: { $0.switchedOffShare = 1 })
+    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .switchedOff)
+    #expect(try #require(fixture.sink.of(.startToken).first).activitiesEnabled == false)
+}
+
+@Test func `five activities run at once, and an end makes room`() {
+    let fixture = PhonesFixture(1)
+    for number in 0..<5 {
+        #expect(fixture.send(fixture.start(group: "m\(number)"), to: fixture.startToken(0)) == .started)
+    }
+    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .tooManyActivities)
+    let token = fixture.phones.updateToken(of: fixture.phones.places(of: 0)[2])
+    #expect(fixture.send(fixture.end(at: fixture.now / 1_000 + 1), to: token) == .ended)
+    #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
+}
+
+@Test func `a start that is sent twice is shown twice`() throws {
+    var fixture = PhonesFixture(2)
+    fixture.started(0)
+    fixture.started(0)
+    fixture.started(1)
+    let group = try #require(fixture.phones.view(group: "m1", at: fixture.now))
+    #expect(group.activities == 3 && group.phonesWithSeveral == 1)
+}
+
+@Test func `an app can have one start token for all its types, or one for each`() {
+    let each = PhonesFixture(1, types: ["Match", "Order"])
+    #expect(each.send(each.start(type: "Order"), to: each.startToken(0, slot: 1)) == .started)
+    #expect(each.send(each.start(type: "Order"), to: each.startToken(0)) == .attributesTypeUnknown)
+    let one = PhonesFixture(1, population: { $0.app.hasOneStartToken = true }, types: ["Match", "Order"])
+    #expect(one.sink.of(.startToken).map(\.attributesType) == [nil])
+    #expect(one.send(one.start(type: "Order"), to: one.startToken(0)) == .started)
+    #expect(one.send(one.start(type: "Match"), to: one.startToken(0)) == .started)
+}
+
+@Test func `the push-to-start budget is spent, and fills again`() {
+    var fixture = PhonesFixture(1, settings: { $0.startBudget = .init(pushes: 3, milliseconds: 30_000) })
+    let token = fixture.startToken(0)
+    for _ in 0..<3 { #expect(fixture.send(fixture.start(), to: token) == .started) }
+    #expect(fixture.send(fixture.start(), to: token) == .startBudgetSpent)
+    fixture.pass(seconds: 10)
+    #expect(fixture.send(fixture.start(), to: token) == .started)
+    #expect(fixture.send(fixture.start(), to: token) == .startBudgetSpent)
+}
+
+@Test func `a share of the starts yields no token, until the app is opened`() {
+    var fixture = PhonesFixture(400, settings: { $0.updateTokenShare = 0.4 })
+    for number in 0..<400 { fixture.send(fixture.start(), to: fixture.startToken(number)) }
+    fixture.pass(seconds: 60)
+    let reported = fixture.sink.of(.updateToken).count
+    #expect((120...200).contains(reported), "\(reported)")
+    for number in 0..<400 { fixture.phones.open(number, at: fixture.now) }
+    fixture.tick()
+    #expect(fixture.sink.of(.updateToken).count == 400)
+}
+
+@Test func `a start token can be issued anew right after it was used`() {
+    let fixture = PhonesFixture(1, settings: { $0.startTokenRotationShare = 1 })
+    let token = fixture.startToken(0)
+    fixture.send(fixture.start(), to: token)
+    #expect(fixture.startToken(0) != token)
+    #expect(fixture.standing(token) == .expired(since: fixture.now))
+    fixture.tick()
+    #expect(fixture.sink.of(.startToken).count == 2)
+}
+
+@Test func `the app itself can start an activity`() {
+    var fixture = PhonesFixture(1)
+    fixture.phones.startLocally(
+        "Match", attributes: raw(#"{"team":"A","netmeraGroupId":"m9"}"#), contentState: raw(#"{"score":0}"#),
+        on: 0, at: fixture.now)
+    fixture.pass(seconds: 5)
+    #expect(fixture.sink.of(.updateToken).map(\.group) == ["m9"])
+    #expect(!fixture.phones.startLocally("No", attributes: raw("{}"), contentState: raw("{}"), on: 0, at: 0))
+}

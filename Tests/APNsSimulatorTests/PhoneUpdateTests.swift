@@ -1,0 +1,178 @@
+import LiveActivity
+import Testing
+
+@testable import APNsSimulator
+
+@Test func `a phone shows the newest timestamp, never an older one or an equal one`() {
+    var fixture = PhonesFixture(1)
+    let token = fixture.started()
+    let time = fixture.now / 1_000
+    #expect(fixture.send(fixture.update(2, at: time + 2), to: token) == .shown)
+    #expect(fixture.send(fixture.update(1, at: time + 1), to: token) == .olderTimestamp)
+    #expect(fixture.send(fixture.update(9, at: time + 2), to: token) == .sameTimestamp)
+    #expect(fixture.send(fixture.end(at: time + 1), to: token) == .olderTimestamp)
+    #expect(fixture.activity()?.text == #"{"score":2}"#)
+    #expect(
+        fixture.view().received.map(\.effect) == [
+            .olderTimestamp, .sameTimestamp, .olderTimestamp, .shown, .started,
+        ])
+    var lenient = PhonesFixture(1, settings: { $0.takesEqualTimestamps = true })
+    let other = lenient.started()
+    #expect(lenient.send(lenient.update(2, at: time + 2), to: other) == .shown)
+    #expect(lenient.send(lenient.update(3, at: time + 2), to: other) == .shown)
+}
+
+@Test func `milliseconds in a timestamp mask everything that follows`() {
+    var fixture = PhonesFixture(1)
+    let token = fixture.started()
+    #expect(fixture.send(fixture.update(1, at: fixture.now), to: token) == .shown)
+    #expect(fixture.send(fixture.update(2), to: token) == .olderTimestamp)
+}
+
+@Test func `an update that does not decode leaves the screen as it is, and the fence too`() {
+    var fixture = PhonesFixture(1)
+    let token = fixture.started()
+    let time = fixture.now / 1_000
+    var wrong = fixture.update(1, at: time + 5)
+    wrong.contentState = raw(#"{"score":"1"}"#)
+    #expect(fixture.send(wrong, to: token) == .contentStateNotDecoded)
+    wrong.contentState = nil
+    #expect(fixture.send(wrong, to: token) == .contentStateMissing)
+    wrong.timestamp = nil
+    #expect(fixture.send(wrong, to: token) == .timestampMissing)
+    wrong.event = nil
+    #expect(fixture.send(wrong, to: token) == .unknownEvent)
+    #expect(fixture.send(fixture.start(), to: token) == .wrongEventForToken)
+    #expect(fixture.send(fixture.update(2, at: time + 1), to: token) == .shown)
+}
+
+@Test func `an activity grows stale, and an update makes it active again`() throws {
+    var fixture = PhonesFixture(1)
+    let token = fixture.started()
+    var payload = fixture.update(1)
+    payload.staleDate = fixture.now / 1_000 + 60
+    #expect(fixture.send(payload, to: token) == .shown)
+    fixture.pass(seconds: 61)
+    #expect(fixture.activity()?.state == .stale)
+    #expect(fixture.sink.of(.state).map(\.state) == [.stale])
+    #expect(fixture.send(fixture.update(2), to: token) == .shown)
+    #expect(fixture.activity()?.state == .active)
+    fixture.pass(seconds: 600)
+    #expect(fixture.activity()?.state == .active, "an update without a date has none")
+}
+
+@Test func `the system ends an activity after eight hours, and clears it away four hours later`() {
+    var fixture = PhonesFixture(1)
+    let token = fixture.started()
+    fixture.pass(seconds: 8 * 3_600 - 10)
+    #expect(fixture.activity()?.state == .active)
+    fixture.pass(seconds: 10)
+    #expect(fixture.activity()?.state == .ended)
+    #expect(fixture.sink.of(.state).map(\.state) == [.ended])
+    #expect(fixture.standing(token) == .good)
+    #expect(fixture.send(fixture.update(1), to: token) == .alreadyEnded)
+    fixture.pass(seconds: 4 * 3_600)
+    #expect(fixture.activity() == nil)
+    #expect(fixture.sink.of(.state).map(\.state) == [.ended, .dismissed])
+    #expect(fixture.standing(token) == .gone(since: fixture.now))
+    #expect(fixture.send(fixture.update(1), to: token) == .noLongerShown)
+}
+
+@Test func `an end keeps the last state for four hours, or to its date, or not at all`() {
+    var fixture = PhonesFixture(3)
+    let tokens = [fixture.started(0, score: 4), fixture.started(1), fixture.started(2)]
+    let time = fixture.now / 1_000
+    #expect(fixture.send(fixture.end(), to: tokens[0]) == .ended)
+    #expect(fixture.send(fixture.end(dismissal: time + 60), to: tokens[1]) == .ended)
+    #expect(fixture.send(fixture.end(dismissal: time - 1), to: tokens[2]) == .ended)
+    #expect(fixture.activity(0)?.text == #"{"score":4}"#, "an end without a state keeps the last one")
+    #expect(fixture.activity(1)?.state == .ended)
+    #expect(fixture.activity(2) == nil)
+    fixture.pass(seconds: 61)
+    #expect(fixture.activity(1) == nil)
+    fixture.pass(seconds: 4 * 3_600 - 62)
+    #expect(fixture.activity(0)?.state == .ended)
+    fixture.pass(seconds: 2)
+    #expect(fixture.activity(0) == nil)
+}
+
+@Test func `a dismissal date is no longer than four hours, however far it lies`() {
+    var fixture = PhonesFixture(1)
+    let token = fixture.started()
+    #expect(fixture.send(fixture.end(dismissal: .max), to: token) == .ended)
+    fixture.pass(seconds: 4 * 3_600)
+    #expect(fixture.activity() == nil)
+}
+
+@Test func `what is dismissed stays away, and its token is gone`() throws {
+    var fixture = PhonesFixture(1)
+    let token = fixture.started()
+    let id = try #require(fixture.activity()?.id)
+    #expect(fixture.phones.dismiss(id, on: 0, at: fixture.now))
+    #expect(!fixture.phones.dismiss(id, on: 0, at: fixture.now))
+    #expect(fixture.standing(token) == .gone(since: fixture.now))
+    fixture.tick()
+    #expect(fixture.sink.of(.state).map(\.state) == [.dismissed])
+    // Another activity lives where it lived.
+    let other = fixture.started()
+    #expect(other != token && fixture.standing(other) == .good)
+    #expect(fixture.send(fixture.update(7), to: token) == .noLongerShown)
+    if case .gone = fixture.standing(token) {} else { Issue.record("a dead token came back") }
+}
+
+@Test func `a token that is rotated is dead, and the new one is reported`() throws {
+    var fixture = PhonesFixture(1, settings: { $0.deadTokenMilliseconds = 1_000 })
+    let token = fixture.started()
+    let activity = try #require(fixture.activity())
+    #expect(fixture.phones.rotateToken(of: activity.id, on: 0, at: fixture.now))
+    fixture.tick()
+    let reports = fixture.sink.of(.updateToken)
+    #expect(reports.count == 2 && reports[0].activity == reports[1].activity)
+    #expect(reports[0].token != reports[1].token)
+    #expect(fixture.standing(token) == .good, "APNs still takes it for a second")
+    #expect(fixture.send(fixture.update(1), to: token) == .deadToken)
+    let since = fixture.now
+    fixture.pass(seconds: 1)
+    #expect(fixture.standing(token) == .expired(since: since))
+    #expect(fixture.send(fixture.update(1), to: fixture.phones.updateToken(of: 0)) == .shown)
+}
+
+@Test func `priority 10 spends the update budget, 5 does not, and frequent updates have their own`() {
+    var fixture = PhonesFixture(
+        40,
+        settings: {
+            $0.updateBudget = .init(pushes: 2, milliseconds: 3_600_000)
+            $0.frequentUpdateBudget = .init(pushes: 4, milliseconds: 3_600_000)
+        })
+    for number in 0..<40 {
+        let token = fixture.started(number)
+        let isFrequent = fixture.phones.phones[number].traits.contains(.frequentUpdates)
+        let time = fixture.now / 1_000
+        let effects = (1...6).map { fixture.send(fixture.update($0, at: time + Int64($0)), to: token) }
+        let budget = isFrequent ? 4 : 2
+        #expect(effects.prefix(budget).allSatisfy { $0 == .shown })
+        #expect(effects.dropFirst(budget).allSatisfy { $0 == .updateBudgetSpent })
+        #expect(fixture.send(fixture.update(7, at: time + 7), to: token, priority: 5) == .shown)
+    }
+}
+
+@Test func `what is throttled can come later, the newest of it`() {
+    var fixture = PhonesFixture(
+        1,
+        settings: {
+            $0.updateBudget = .init(pushes: 1, milliseconds: 3_600_000)
+            $0.frequentUpdateBudget = $0.updateBudget
+            $0.throttling = .delay(milliseconds: 5_000)
+        })
+    let token = fixture.started()
+    let time = fixture.now / 1_000
+    #expect(fixture.send(fixture.update(1, at: time + 1), to: token) == .shown)
+    #expect(fixture.send(fixture.update(3, at: time + 3), to: token) == .throttled)
+    #expect(fixture.send(fixture.update(2, at: time + 2), to: token) == .throttled)
+    #expect(fixture.activity()?.text == #"{"score":1}"#)
+    fixture.pass(seconds: 5)
+    #expect(fixture.activity()?.text == #"{"score":3}"#)
+    #expect(fixture.view().received.first?.effect == .shown)
+    fixture.pass(seconds: 60)
+    #expect(fixture.activity()?.timestamp == time + 3)
+}

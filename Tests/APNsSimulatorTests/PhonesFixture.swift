@@ -1,0 +1,146 @@
+import JSON
+import LiveActivity
+import Testing
+
+@testable import APNsSimulator
+
+/// Takes what phones report, as much as it is told to.
+final class CollectedReports: ReportSink {
+    var room = 1_000_000
+    var reports: [Report] = []
+
+    func take(_ reports: [Report]) {
+        #expect(reports.count <= room && reports.count <= 1_000)
+        self.reports += reports
+        room -= reports.count
+    }
+
+    func of(_ kind: Report.Kind) -> [Report] { reports.filter { $0.kind == kind } }
+}
+
+func raw(_ text: String) -> RawJSON {
+    do { return try RawJSON(checking: Array(text.utf8), with: JSONReader()) } catch {
+        preconditionFailure("the test's own JSON: \(error)")
+    }
+}
+
+/// Some phones, a manual clock, and what an APNs would give them.
+struct PhonesFixture {
+    /// 2025-11-20, in seconds.
+    static let begin: Int64 = 1_763_600_000
+
+    let phones: Phones
+    let sink = CollectedReports()
+    /// Milliseconds since 1970.
+    var now = begin * 1_000
+
+    init(
+        _ count: Int = 3, settings change: (inout PhoneSettings) -> Void = { _ in },
+        population: (inout Population) -> Void = { _ in }, types: [String] = ["Match"]
+    ) {
+        var settings = PhoneSettings()
+        change(&settings)
+        phones = Phones(settings)
+        phones.sink = sink
+        let app = PhoneApp(id: "shop", bundleID: "com.example.shop", types: types.map(Self.type))
+        var people = Population(of: app, phones: count)
+        people.systems = [(OSVersion(18, 1), 1)]
+        population(&people)
+        phones.add(people, at: now)
+        tick()
+    }
+
+    static func type(_ name: String) -> ActivityType {
+        var type = ActivityType(name: name)
+        let reader = JSONReader()
+        type.contentStateSchema = try? reader.read(Array(#"{"score":"int","at":"date.reference2001?"}"#.utf8))
+        {
+            ContentSchema(from: $0)
+        }
+        type.attributesSchema = try? reader.read(Array(#"{"team":"string"}"#.utf8)) {
+            ContentSchema(from: $0)
+        }
+        return type
+    }
+
+    mutating func pass(seconds: Double) {
+        now += Int64(seconds * 1_000)
+        tick()
+    }
+
+    func tick() { phones.tick(at: now) }
+
+    func start(
+        score: Int = 0, group: String? = "m1", at timestamp: Int64? = nil, type: String = "Match"
+    ) -> PushPayload {
+        var payload = PushPayload()
+        payload.event = .start
+        payload.timestamp = timestamp ?? now / 1_000
+        payload.contentState = raw("{\"score\":\(score)}")
+        payload.attributesType = type
+        payload.attributes = raw(
+            group.map { "{\"team\":\"A\",\"netmeraGroupId\":\"\($0)\"}" } ?? "{\"team\":\"A\"}")
+        payload.hasAlert = true
+        return payload
+    }
+
+    func update(_ score: Int, at timestamp: Int64? = nil) -> PushPayload {
+        var payload = PushPayload()
+        payload.event = .update
+        payload.timestamp = timestamp ?? now / 1_000
+        payload.contentState = raw("{\"score\":\(score)}")
+        return payload
+    }
+
+    func end(at timestamp: Int64? = nil, dismissal: Int64? = nil) -> PushPayload {
+        var payload = PushPayload()
+        payload.event = .end
+        payload.timestamp = timestamp ?? now / 1_000
+        payload.dismissalDate = dismissal
+        return payload
+    }
+
+    /// Sends to a token, and says what became of it.
+    @discardableResult
+    func send(
+        _ payload: PushPayload, to token: PushToken, priority: Int = 10, expiration: Int64? = nil
+    ) -> PushEffect? {
+        phones.deliver(push(payload, .token(token), priority: priority, expiration: expiration))
+        guard let number = phones.tokens.identity(of: token)?.phone else { return nil }
+        return phones.view(number, at: now).received.first?.effect
+    }
+
+    func push(
+        _ payload: PushPayload, _ target: AcceptedPush.Target, priority: Int = 10, expiration: Int64? = nil,
+        isStored: Bool = false
+    ) -> AcceptedPush {
+        AcceptedPush(
+            target: target, environment: .production, bundleID: "com.example.shop", priority: priority,
+            expiration: expiration, isStored: isStored, payload: payload, receivedAt: now)
+    }
+
+    func standing(_ token: PushToken) -> TokenStanding {
+        phones.standing(of: token, environment: .production, bundleID: "com.example.shop", at: now)
+    }
+
+    func startToken(_ number: Int, slot: Int = 0) -> PushToken { phones.startToken(slot, of: number) }
+
+    /// Starts an activity and lets its token be reported.
+    @discardableResult
+    mutating func started(
+        _ number: Int = 0, score: Int = 0, group: String? = "m1", channel: String? = nil
+    ) -> PushToken {
+        var payload = start(score: score, group: group)
+        payload.channel = channel
+        #expect(send(payload, to: startToken(number)) == .started)
+        pass(seconds: 3)
+        return phones.updateToken(of: phones.places(of: number)[0])
+    }
+
+    func activity(_ number: Int = 0) -> PhoneView.Activity? { view(number).activities.first }
+    func view(_ number: Int = 0) -> PhoneView { phones.view(number, at: now) }
+}
+
+extension PhoneView.Activity {
+    var text: String? { contentState.map { String(decoding: $0.bytes, as: UTF8.self) } }
+}

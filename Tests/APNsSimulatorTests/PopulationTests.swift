@@ -1,0 +1,164 @@
+import LiveActivity
+import Testing
+
+@testable import APNsSimulator
+
+@Test func `a population is as its shares say, and the same for the same seed`() {
+    func make(_ seed: UInt64) -> PhonesFixture {
+        PhonesFixture(
+            2_000, settings: { $0.seed = seed },
+            population: {
+                $0.systems = [(OSVersion(18, 0), 3), (OSVersion(16, 4), 1)]
+                $0.sandboxShare = 0.1
+                $0.userShare = 0.5
+                $0.phonesPerUser = 2
+                $0.locales = ["en_GB", "de_DE"]
+                $0.tags = [("vip", 0.25), ("all", 1)]
+            })
+    }
+    let fixture = make(1)
+    for _ in 0..<5 { fixture.tick() }
+    let profiles = fixture.sink.of(.profile)
+    #expect(profiles.count == 2_000)
+    func share(_ holds: (Report) -> Bool) -> Double { Double(profiles.count(where: holds)) / 2_000 }
+    #expect(abs(share { $0.os == "18.0" } - 0.75) < 0.05)
+    #expect(abs(share { $0.environment == .sandbox } - 0.1) < 0.03)
+    #expect(abs(share { $0.user != nil } - 0.5) < 0.05)
+    #expect(abs(share { $0.locale == "de_DE" } - 0.5) < 0.05)
+    #expect(abs(share { $0.tags == ["vip", "all"] } - 0.25) < 0.05)
+    #expect(share { $0.tags?.contains("all") == true } == 1)
+    let starts = fixture.sink.of(.startToken)
+    #expect(starts.count == profiles.count { $0.os == "18.0" }, "iOS 16 has no start tokens")
+    #expect(Set(starts.map(\.token)).count == starts.count)
+    #expect(make(1).sink.reports == make(1).sink.reports)
+    #expect(make(2).sink.reports != make(1).sink.reports)
+    #expect(fixture.phones.number(of: "phone-1999") == 1_999)
+}
+
+@Test func `first launches wait for room, and nothing is lost or told twice`() {
+    let phones = Phones()
+    let sink = CollectedReports()
+    phones.sink = sink
+    sink.room = 0
+    let app = PhoneApp(id: "shop", bundleID: "com.example.shop", types: [ActivityType(name: "Match")])
+    var people = Population(of: app, phones: 700)
+    people.systems = [(OSVersion(18, 0), 1)]
+    phones.add(people, at: 0)
+    phones.tick(at: 1)
+    #expect(sink.reports.isEmpty)
+    #expect(phones.reportCounts.waiting == 700)
+    var turns = 0
+    while phones.reportCounts.waiting > 0, turns < 1_000 {
+        sink.room = 37
+        phones.tick(at: 2)
+        turns += 1
+    }
+    #expect(sink.of(.profile).count == 700 && sink.of(.startToken).count == 700)
+    #expect(Set(sink.of(.startToken).map(\.installation)).count == 700)
+    #expect(phones.reportCounts == (0, 1_400, 0))
+}
+
+@Test func `reports beyond the limit are lost and counted`() {
+    let fixture = PhonesFixture(10, settings: { $0.reportsWaitingMax = 4 })
+    fixture.sink.room = 0
+    for number in 0..<10 { fixture.phones.logIn("u", on: number, at: 0) }
+    #expect(fixture.phones.reportCounts.waiting == 4)
+    #expect(fixture.phones.reportCounts.lost == 6)
+}
+
+@Test func `who is away at first tells who it is when it is back`() {
+    var fixture = PhonesFixture(
+        50,
+        population: {
+            $0.awayShare = 1
+            $0.awayMilliseconds = 60_000
+        })
+    #expect(fixture.sink.reports.isEmpty)
+    fixture.pass(seconds: 60)
+    #expect(fixture.sink.of(.profile).count == 50 && fixture.sink.of(.startToken).count == 50)
+}
+
+@Test func `a group is counted by what its phones show, in pages`() throws {
+    var fixture = PhonesFixture(100)
+    let tokens = (0..<100).map { fixture.started($0, group: $0 < 90 ? "match-42" : "other") }
+    let time = fixture.now / 1_000
+    for (number, token) in tokens.enumerated() where number < 90 && number != 7 {
+        #expect(fixture.send(fixture.update(number == 3 ? 9 : 1, at: time + 1), to: token) == .shown)
+    }
+    let group = try #require(fixture.phones.view(group: "match-42", at: fixture.now))
+    #expect(group.activities == 90 && group.states == 3 && group.phonesWithSeveral == 0)
+    #expect(group.shown.map(\.activities) == [88, 1, 1])
+    #expect(group.shown[0].contentState == raw(#"{"score":1}"#))
+    let page = try #require(fixture.phones.view(group: "match-42", from: 1, limit: 1, at: fixture.now))
+    #expect(page.shown == [group.shown[1]])
+    #expect(fixture.phones.view(group: "nobody", at: fixture.now) == nil)
+    #expect(fixture.phones.groupNames(limit: 10) == ["match-42", "other"])
+    #expect(fixture.phones.groupNames(after: "match-42", limit: 10) == ["other"])
+    let behind = fixture.phones.installations(showing: raw(#"{"score":0}"#), of: "match-42", limit: 10)
+    #expect(behind.installations == ["phone-7"] && behind.next == nil)
+    var all: [String] = []
+    var next: Int? = 0
+    while let first = next {
+        let page = fixture.phones.installations(
+            showing: raw(#"{"score":1}"#), of: "match-42", from: first, limit: 30)
+        all += page.installations
+        next = page.next
+    }
+    #expect(Set(all).count == 88 && all.count == 88)
+    #expect(
+        fixture.phones.installations(showing: raw(#"{"score":77}"#), of: "match-42", limit: 9).installations
+            .isEmpty)
+}
+
+@Test func `what was received is bounded for all phones together, newest kept`() {
+    var fixture = PhonesFixture(2, settings: { $0.receivedMax = 10 })
+    let quiet = fixture.started(0)
+    let loud = fixture.started(1)
+    #expect(fixture.send(fixture.update(1), to: quiet) == .shown)
+    for number in 1...20 {
+        fixture.send(fixture.update(number, at: fixture.now / 1_000 + Int64(number)), to: loud)
+    }
+    #expect(fixture.view(1).received.count == 10)
+    #expect(fixture.view(0).received.isEmpty)
+    #expect(fixture.phones.view(1, receptions: 3, at: fixture.now).received.count == 3)
+    #expect(
+        fixture.view(1).received.map(\.timestamp) == (11...20).reversed().map { fixture.now / 1_000 + $0 })
+}
+
+@Test func `habits keep their mean, whatever the turns`() {
+    for turn in [0.25, 5] {
+        var fixture = PhonesFixture(400)
+        var habits = Habits()
+        habits.leavesPerHour = 6
+        habits.awayMilliseconds = 1...2
+        fixture.phones.habits = habits
+        var left = 0
+        fixture.tick()
+        for _ in 0..<Int(1_200 / turn) {
+            fixture.pass(seconds: turn)
+            left += fixture.phones.phones.count { $0.traits.contains(.away) }
+        }
+        // Four hundred phones, six times an hour, twenty minutes.
+        #expect((640...960).contains(left), "turns of \(turn) s: \(left)")
+    }
+}
+
+@Test func `every habit is lived`() {
+    var fixture = PhonesFixture(200)
+    for number in 0..<200 { fixture.started(number) }
+    var habits = Habits()
+    habits.leavesPerHour = 10
+    habits.dismissalsPerHour = 1
+    habits.tokenRotationsPerHour = 10
+    habits.quitsPerHour = 2
+    habits.opensPerHour = 5
+    habits.updatesPerHour = 1
+    habits.uninstallsPerHour = 0.5
+    fixture.phones.habits = habits
+    for _ in 0..<720 { fixture.pass(seconds: 5) }
+    #expect(fixture.sink.of(.updateToken).count > 400)
+    #expect(fixture.sink.of(.startToken).count > 200)
+    #expect(fixture.sink.of(.reconcile).count > 100)
+    #expect(fixture.sink.of(.state).contains { $0.state == .dismissed })
+    #expect((0..<200).contains { fixture.phones.phones[$0].traits.contains(.removed) })
+}

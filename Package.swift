@@ -96,12 +96,15 @@ let package = Package(
         module("ProcessTesting", "CLinux"),
         module("Simulation"),
         module("KafkaTesting", "CRdKafka", "Broker"),
+        module(
+            "IngestTesting", "Ingest", "Topics", "LiveActivity", "Kafka", "JSON", "Lifecycle", "Telemetry",
+            "Simulation"),
 
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
             "KafkaTesting", "CKafkaPeer", "TLS", "HTTP2", "LiveActivity", "APNs", "APNsSimulator", "Topics",
-            "Catalog", "Ingest", "Registry", "Simulation"),
+            "Catalog", "Ingest", "IngestTesting", "Registry", "Simulation"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON", "TLS",
             "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog", "Gateway", "Ingest",
@@ -146,7 +149,8 @@ let package = Package(
             "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests("IngestPureTests", "Ingest", "LiveActivity", "JSON", "Telemetry", "Simulation"),
         tests(
-            "IngestTests", "Ingest", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "Store",
+            "IngestTests", "Ingest", "IngestTesting", "Catalog", "Topics", "LiveActivity", "Kafka",
+            "KafkaTesting", "Store",
             "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(

@@ -6,7 +6,7 @@ package import Telemetry
 /// then knows nothing: whoever needs the catalogue is not ready until there is a view.
 package final class CatalogReader: Service {
     package let name = "catalog"
-    private let settings: KafkaSettings
+    private let settings: @Sendable () -> KafkaSettings
     private let topic: String
     private let state = TracedLock(State())
 
@@ -15,8 +15,10 @@ package final class CatalogReader: Service {
         var thread: CatalogThread?
     }
 
-    /// - Parameter topic: with its prefix.
-    package init(_ settings: KafkaSettings, topic: String) {
+    /// - Parameters:
+    ///   - settings: asked for when it starts.
+    ///   - topic: with its prefix.
+    package init(_ settings: @autoclosure @escaping @Sendable () -> KafkaSettings, topic: String) {
         self.settings = settings
         self.topic = topic
     }
@@ -25,7 +27,7 @@ package final class CatalogReader: Service {
     package var view: CatalogView? { state.withLock { $0.view } }
 
     package func start(_ context: ServiceContext) async throws {
-        let (settings, topic) = (settings, topic)
+        let (settings, topic) = (settings(), topic)
         let thread = try CatalogThread {
             try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
         } publish: { view in

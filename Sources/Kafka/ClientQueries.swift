@@ -12,6 +12,13 @@ extension Client {
         return Watermarks(low: low, high: high)
     }
 
+    /// The cluster's own id; nil when no broker tells one in time.
+    func clusterID(_ deadline: Deadline) -> String? {
+        guard let text = unsafe rd_kafka_clusterid(pointer, max(1, deadline.forCall)) else { return nil }
+        defer { unsafe rd_kafka_mem_free(pointer, text) }
+        return unsafe String(cString: text)
+    }
+
     /// What the cluster knows about one topic.
     func describe(_ topic: Topic, _ deadline: Deadline) throws(KafkaError) -> TopicDescription {
         let topics = try unsafe metadata(topic.pointer, deadline)

@@ -108,4 +108,9 @@ extension Consumer {
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
         try client.offsets(for: partitions.map { ($0, time) }, Deadline(milliseconds: limit))
     }
+
+    /// Which cluster this is: what a file with a topic's records remembers. Nil when none tells in time.
+    package func clusterID(withinMilliseconds limit: Int = 5000) -> String? {
+        client.clusterID(Deadline(milliseconds: limit))
+    }
 }

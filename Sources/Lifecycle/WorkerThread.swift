@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A thread for work that blocks: syncs, compaction. It runs one function to its end; whoever started
+/// A thread for work that blocks: a stage's loop, syncs, compaction. It runs one function to its end; whoever started
 /// it waits for that.
 ///
 /// `@unchecked Sendable`: the handle is written before the thread's owner shares it, and read by `join`.

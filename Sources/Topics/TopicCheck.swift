@@ -50,7 +50,7 @@ extension TopicLayout {
             found.append(mismatch(property, text(property), "at least \(want)"))
         }
         atLeast(.retention, need.cleanup.retentionMilliseconds)
-        atLeast(.deleteRetention, need.cleanup.isCompacting ? TopicNeed.deleteRetentionMilliseconds : nil)
+        atLeast(.deleteRetention, need.cleanup.isCompacting ? Self.deleteRetentionMilliseconds : nil)
         atLeast(.recordBytes, need.recordBytesMax.map(Int64.init))
         if need.isStampedByCluster, text(.timestamps) != "LogAppendTime" {
             found.append(mismatch(.timestamps, text(.timestamps), "LogAppendTime"))

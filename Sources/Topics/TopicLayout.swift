@@ -7,6 +7,9 @@ package struct TopicLayout: Sendable, Hashable {
     /// What Kafka allows for a whole name, less the longest name behind the prefix.
     package static let prefixBytesMax = 200
 
+    /// For how long a compacted topic remembers deletions: a view that was away longer is rebuilt.
+    package static let deleteRetentionMilliseconds: Int64 = 86_400_000
+
     package let prefix: String
     /// Partitions of every topic that is cut by recipient, installation or group; fixed once created.
     package let lanes: Int

@@ -30,8 +30,6 @@ struct TopicNeed: Sendable, Hashable {
         }
     }
 
-    /// For how long a compacted topic remembers deletions: a view that was away longer is rebuilt.
-    static let deleteRetentionMilliseconds: Int64 = 86_400_000
     /// A compacted topic's newest segment is closed after this time, so that it can be compacted and
     /// a restore reads little that is out of date.
     static let compactedSegmentMilliseconds: Int64 = 86_400_000
@@ -48,7 +46,7 @@ struct TopicNeed: Sendable, Hashable {
         var all = ["cleanup.policy": cleanup.policy]
         if let time = cleanup.retentionMilliseconds { all["retention.ms"] = String(time) }
         if cleanup.isCompacting {
-            all["delete.retention.ms"] = String(Self.deleteRetentionMilliseconds)
+            all["delete.retention.ms"] = String(TopicLayout.deleteRetentionMilliseconds)
             all["segment.ms"] = String(Self.compactedSegmentMilliseconds)
         }
         if let recordBytesMax { all["max.message.bytes"] = String(recordBytesMax) }

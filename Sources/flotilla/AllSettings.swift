@@ -16,5 +16,5 @@ enum AllSettings {
 
     static let schema = Schema(
         [logLevel.declaration, logFormat.declaration, drainLimit.declaration] + admin + kafka + topics
-            + tokens + run + gateway + up + broker + simulator)
+            + tokens + run + gateway + ingest + up + broker + simulator)
 }

@@ -1,3 +1,4 @@
+internal import Catalog
 internal import Kafka
 internal import Lifecycle
 internal import Settings
@@ -31,16 +32,18 @@ extension Command {
         let named = settings[AllSettings.runData]
         let data = try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
         let kafka = KafkaSettings(settings)
+        let layout = TopicLayout(settings)
         let surroundings = StageSurroundings(
-            settings: settings, kafka: { kafka }, layout: TopicLayout(settings),
+            settings: settings, kafka: { kafka }, layout: layout,
             slot: try Slot.take(under: data + "/slots"),
+            catalog: CatalogReader(kafka, topic: layout.name(.catalog)),
             sealingKeys: try SealingKeyFile.read(settings, log: process.log))
         let running = try kinds.map { try $0.make(surroundings) }
         let admin = AdminService(settings, stages: running)
         let topics = TopicsService(
-            duty: .check(Array(Set(kinds.flatMap(\.topics)))), layout: surroundings.layout,
+            duty: .check(Array(Set(kinds.flatMap(\.topics)))), layout: layout,
             kafka: surroundings.kafka)
-        try await process.run([admin, topics] + running) { admin.beginServing() }
+        try await process.run([admin, topics, surroundings.catalog] + running) { admin.beginServing() }
     }
 
     private static func stages(_ words: [String]) throws -> [StageKind] {

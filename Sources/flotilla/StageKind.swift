@@ -1,3 +1,4 @@
+internal import Catalog
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
@@ -16,7 +17,7 @@ struct StageKind: Sendable {
     static func named(_ name: String) -> StageKind? { all.first { $0.name == name } }
 
     /// In the order in which a report and a send meet them.
-    static let all: [StageKind] = [.gateway]
+    static let all: [StageKind] = [.gateway, .ingest]
 }
 
 /// What a stage finds in its process.
@@ -27,6 +28,8 @@ struct StageSurroundings: Sendable {
     let layout: TopicLayout
     /// Who this process is to Kafka, and where its state lies.
     let slot: Slot
+    /// One for all stages of the process, started before them.
+    let catalog: CatalogReader
     /// Nil: tokens travel in the clear.
     let sealingKeys: SealingKeys?
 }

@@ -1,4 +1,5 @@
 internal import Broker
+internal import Catalog
 internal import Kafka
 internal import Lifecycle
 internal import Settings
@@ -33,10 +34,12 @@ extension Command {
         let data = try dataDirectory(invocation.settings)
         let process = RunningProcess(invocation.settings)
         let address = BrokerAddress()
+        let layout = TopicLayout(invocation.settings, replication: 1)
         let surroundings = StageSurroundings(
             settings: invocation.settings, kafka: { KafkaSettings(brokers: [address.value]) },
-            layout: TopicLayout(invocation.settings, replication: 1),
-            slot: try Slot.take(under: data + "/slots"),
+            layout: layout, slot: try Slot.take(under: data + "/slots"),
+            catalog: CatalogReader(
+                KafkaSettings(brokers: [address.value]), topic: layout.name(.catalog)),
             sealingKeys: try SealingKeyFile.readOrMake(invocation.settings, data: data, log: process.log))
         let stages = try StageKind.all.map { try $0.make(surroundings) }
         let admin = AdminService(invocation.settings, stages: stages)
@@ -45,8 +48,8 @@ extension Command {
             address.set("\(running.host):\(running.port)")
         }
         let topics = TopicsService(
-            duty: .create, layout: surroundings.layout, kafka: surroundings.kafka)
-        var services: [any Service] = [admin, broker, topics] + stages
+            duty: .create, layout: layout, kafka: surroundings.kafka)
+        var services: [any Service] = [admin, broker, topics, surroundings.catalog] + stages
         if isDemo {
             services.append(
                 DemonstrationService(data: data, slot: surroundings.slot, broker: address, admin: admin))

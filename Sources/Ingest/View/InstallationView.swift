@@ -1,0 +1,132 @@
+internal import Kafka
+internal import Store
+internal import Telemetry
+
+/// One partition of `installations` on the local disk: a cache of the topic, changed only by what is
+/// read from the topic, and never ahead of it. Pinned to its loop's thread.
+final class InstallationView {
+    /// Another number is another layout of the file; then it is rebuilt.
+    static let schema = 1
+    /// Kept back from the time for which the topic remembers deletions, for clocks that differ.
+    private static let ageMarginMilliseconds: Int64 = 3_600_000
+    private static let table = "installations"
+
+    let place: Kafka.TopicPartition
+    private let file: StateFile
+    private let table: Table
+    /// The next offset of the topic that the file wants.
+    private(set) var applied: Int64
+    /// Read from the topic, and not in the file yet.
+    private var rows = RowBatch()
+    private var taken: Applied
+    private var scratch: [UInt8] = []
+
+    /// - Parameter cluster: the cluster's id; a file of another one is discarded.
+    init(
+        _ place: Kafka.TopicPartition, directory: String, cluster: String, deleteRetentionMilliseconds: Int64,
+        limits: Limits, now: WallTime, boot: BootID
+    ) throws(StoreError) {
+        let terms = Terms(
+            schema: Self.schema, origin: "\(cluster) \(place)",
+            ageMaxMilliseconds: deleteRetentionMilliseconds - Self.ageMarginMilliseconds)
+        let file = try StateFile(
+            directory, terms, tables: [Self.table], limits: limits, now: now, boot: boot)
+        let own = Store.TopicPartition(place.topic, place.partition)
+        let found = try file.read { view throws(StoreError) in try view.applied(own) }
+        self.place = place
+        self.file = file
+        table = file.table(Self.table)
+        taken = found ?? Applied(offset: 0, asOf: now)
+        applied = taken.offset
+    }
+
+    var beginning: Beginning { file.beginning }
+    var start: PartitionStart {
+        PartitionStart(place, beginning == .resumed && applied > 0 ? .offset(applied) : .beginning)
+    }
+    /// Rows that a full disk has kept out so far.
+    var pending: Int { rows.count }
+
+    /// A record of the topic; `settle` enters it.
+    func take(_ record: borrowing Kafka.Record) {
+        guard let key = record.key, (1...Limits.keyBytesMax).contains(key.count) else { return }
+        if let value = record.value {
+            RowCheck.write(key, value, to: &scratch)
+            rows.put(key, scratch.span)
+        } else {
+            rows.remove(key)
+        }
+        taken.offset = record.offset + 1
+        if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }
+    }
+
+    /// Everything below the offset has been taken.
+    func reached(_ end: Int64, now: WallTime) {
+        taken.offset = max(taken.offset, end)
+        taken.asOf = now
+    }
+
+    /// Enters what was taken, with the offset it stands for, in one step. When it throws, what was taken
+    /// is kept for the next try.
+    func settle(_ each: (Span<UInt8>) -> Void) throws(StoreError) {
+        let own = Store.TopicPartition(place.topic, place.partition)
+        rows.sort()
+        try file.write { transaction throws(StoreError) in
+            try transaction.apply(rows, to: table)
+            try transaction.setApplied(taken, of: own)
+        }
+        applied = taken.offset
+        for index in 0..<rows.count { each(rows.key(index)) }
+        rows.removeAll()
+    }
+
+    /// Looks rows up, one after the other, in one unchanging picture. A row that is not what was written
+    /// is an error that condemns the file.
+    func look(
+        _ keys: [[UInt8]], _ found: (_ index: Int, _ value: Span<UInt8>) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try file.read { view throws(StoreError) in
+            for index in keys.indices { try look(keys[index], index, view, found) }
+        }
+    }
+
+    private func look(
+        _ key: [UInt8], _ index: Int, _ view: borrowing ReadView,
+        _ found: (_ index: Int, _ value: Span<UInt8>) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        guard let stored = try view.value(of: key.span, in: table) else { return }
+        guard RowCheck.holds(key.span, stored) else { throw damaged }
+        try found(index, stored.extracting(RowCheck.bytes..<stored.count))
+    }
+
+    /// A page of rows in key order; true when there may be more.
+    func page(
+        _ range: inout KeyRange, rows: Int, _ each: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> Void
+    ) throws(StoreError) -> Bool {
+        var isWhole = true
+        let more = try file.read { view throws(StoreError) in
+            try view.page(of: table, &range, rows: rows) { key, stored in
+                if RowCheck.holds(key, stored) {
+                    each(key, stored.extracting(RowCheck.bytes..<stored.count))
+                } else {
+                    isWhole = false
+                }
+            }
+        }
+        if !isWhole { throw damaged }
+        return more
+    }
+
+    func count() throws(StoreError) -> Int {
+        try file.read { view throws(StoreError) in try view.count(of: table) }
+    }
+
+    var damaged: StoreError {
+        .corrupt(path: file.environment.path, what: "a row is not what was written")
+    }
+
+    func close() throws(StoreError) { try file.close() }
+
+    /// The next opening begins from nothing and says why.
+    func condemn(_ reason: String) throws(StoreError) { try file.condemn(reason) }
+}

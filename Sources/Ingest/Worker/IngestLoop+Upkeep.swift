@@ -1,0 +1,123 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Store
+internal import Telemetry
+
+/// Where the sweep is: it passes over every installation again and again, a page at a time.
+struct SweepPosition {
+    /// Installations looked at in one page, once a second.
+    static let rowsMax = 2000
+
+    var partition: Int32?
+    var range = KeyRange.everything
+    /// The next pass begins then.
+    var nextPass = Instant.now()
+}
+
+extension IngestLoop {
+    /// How often a view of a partition without news is told that it is still up to date.
+    private static let asOfMilliseconds = 600_000
+
+    /// Once a second.
+    func upkeep(_ now: Instant) throws {
+        try retryBlocked(now)
+        transaction.serve()
+        writer.serve()
+        if writer.isRuined { throw IngestFailure.client("the producer of dead letters is at its end") }
+        tellObstacles()
+        metrics.overlay.set(Double(overlayRows))
+        metrics.blocked.set(Double(owned.values.count { !$0.isServing && $0.isStuck(blocked != nil) }))
+        if batch.isEmpty { metrics.oldestSeconds.set(0) }
+        guard !mustStartOver, blocked == nil else { return }
+        if now >= nextAsOf {
+            nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
+            try refreshAsOf()
+        }
+        try sweepPage(now)
+    }
+
+    private func tellObstacles() {
+        var obstacles = owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
+        if let blocked { obstacles.insert(blocked.why, at: 0) }
+        if !merger.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
+        shared.setObstacles(obstacles)
+    }
+
+    /// A partition that nothing is written to ends where it did: without this its file would look as old
+    /// as its last record, and be rebuilt for nothing.
+    private func refreshAsOf() throws {
+        for number in owned.keys.sorted() {
+            guard owned[number]?.isServing == true, let view = files[number],
+                let ends = try? installations.watermarks(of: view.place), ends.high <= view.applied
+            else { continue }
+            view.reached(view.applied, now: .now())
+            try settle(number)
+        }
+    }
+
+    // MARK: Sweeping
+
+    private func sweepPage(_ now: Instant) throws {
+        if sweep.partition == nil {
+            guard now >= sweep.nextPass, let first = owned.keys.min() else { return }
+            sweep.partition = first
+            sweep.range = .everything
+            sweep.nextPass = now.advanced(byMilliseconds: settings.sweepMilliseconds)
+        }
+        guard let number = sweep.partition else { return }
+        let isDone = try sweepPage(of: number)
+        if isDone {
+            sweep.partition = owned.keys.filter { $0 > number }.min()
+            sweep.range = .everything
+        }
+    }
+
+    /// True when the partition has no more.
+    private func sweepPage(of number: Int32) throws -> Bool {
+        guard let own = owned[number], own.isServing, let view = files[number], let offset = own.committed
+        else {
+            return true
+        }
+        let now = WallTime.now().milliseconds
+        var range = sweep.range
+        var swept: [[UInt8]: Installation] = [:]
+        output.removeAll()
+        let more: Bool
+        do throws(StoreError) {
+            more = try view.page(&range, rows: SweepPosition.rowsMax) { key, value in
+                let key = Array(key)
+                // What is newer than the view has its turn in the next pass.
+                guard own.overlay[key] == nil, let merged = sweepRow(value, now) else { return }
+                swept[key] = merged.installation
+                for change in merged.changes { output.add(change.row, at: change.key) }
+                output.add(merged.installation, key: key, partition: number)
+                metrics.sweptRows.add(merged.changes.count)
+            }
+        } catch {
+            try rebuild(number, error)
+            return true
+        }
+        sweep.range = range
+        if swept.isEmpty { return !more }
+        // The offsets stay where they are; that they are committed shows that the partition is still ours.
+        guard let group = reports.captureGroup(forEpoch: reports.epoch) else { return true }
+        let place = Kafka.TopicPartition(reportsTopic, number)
+        guard try commit([OffsetToCommit(place, offset: offset)], group) else { return true }
+        let done = Instant.now()
+        for (key, installation) in swept {
+            owned[number]?.overlay.committed(key, installation, at: done)
+        }
+        onStep(.swept)
+        return !more
+    }
+
+    private func sweepRow(_ value: Span<UInt8>, _ now: Int64) -> Merged? {
+        let installation = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe Installation.decode(bytes, with: merger.reader)
+        }
+        guard let installation else { return nil }
+        return merger.known(installation.app)?.sweep(installation, now: now)
+    }
+}

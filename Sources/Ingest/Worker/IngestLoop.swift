@@ -1,0 +1,166 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The stage's one thread: reads reports as a member of the group, merges them, commits what they
+/// change in one transaction with the offsets, and keeps the views.
+///
+/// Everything it does falls into turns, and a turn leaves nothing half done: a batch is committed, or
+/// it is read again from the committed offsets with the views read anew to their ends. That is the one
+/// way in which anything is repaired here: a transaction of unknown outcome, a producer that is lost,
+/// a view that is damaged, partitions that come and go.
+final class IngestLoop {
+    static let group = "ingest"
+    /// How long a turn waits for reports when there is nothing else to do; the limit of a stop's delay.
+    static let idleMilliseconds: Int32 = 100
+    static let upkeepMilliseconds = 1000
+    /// How long a full overlay holds up reports at a time; a member must poll now and then.
+    static let overlayMilliseconds = 10_000
+
+    let settings: IngestSettings
+    let layout: TopicLayout
+    let stateDirectory: String
+    let log: Log
+    let metrics: IngestMetrics
+    let boot: BootID
+    let cluster: String
+    let shared: IngestShared
+    let onStep: (IngestStep) -> Void
+
+    let reports: Consumer
+    let installations: Consumer
+    let writer: PlainWriter
+    let transaction: StageTransaction
+    let merger: Merger
+
+    var batch: RecordBatch
+    var viewBatch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+    var output: BatchOutput
+    /// By number; those of the assignment that this loop has answered.
+    var owned: [Int32: OwnedPartition] = [:]
+    /// Open files of partitions, kept over a rebalance: most come back.
+    var files: [Int32: InstallationView] = [:]
+    /// The offsets from which everything has to be read again are not known yet.
+    var mustStartOver = false
+    var nextStartOver = Instant.now()
+    var pauseMilliseconds = 0
+    var blocked: Blockage?
+    /// The last batch was not full: others may be on their way.
+    private var wasPartial = false
+    var nextUpkeep = Instant.now()
+    var nextAsOf = Instant.now()
+    var sweep = SweepPosition()
+
+    let reportsTopic: String
+    let installationsTopic: String
+
+    init(
+        _ settings: IngestSettings, _ place: IngestPlace, shared: IngestShared, log: Log, metrics: Metrics,
+        onStep: @escaping (IngestStep) -> Void
+    ) throws {
+        self.settings = settings
+        self.shared = shared
+        self.log = log
+        self.onStep = onStep
+        self.metrics = IngestMetrics(metrics)
+        layout = place.layout
+        stateDirectory = place.stateDirectory
+        boot = try BootID.current()
+        reportsTopic = layout.name(.reports)
+        installationsTopic = layout.name(.installations)
+        batch = RecordBatch(recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax)
+        output = BatchOutput(lanes: layout.lanes)
+        merger = Merger(place.sealingKeys, apps: place.apps)
+        let kafka = place.kafka
+        let identity = place.identity
+        var member = ConsumerOptions(
+            .group(layout.prefix + Self.group, instanceID: identity, topics: [reportsTopic]))
+        member.sessionMilliseconds = settings.sessionMilliseconds
+        reports = try Consumer(kafka, member, name: "ingest-reports", log: log, metrics: metrics)
+        installations = try Consumer(
+            kafka, ConsumerOptions(.manual), name: "ingest-installations", log: log, metrics: metrics)
+        writer = try PlainWriter(kafka, layout, name: "ingest-plain", log: log, metrics: metrics)
+        transaction = StageTransaction(
+            topics: [.installations, .registry, .events].map(layout.name), log: log
+        ) {
+            try TransactionalProducer(
+                kafka, transactionalID: identity, name: "ingest-transactions", log: log, metrics: metrics)
+        }
+        guard let cluster = installations.clusterID() else {
+            throw IngestFailure.client("the cluster did not tell its id; check kafka.brokers")
+        }
+        self.cluster = cluster
+        guard try transaction.prepare(withinMilliseconds: TransactionalProducer.initialiseMilliseconds) else {
+            throw IngestFailure.client(
+                "the cluster did not start transactions in time; check that its brokers run")
+        }
+    }
+
+    /// Runs until it is told to stop, or cannot go on.
+    func run() throws {
+        defer { shared.setObstacles(["stopped"]) }
+        while !shared.mustStop { try turn() }
+        try finish()
+    }
+
+    private func turn() throws {
+        try readViews()
+        try startOver()
+        // What waits for a view does not wait for reports.
+        let isIdle = owned.values.allSatisfy(\.isServing) && !mustStartOver
+        let events = reports.poll(into: &batch, waitMilliseconds: isIdle ? Self.idleMilliseconds : 0)
+        for event in events { try take(event) }
+        if !batch.isEmpty {
+            // What came along with a change of the assignment belongs to an assignment that is over.
+            if !mustStartOver, batchIsServed { try merge(epoch: reports.epoch) }
+            wasPartial = !batch.isFull
+            batch.clear()
+        }
+        let now = Instant.now()
+        if now >= nextUpkeep {
+            nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
+            try upkeep(now)
+        }
+    }
+
+    /// After a batch that was not full it takes its time, so that the next one is fuller; with a full
+    /// overlay it takes more, so that the overlay is emptied before more is merged.
+    private func readViews() throws {
+        let isRestoring = owned.values.contains { $0.condition == .restoring }
+        try readViews(waitMilliseconds: isRestoring && !mustStartOver ? 20 : 0)
+        if wasPartial {
+            wasPartial = false
+            let until = Instant.now().advanced(byMilliseconds: settings.batchMilliseconds)
+            while case let left = until.milliseconds(since: .now()), left > 0, blocked == nil {
+                try readViews(waitMilliseconds: Int32(left))
+            }
+        }
+        let until = Instant.now().advanced(byMilliseconds: Self.overlayMilliseconds)
+        while overlayRows > settings.overlayRowsMax, Instant.now() < until, blocked == nil, !shared.mustStop {
+            try readViews(waitMilliseconds: 20)
+        }
+    }
+
+    var overlayRows: Int { owned.values.reduce(0) { $0 + $1.overlay.count } }
+
+    /// Nothing in the batch is of a partition whose reports wait: then it was read before they had to, and
+    /// is read again.
+    private var batchIsServed: Bool {
+        for index in 0..<batch.count where owned[batch[index].partition]?.isServing != true { return false }
+        return true
+    }
+
+    /// The end in order: what was read is committed, so there is nothing to finish.
+    private func finish() throws {
+        batch.clear()
+        owned.removeAll()
+        if !reports.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        viewBatch.clear()
+        _ = installations.close()
+        for view in files.values { try close(view) }
+        files.removeAll()
+    }
+}

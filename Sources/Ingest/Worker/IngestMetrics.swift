@@ -1,0 +1,80 @@
+internal import Store
+internal import Telemetry
+
+/// The stage's numbers. Asked for once, used per batch.
+struct IngestMetrics {
+    private let metrics: Metrics
+    let batchSeconds: Histogram
+    let inFlight: Gauge
+    let oldestSeconds: Gauge
+    let forwarded: Counter
+    let overlay: Gauge
+    let restoreSeconds: Histogram
+    let sweptRows: Counter
+    let startedOver: Counter
+    let blocked: Gauge
+
+    init(_ metrics: Metrics) {
+        self.metrics = metrics
+        batchSeconds = metrics.histogram(
+            "flotilla_ingest_batch_seconds", help: "from a batch of reports being read to its commit")
+        inFlight = metrics.gauge(
+            "flotilla_ingest_in_flight", help: "reports read and not yet committed")
+        oldestSeconds = metrics.gauge(
+            "flotilla_ingest_oldest_seconds", help: "age of the oldest report that is not yet committed")
+        forwarded = metrics.counter(
+            "flotilla_ingest_forwarded_total",
+            help: "reports found in the wrong partition and sent to the right one")
+        overlay = metrics.gauge(
+            "flotilla_ingest_overlay_rows",
+            help: "installations committed and not yet read back into the view")
+        restoreSeconds = metrics.histogram(
+            "flotilla_ingest_restore_seconds",
+            help: "from a partition being assigned to its view being complete")
+        sweptRows = metrics.counter(
+            "flotilla_ingest_swept_rows_total",
+            help: "registry rows removed because they expired, not because of a report")
+        startedOver = metrics.counter(
+            "flotilla_ingest_started_over_total",
+            help: "batches that were not committed and are read again from the committed offsets")
+        blocked = metrics.gauge(
+            "flotilla_ingest_partitions_blocked",
+            help: "partitions whose reports wait because their view cannot be written, or are out of range")
+    }
+
+    func records(_ outcome: String) -> Counter {
+        metrics.counter(
+            "flotilla_ingest_records_total", help: "reports, by what became of them",
+            labels: ["outcome": outcome])
+    }
+
+    func deadLetters(_ code: String) -> Counter {
+        metrics.counter(
+            "flotilla_ingest_dead_letters_total", help: "reports that could not be used, by reason",
+            labels: ["code": code])
+    }
+
+    func produced(_ topic: String) -> Counter {
+        metrics.counter(
+            "flotilla_ingest_produced_total", help: "records committed, by topic", labels: ["topic": topic])
+    }
+
+    func opened(_ beginning: Beginning) {
+        let label =
+            switch beginning {
+            case .empty: "empty"
+            case .resumed: "resumed"
+            case .discarded: "discarded"
+            }
+        metrics.counter(
+            "flotilla_ingest_views_total", help: "views opened, by how they began",
+            labels: ["beginning": label]
+        ).add()
+    }
+
+    func applied(_ partition: Int32) -> Gauge {
+        metrics.gauge(
+            "flotilla_ingest_applied_offset", help: "the next offset of installations that the view wants",
+            labels: ["partition": String(partition)])
+    }
+}

@@ -1,0 +1,19 @@
+package import Store
+
+/// The bounds of the stage, each with what happens at it.
+package struct IngestSettings: Sendable {
+    /// Reports of one transaction; what is beyond waits for the next one.
+    package var batchRecordsMax = 2000
+    /// Bytes of reports of one transaction.
+    package var batchBytesMax = 8 << 20
+    /// How long a batch that is not full waits for more reports before it is merged.
+    package var batchMilliseconds = 5
+    /// Installations that are committed and not yet read back; beyond it reading reports pauses.
+    package var overlayRowsMax = 100_000
+    /// How often every installation is looked at for what has expired.
+    package var sweepMilliseconds = 3_600_000
+    package var sessionMilliseconds = 10_000
+    package var viewLimits = Limits()
+
+    package init() {}
+}

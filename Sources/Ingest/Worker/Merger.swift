@@ -1,0 +1,45 @@
+internal import Glibc
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+
+/// The deciding part as the loop calls it: one `Merge` for each app, made again when the catalogue has
+/// changed the app. Owned by one thread.
+final class Merger {
+    /// A report can be a moment ahead of the catalogue that this process reads: so young a report of an
+    /// app that is not known waits before it counts as nobody's.
+    static let catalogMilliseconds: Int64 = 5000
+
+    let seal: TokenSeal
+    let reader = JSONReader()
+    private let apps: @Sendable () -> [String: App]?
+    private var merges: [String: Merge] = [:]
+
+    init(_ keys: SealingKeys?, apps: @escaping @Sendable () -> [String: App]?) {
+        seal = TokenSeal(keys)
+        self.apps = apps
+    }
+
+    /// The catalogue has been read.
+    var isReady: Bool { apps() != nil }
+
+    /// Looks at the catalogue again; once per batch.
+    func refresh() {
+        let known = apps() ?? [:]
+        merges = merges.filter { known[$0.key] == $0.value.app }
+        for (id, app) in known where merges[id] == nil { merges[id] = Merge(app: app, seal: seal) }
+    }
+
+    /// Nil for an app that the catalogue does not have, not even after a while.
+    func merge(for app: String, receivedAt: Int64) -> Merge? {
+        while true {
+            if let merge = merges[app] { return merge }
+            if WallTime.now().milliseconds - receivedAt >= Self.catalogMilliseconds { return nil }
+            usleep(20_000)
+            refresh()
+        }
+    }
+
+    func known(_ app: String) -> Merge? { merges[app] }
+}

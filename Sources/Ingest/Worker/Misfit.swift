@@ -1,0 +1,30 @@
+internal import LiveActivity
+
+/// Why a record of `reports` goes to the dead letters.
+struct Misfit: Error {
+    let code: String
+    let reason: String
+
+    init(_ code: String, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    init(_ error: RecordError) { self.init(error.code, error.description) }
+    init(_ rejection: Rejection) { self.init(rejection.code.rawValue, rejection.description) }
+
+    static let empty = Misfit("empty", "the record has no value; a report is a JSON object")
+    static let timeless = Misfit("no_time", "the record has no time; Kafka gives one to every record")
+
+    static func unknownApp(_ app: String) -> Misfit {
+        Misfit(
+            "unknown_app",
+            "the catalogue has no app \(app); add it with flotilla apps, then redrive the record"
+        )
+    }
+
+    static func keyTooLong(_ bytes: Int, max: Int) -> Misfit {
+        Misfit(
+            "key_too_long", "app and installation make a key of \(bytes) bytes, at most \(max) are possible")
+    }
+}

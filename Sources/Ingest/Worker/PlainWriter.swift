@@ -1,0 +1,103 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// What a batch sends outside its transaction: bad reports to the dead letters, and reports that lay in
+/// the wrong partition to the right one. Both are acknowledged before their offsets are committed, so
+/// none is lost; a crash in between doubles them. Pinned to its loop's thread.
+final class PlainWriter {
+    /// How long acknowledgements may take; then the batch is read again.
+    static let acknowledgeMilliseconds = 10_000
+    /// Any record, with the headers that say why it is a dead letter.
+    private static let recordBytesMax = 8 << 20
+
+    private let producer: Producer
+    private let reports: Topic
+    private let letters: Topic
+    private var deliveries: [Delivery] = []
+    private var unanswered = 0
+    private var failure: String?
+
+    init(_ settings: KafkaSettings, _ layout: TopicLayout, name: String, log: Log, metrics: Metrics) throws {
+        var options = ProducerOptions()
+        options.recordBytesMax = Self.recordBytesMax
+        options.deliveryMillisecondsMax = Self.acknowledgeMilliseconds
+        producer = try Producer(settings, options, name: name, log: log, metrics: metrics)
+        reports = try producer.topic(layout.name(.reports))
+        letters = try producer.topic(layout.name(.deadLetters))
+    }
+
+    var isRuined: Bool { producer.fatalError != nil }
+
+    /// The report as it came, to the partition where it belongs, under the key that says so.
+    func forward(_ value: Span<UInt8>, key: [UInt8], to partition: Int32) {
+        note { producer.send(to: reports, partition: partition, key: key.span, value: value, tag: 0) }
+    }
+
+    /// The record as it came, beside headers that say why it is here.
+    func bury(_ record: borrowing Kafka.Record, as letter: DeadLetter) {
+        var headers = RecordHeaders(capacity: 12)
+        let own = record.headers
+        for index in 0..<own.count { headers.add(named: own[index].name, own[index].value) }
+        for (name, value) in letter.headers {
+            let name = Array(name.rawValue.utf8)
+            let value = Array(value.utf8)
+            headers.add(named: name.span, value.span)
+        }
+        while true {
+            let result = producer.send(
+                to: letters, partition: letter.partition, key: record.key, value: record.value,
+                headers: &headers, tag: 0)
+            if result != .full { return take(result) }
+            collect(waitMilliseconds: 10)
+        }
+    }
+
+    private func note(_ send: () -> SendResult) {
+        while true {
+            let result = send()
+            if result != .full { return take(result) }
+            collect(waitMilliseconds: 10)
+        }
+    }
+
+    private func take(_ result: SendResult) {
+        switch result {
+        case .queued: unanswered += 1
+        case .full: break
+        case .refused(let code), .rebuild(let code): failure = "\(code.remedy) (\(code.rawValue))"
+        }
+    }
+
+    private func collect(waitMilliseconds: Int32) {
+        _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
+        settle()
+    }
+
+    private func settle() {
+        for delivery in deliveries {
+            unanswered -= 1
+            switch delivery.outcome {
+            case .stored: break
+            case .notStored(let code), .unknown(let code): failure = "\(code.remedy) (\(code.rawValue))"
+            }
+        }
+        deliveries.removeAll(keepingCapacity: true)
+    }
+
+    /// Waits until everything is acknowledged. Nil, or what went wrong; then the batch must not commit.
+    func acknowledge() -> String? {
+        defer { failure = nil }
+        if unanswered > 0 {
+            _ = producer.flush(withinMilliseconds: Self.acknowledgeMilliseconds, into: &deliveries)
+            settle()
+        }
+        if unanswered > 0 { return "\(unanswered) records were not acknowledged in time" }
+        return failure
+    }
+
+    /// Serves errors and statistics when there is nothing to send.
+    func serve() { collect(waitMilliseconds: 0) }
+}

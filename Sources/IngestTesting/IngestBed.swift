@@ -1,0 +1,24 @@
+internal import Glibc
+package import Kafka
+package import LiveActivity
+internal import Telemetry
+package import Topics
+
+/// The topics of one installation of Flotilla for one test, under a prefix of its own, gone with it.
+package final class IngestBed: Sendable {
+    package let settings: KafkaSettings
+    package let layout: TopicLayout
+    package let admin: Admin
+    package static let app = App(
+        id: "shop", bundleID: "com.example.shop", environments: [.production, .sandbox], teamID: "ABCDE12345",
+        keyID: "KEY1234567", types: [])
+
+    package init(_ brokers: [String], lanes: Int) throws {
+        settings = KafkaSettings(brokers: brokers)
+        layout = TopicLayout(prefix: "test-\(getpid())-\(UInt32.random(in: 0 ... .max)).", lanes: lanes)
+        admin = try Admin(settings, log: .silent, metrics: Metrics())
+        try layout.create(on: admin)
+    }
+
+    deinit { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
+}

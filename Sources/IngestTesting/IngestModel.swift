@@ -1,0 +1,72 @@
+internal import Ingest
+internal import JSON
+internal import Kafka
+package import LiveActivity
+internal import Telemetry
+
+/// What the stage must come to: the core folded over the reports as they lie in their topic, in one
+/// process that never dies, without transactions, views or batches.
+package struct IngestModel {
+    /// The newest value of each key that has one.
+    package private(set) var registry: [[UInt8]: [UInt8]] = [:]
+    /// In order, by partition.
+    package private(set) var events: [Int32: [[UInt8]]] = [:]
+    package private(set) var installations: [[UInt8]: Installation] = [:]
+    package private(set) var misfits = 0
+
+    package init(_ reports: TopicContent, lanes: Int, keys: SealingKeys?) {
+        let merge = Merge(app: IngestBed.app, seal: TokenSeal(keys))
+        let reader = JSONReader()
+        let now = WallTime.now().milliseconds
+        for record in reports.records {
+            guard let value = record.value, let report = try? Report.decode(value, with: reader) else {
+                misfits += 1
+                continue
+            }
+            // What lies elsewhere was forwarded, and lies at home too.
+            let key = report.key
+            guard Int32(Murmur2.partition(of: key.span, of: lanes)) == record.partition else { continue }
+            switch merge.merge(report, receivedAt: record.timestamp, into: installations[key], now: now) {
+            case .rejected: misfits += 1
+            case .unchanged: break
+            case .merged(let merged) where !merged.isDue: break
+            case .merged(let merged): take(merged, key, record.partition)
+            }
+        }
+    }
+
+    private mutating func take(_ merged: Merged, _ key: [UInt8], _ partition: Int32) {
+        installations[key] = merged.installation
+        var writer = JSONWriter()
+        for change in merged.changes {
+            change.row?.encode(to: &writer)
+            registry[change.key.bytes] = change.row == nil ? nil : writer.bytes
+        }
+        events[partition, default: []] += merged.events.map { $0.encoded() }
+    }
+
+    /// What the topics have that they should not, or have not; nil when they are exactly right.
+    package func difference(registry found: TopicContent, events written: TopicContent) -> String? {
+        let rows = found.newest
+        if rows != registry {
+            let keys = Set(rows.keys).union(registry.keys).filter { rows[$0] != registry[$0] }
+            let samples = keys.prefix(3).map { key in
+                "\(text(key)): has \(text(rows[key])), wants \(text(registry[key]))"
+            }
+            return "\(keys.count) of \(registry.count) rows differ: " + samples.joined(separator: "; ")
+        }
+        var lists: [Int32: [[UInt8]]] = [:]
+        for record in written.records { lists[record.partition, default: []].append(record.value ?? []) }
+        if lists != events {
+            let counts = (
+                lists.values.reduce(0) { $0 + $1.count }, events.values.reduce(0) { $0 + $1.count }
+            )
+            return "events differ: there are \(counts.0), \(counts.1) were wanted"
+        }
+        return nil
+    }
+
+    private func text(_ bytes: [UInt8]?) -> String {
+        bytes.map { String(decoding: $0, as: UTF8.self) } ?? "nothing"
+    }
+}

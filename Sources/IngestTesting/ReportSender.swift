@@ -1,0 +1,44 @@
+internal import Kafka
+package import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// Writes reports as the gateway does: plainly, keyed, acknowledged.
+package final class ReportSender {
+    private let producer: Producer
+    private let topic: Topic
+    private var deliveries: [Delivery] = []
+    private var stored = 0
+    package private(set) var sent = 0
+
+    package init(_ bed: IngestBed) throws {
+        producer = try Producer(bed.settings, name: "reports", log: .silent, metrics: Metrics())
+        topic = try producer.topic(bed.layout.name(.reports))
+    }
+
+    package func send(_ report: Report) { send(key: report.key, value: report.encoded()) }
+
+    /// - Parameter partition: nil leaves it to the key.
+    package func send(key: [UInt8]?, value: [UInt8]?, partition: Int32? = nil) {
+        while producer.send(
+            to: topic, partition: partition, key: key?.span, value: value?.span, tag: UInt64(sent)) == .full
+        {
+            collect(waitMilliseconds: 10)
+        }
+        sent += 1
+        if sent % 1000 == 0 { collect(waitMilliseconds: 0) }
+    }
+
+    private func collect(waitMilliseconds: Int32) {
+        _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
+        stored += deliveries.count { $0.isStored }
+        deliveries.removeAll(keepingCapacity: true)
+    }
+
+    /// Waits for all acknowledgements; true when every record is stored.
+    package func finish() -> Bool {
+        _ = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        collect(waitMilliseconds: 0)
+        return stored == sent
+    }
+}

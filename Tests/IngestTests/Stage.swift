@@ -1,0 +1,52 @@
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+
+/// One running stage on a bed, with its state in a directory of its own.
+final class Stage: Sendable {
+    let service: IngestService
+    let metrics = Metrics()
+    private let failures = TracedLock<[String]>([])
+
+    init(
+        _ bed: IngestBed, directory: String, identity: String = "flotilla.ingest.test.0",
+        _ change: (inout IngestSettings) -> Void = { _ in }
+    ) async throws {
+        var settings = IngestSettings()
+        settings.sessionMilliseconds = 6000
+        change(&settings)
+        let (kafka, layout) = (bed.settings, bed.layout)
+        service = IngestService(settings) {
+            IngestPlace(
+                kafka: kafka, layout: layout, identity: identity, stateDirectory: directory, sealingKeys: nil,
+                apps: { [IngestBed.app.id: IngestBed.app] })
+        }
+        let failures = failures
+        try await service.start(
+            ServiceContext(log: .silent, metrics: metrics) { error in
+                failures.withLock { $0.append("\(error)") }
+            })
+    }
+
+    var failure: String? { failures.withLock { $0.first } }
+
+    func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+
+    /// The number behind a metric's name and labels, as Prometheus would read it.
+    func metric(_ name: String) -> Double {
+        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+        return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
+    }
+
+    /// Reports that it is done with.
+    var handled: Int {
+        ["merged", "unchanged", "rejected", "forwarded"].reduce(0) {
+            $0 + Int(metric("flotilla_ingest_records_total{outcome=\"\($1)\"}"))
+        }
+    }
+}

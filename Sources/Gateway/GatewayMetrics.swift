@@ -6,7 +6,6 @@ struct GatewayMetrics: Sendable {
     let refused: Counter
     let unstored: Counter
     let seconds: Histogram
-    let inFlight: Gauge
     let oldest: Gauge
     let limited: Counter
     let turnedAway: Counter
@@ -33,11 +32,15 @@ struct GatewayMetrics: Sendable {
         turnedAway = requests("unavailable")
         seconds = metrics.histogram(
             "flotilla_gateway_batch_seconds", help: "From a request with its body to its acknowledgement.")
-        inFlight = metrics.gauge(
-            "flotilla_gateway_in_flight", help: "Requests whose reports are on their way to Kafka.")
         oldest = metrics.gauge(
             "flotilla_gateway_oldest_seconds", help: "Age of the oldest request that waits for Kafka.")
         self.metrics = metrics
+    }
+
+    func watch(_ admission: Admission) {
+        metrics.gauge(
+            "flotilla_gateway_in_flight", help: "Requests whose reports are on their way to Kafka."
+        ) { Double(admission.requests) }
     }
 
     /// The reason is one of five words of ours.

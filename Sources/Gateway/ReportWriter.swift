@@ -19,18 +19,19 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
 
     private static let tickMilliseconds = 1000
 
-    private let loop: EventLoop
+    let loop: EventLoop
     private let admission: Admission
     private let metrics: GatewayMetrics
     private let context: ServiceContext
     private let seen: @Sendable (Instant) -> Void
-    private let producer: Producer
-    private let topic: Topic
+    private let connect: @Sendable () throws -> Producer
+    private let topicName: String
+    private(set) var producer: Producer
+    private var topic: Topic
     private let judge = ReportJudge()
     private var waiting = WaitingRequests<Waiting>()
     private var deliveries: [Delivery] = []
     private var timer: LoopTimer?
-    private var heldBack = 0
 
     /// - Parameter seen: told whenever Kafka has acknowledged something.
     init(
@@ -40,10 +41,15 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
         var options = ProducerOptions()
         options.lingerMilliseconds = limits.lingerMilliseconds
         options.deliveryMillisecondsMax = limits.acknowledgeMilliseconds
-        producer = try Producer(
-            settings, options, name: "gateway", log: context.log, metrics: context.metrics)
+        let connect: @Sendable () throws -> Producer = { [options] in
+            try Producer(settings, options, name: "gateway", log: context.log, metrics: context.metrics)
+        }
+        self.connect = connect
+        topicName = name
+        producer = try connect()
         topic = try producer.topic(name)
         admission = Admission(limits)
+        metrics.watch(admission)
         self.metrics = metrics
         self.context = context
         self.seen = seen
@@ -82,23 +88,6 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
         return true
     }
 
-    /// Answers later, so that who tries keys cannot try many; beyond the limit at once, and for the last
-    /// time on that connection.
-    func answer(_ reply: HTTPReply, _ response: HTTPResponse, afterMilliseconds delay: Int) {
-        loop.execute {
-            guard self.heldBack < GatewayLimits.heldBackMax else {
-                var last = response
-                last.closes = true
-                return reply.send(last)
-            }
-            self.heldBack += 1
-            LoopTimer(on: self.loop) { [unowned self] in
-                heldBack -= 1
-                reply.send(response)
-            }.schedule(at: self.loop.now.advanced(byMilliseconds: delay))
-        }
-    }
-
     // MARK: On the loop
 
     private func begin() throws {
@@ -130,20 +119,31 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
             let result = judged.withRecord(index) { key, value in
                 producer.send(to: topic, key: key, value: value, tag: tag)
             }
-            guard result != .queued else { continue }
-            failed(result)
+            switch result {
+            case .queued: continue
+            case .full: break
+            case .refused(let code):
+                context.log.error(
+                    "kafka takes no reports", .field("code", code.name), .field("remedy", code.remedy))
+            case .rebuild(let code): return rebuild(code)
+            }
             // Those that are in the queue come back by themselves; the rest was never sent.
             return finish(waiting.settle(tag, records: count - index, isStored: false))
         }
     }
 
-    private func failed(_ result: SendResult) {
-        switch result {
-        case .queued, .full: break
-        case .refused(let code):
-            context.log.error(
-                "kafka takes no reports", .field("code", code.name), .field("remedy", code.remedy))
-        case .rebuild(let code): context.fail(KafkaError("send reports", code, "the producer is at its end"))
+    /// What waits is perhaps stored and perhaps not: its senders try again, and those who are connected
+    /// need not hear of it.
+    private func rebuild(_ code: ErrorCode) {
+        context.log.warning("the producer is at its end and made anew", .field("code", code.name))
+        for request in waiting.removeAll() { answer(request, isStored: false) }
+        loop.deregister(producer.descriptor)
+        do {
+            producer = try connect()
+            topic = try producer.topic(topicName)
+            try loop.register(producer.descriptor, for: .readable, self)
+        } catch {
+            context.fail(error)
         }
     }
 
@@ -171,7 +171,10 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
     }
 
     private func finish(_ done: (Waiting, isStored: Bool)?) {
-        guard let (request, isStored) = done else { return }
+        if let (request, isStored) = done { answer(request, isStored: isStored) }
+    }
+
+    private func answer(_ request: Waiting, isStored: Bool) {
         admission.leave(bytes: request.bodyBytes)
         metrics.seconds.observe(Instant.now().seconds(since: request.began))
         (isStored ? metrics.accepted : metrics.unstored).add(request.judged.acceptedCount)
@@ -181,11 +184,10 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
     private func tick() {
         timer?.schedule(at: loop.now.advanced(byMilliseconds: Self.tickMilliseconds))
         ready(.readable)
-        if let error = producer.fatalError { context.fail(error) }
+        if let error = producer.fatalError { rebuild(error.code) }
         var oldest = loop.now
         for request in waiting.requests { oldest = min(oldest, request.began) }
         metrics.oldest.set(loop.now.seconds(since: oldest))
-        metrics.inFlight.set(Double(admission.requests))
     }
 
     func loopEnds() {

@@ -15,6 +15,7 @@ final class ReportsEndpoint: Sendable {
     private let catalog: CatalogReader
     private let reach: KafkaReach
     private let writer: ReportWriter
+    private let heldBack: HeldBackRefusals
     private let limits: GatewayLimits
     private let metrics: GatewayMetrics
     private let state: TracedLock<State>
@@ -26,6 +27,7 @@ final class ReportsEndpoint: Sendable {
         self.catalog = catalog
         self.reach = reach
         self.writer = writer
+        heldBack = HeldBackRefusals(on: writer.loop)
         self.limits = limits
         self.metrics = metrics
         state = TracedLock(
@@ -74,7 +76,7 @@ final class ReportsEndpoint: Sendable {
         metrics.refusedKey(reason)
         let delay = state.withLock { $0.failures.failed(PeerNetwork.of(peer), now: .now()) }
         if delay == 0 { return reply.send(response) }
-        writer.answer(reply, response, afterMilliseconds: delay)
+        heldBack.answer(reply, response, afterMilliseconds: delay)
     }
 
     private func turnAway(_ reply: HTTPReply, _ response: HTTPResponse) {

@@ -39,6 +39,14 @@ struct WaitingRequests<Request> {
         return (place.request, place.isStored)
     }
 
+    /// Gives up on all: their records will not come back.
+    mutating func removeAll() -> [Request] {
+        let requests = Array(requests)
+        places = []
+        free = []
+        return requests
+    }
+
     /// Of all that wait, in no order.
     var requests: some Sequence<Request> { places.lazy.compactMap { $0?.request } }
 }

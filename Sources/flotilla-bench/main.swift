@@ -8,6 +8,10 @@ private let benchmarks: [(name: String, what: String, run: ([String]) throws -> 
         BrokerBenchmark.run
     ),
     ("broker-log", "one partition's log: appends, reads, a start after a kill", BrokerLogBenchmark.run),
+    (
+        "gateway", "reports over HTTP into the embedded broker, with h2load as the phones",
+        GatewayBenchmark.run
+    ),
     ("http2", "pushes over HTTP/2 and TLS, beside h2load and nghttpd", HTTP2Benchmark.run),
     ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run),
     ("kafka", "records produced and consumed, beside the same calls in C", KafkaBenchmark.run),

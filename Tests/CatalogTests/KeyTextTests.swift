@@ -1,5 +1,6 @@
 import LiveActivity
 import TLS
+import Telemetry
 import Testing
 
 @testable import Catalog
@@ -41,4 +42,13 @@ import Testing
     #expect(CRC32.checksum("123456789".utf8) == 0xCBF4_3926)
     #expect(Base62.encode(0, digits: 6).elementsEqual("000000".utf8))
     #expect(Base62.encode(.max, digits: 6).elementsEqual("4gfFC3".utf8))
+}
+
+@Test(arguments: APIKey.Role.allCases)
+func `a key never reaches the log`(_ role: APIKey.Role) {
+    let text = KeyText.mint(app: "shop", role: role, atMilliseconds: 0).text
+    #expect(Redaction.scrub("found \(text), twice \(text)") == "found <redacted>, twice <redacted>")
+    #expect(
+        Redaction.scrub("flotilla_gateway_requests_turned_away_total")
+            == "flotilla_gateway_requests_turned_away_total")
 }

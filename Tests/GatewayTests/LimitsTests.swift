@@ -97,6 +97,15 @@ struct WaitingRequestsTests {
         #expect(waiting.add("c", records: 1) <= 1, "places are used again")
     }
 
+    @Test func `what is given up on is told once, and its places are used again`() {
+        var waiting = WaitingRequests<String>()
+        _ = waiting.settle(waiting.add("a", records: 1), isStored: true)
+        _ = waiting.add("b", records: 2)
+        _ = waiting.add("c", records: 2)
+        #expect(waiting.removeAll().sorted() == ["b", "c"])
+        #expect(waiting.count == 0 && waiting.add("d", records: 1) == 0)
+    }
+
     @Test func `each request ends exactly once, in whatever order its records come back`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)

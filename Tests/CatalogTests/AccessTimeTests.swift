@@ -1,0 +1,40 @@
+import LiveActivity
+import Telemetry
+import Testing
+
+@testable import Catalog
+
+/// Whoever tries keys must not learn from the time which of them exist.
+struct AccessTimeTests {
+    @Test func `a key that is not there takes as long to refuse as one with another secret`() throws {
+        var view = CatalogView()
+        view.put(makeApp())
+        var forged: [String] = []
+        for _ in 0..<200 {
+            let (text, key) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
+            view.put(
+                APIKey(
+                    id: key.id, app: "shop", role: .report, secretHash: key.secretHash.reversed(),
+                    createdAt: 0))
+            forged.append(text)
+        }
+        let absent = (0..<200).map { _ in KeyText.mint(app: "shop", role: .report, atMilliseconds: 0).text }
+        let (clock, now) = (ContinuousClock(), WallTime.now())
+        var times: (forged: [Duration], absent: [Duration]) = ([], [])
+        // Side by side, so that whatever else the machine does meets both.
+        for _ in 0..<100 {
+            for index in forged.indices {
+                var answers: [Access] = []
+                times.forged.append(
+                    clock.measure { answers.append(view.access(forged[index], for: .report, now: now)) })
+                times.absent.append(
+                    clock.measure { answers.append(view.access(absent[index], for: .report, now: now)) })
+                #expect(answers == [.unknown, .unknown])
+            }
+        }
+        let medians = [times.forged, times.absent].map { $0.sorted()[$0.count / 2] / .microseconds(1) }
+        let ratio = medians[0] / medians[1]
+        // A look-up that finds something reads a record more; a hash left out would be half of it all.
+        #expect((0.8...1.25).contains(ratio), "medians of \(medians) µs")
+    }
+}

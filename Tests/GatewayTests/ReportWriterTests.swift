@@ -1,0 +1,66 @@
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import Gateway
+@testable import HTTPServer
+@testable import Kafka
+
+/// The writer alone, with replies in the test's hand.
+struct ReportWriterTests {
+    /// A reply that the test sees filled.
+    private func makeReply() -> (HTTPReply, ReplySlot) {
+        let slot = ReplySlot {}
+        return (HTTPReply(slot), slot)
+    }
+
+    @Test func `a producer at its end is made anew, and its requests are told to come again`() async throws {
+        let cluster = try #require(MockCluster(brokers: 1))
+        cluster.createTopic("reports", partitions: 4)
+        let context = ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") }
+        let writer = try await onThread {
+            try ReportWriter(
+                KafkaSettings(brokers: cluster.brokers), topic: "reports", limits: GatewayLimits(),
+                context: context, metrics: GatewayMetrics(context.metrics), seen: { _ in })
+        }
+        cluster.setRoundTrip(broker: 1, milliseconds: 60_000)
+        let (first, slot) = makeReply()
+        #expect(writer.take(Array(heartbeat().utf8), for: shop, as: .report, first))
+        try await onThread {
+            _ = writer.loop.perform {
+                ClientFaults.raiseFatalError(
+                    ErrorCode.outOfOrderSequence.rawValue, in: writer.producer.client.pointer)
+            }
+        }
+        let (second, nextSlot) = makeReply()
+        #expect(writer.take(Array(heartbeat().utf8), for: shop, as: .report, second))
+        try await eventually("both answers") { slot.response != nil && nextSlot.response != nil }
+        #expect(slot.response?.status == 503 && nextSlot.response?.status == 503)
+        cluster.setRoundTrip(broker: 1, milliseconds: 0)
+        try await eventually("acceptance") {
+            let (reply, slot) = makeReply()
+            #expect(writer.take(Array(heartbeat().utf8), for: shop, as: .report, reply))
+            try await eventually("an answer") { slot.response != nil }
+            return slot.response?.status == 202
+        }
+        await writer.stop(by: .now().advanced(byMilliseconds: 5000))
+    }
+
+    @Test func `beyond its limit a refusal is not held back, and is the connection's last`() async throws {
+        let loop = try EventLoop(name: "test")
+        try loop.start()
+        let heldBack = HeldBackRefusals(on: loop, countMax: 2)
+        let replies = (0..<3).map { _ in makeReply() }
+        for (reply, _) in replies {
+            heldBack.answer(reply, .text("no", status: 401), afterMilliseconds: 200)
+        }
+        try await eventually("the last") { replies[2].1.response != nil }
+        #expect(replies[2].1.response?.closes == true)
+        try await eventually("the others") { replies.allSatisfy { $0.1.response != nil } }
+        #expect(replies[0].1.response?.closes == false)
+        try await onThread { loop.stop() }
+    }
+}

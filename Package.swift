@@ -83,7 +83,8 @@ let package = Package(
             "Telemetry"),
         module(
             "Ingest", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Lifecycle", "Telemetry"),
-        module("Registry", "LiveActivity", "Kafka", "Store", "JSON", "Telemetry"),
+        module(
+            "Registry", "LiveActivity", "Kafka", "Store", "JSON", "TLS", "Telemetry", features: "Lifetimes"),
 
         // The outside world on one machine.
         module(

@@ -18,6 +18,12 @@ internal import CLMDB
 
     var appliedTable: Table { environment.appliedTable }
     var path: String { environment.path }
+    var environmentOfView: Environment { environment }
+
+    func openCursor(_ table: Table) throws(StoreError) -> Cursor {
+        environment.check(table)
+        return unsafe try environment.cursor(transaction, table)
+    }
 
     /// The value of a key, nil when there is none.
     @_lifetime(borrow self)

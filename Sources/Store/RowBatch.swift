@@ -16,6 +16,16 @@ package struct RowBatch: ~Copyable {
     package init() {}
 
     package var count: Int { entries.count }
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// Keys and values together.
+    package var byteCount: Int { bytes.count }
+
+    /// The memory that so many rows and bytes take, taken at once.
+    package mutating func reserve(rows: Int, bytes byteCount: Int) {
+        entries.reserveCapacity(rows)
+        bytes.reserveCapacity(byteCount)
+    }
 
     package mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>) {
         entries.append(Entry(start: bytes.count, keyBytes: key.count, valueBytes: value.count))

@@ -5,20 +5,24 @@ package enum Base64URL {
 
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
-        text.reserveCapacity((bytes.count * 4 + 2) / 3)
+        append(bytes.span, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Into a buffer that is used again, for what is encoded a million times.
+    package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
         var index = 0
         while index < bytes.count {
-            let piece = bytes[index..<min(index + 3, bytes.count)]
+            let count = min(3, bytes.count - index)
             var bits: UInt32 = 0
             for position in 0..<3 {
-                bits = bits << 8 | (position < piece.count ? UInt32(piece[index + position]) : 0)
+                bits = bits << 8 | (position < count ? UInt32(bytes[index + position]) : 0)
             }
-            for position in 0...piece.count {
+            for position in 0...count {
                 text.append(alphabet[Int(bits >> (18 - 6 * UInt32(position)) & 63)])
             }
             index += 3
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Nil for anything that `encode` does not make: other characters, padding, loose bits at the end.

@@ -12,6 +12,7 @@ package enum RecordKey {
 
     /// The parts, or nil when an escape is broken or a part is not UTF-8.
     package static func split(_ key: UnsafeRawBufferPointer) -> [String]? {
+        if unsafe !key.contains(UInt8(ascii: "%")) { return unsafe splitPlain(key) }
         var parts: [String] = []
         var part: [UInt8] = []
         var index = 0
@@ -34,6 +35,20 @@ package enum RecordKey {
         }
         guard let text = String(validating: part, as: UTF8.self) else { return nil }
         return parts + [text]
+    }
+
+    /// Nearly all keys: no escapes, so the parts stand there as they are.
+    private static func splitPlain(_ key: UnsafeRawBufferPointer) -> [String]? {
+        var parts: [String] = []
+        parts.reserveCapacity(4)
+        var start = 0
+        for end in 0...key.count where unsafe end == key.count || key[end] == UInt8(ascii: "/") {
+            let part = unsafe UnsafeRawBufferPointer(rebasing: key[start..<end])
+            guard let text = unsafe String(validating: part, as: UTF8.self) else { return nil }
+            parts.append(text)
+            start = end + 1
+        }
+        return parts
     }
 
     package static func split(_ key: [UInt8]) -> [String]? { unsafe key.withUnsafeBytes { unsafe split($0) } }

@@ -1,0 +1,194 @@
+package import JSON
+
+// The written form of a rule: an object with one predicate. Unknown words are refused also where a
+// record is read: half a predicate chooses the wrong people.
+
+extension Segment {
+    package init(from record: JSONObject) {
+        self.init(
+            app: record["app"].appID(), name: record["name"].name(), rule: record["rule"].segmentRule())
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("app", app)
+        writer.field("name", name)
+        writer.name("rule")
+        writer.value(rule)
+    }
+}
+
+extension JSONValue {
+    /// A rule; what is wrong is noted, all of it.
+    package func segmentRule() -> SegmentRule {
+        var nodes = 0
+        return segmentRule(depth: 1, &nodes)
+    }
+
+    private func segmentRule(depth: Int, _ nodes: inout Int) -> SegmentRule {
+        nodes += 1
+        if nodes == SegmentRule.nodesMax + 1 {
+            report(
+                "is one predicate more than the \(SegmentRule.nodesMax) a segment may have", as: .outOfRange)
+        }
+        if depth > SegmentRule.depthMax {
+            report("is nested deeper than \(SegmentRule.depthMax) predicates", as: .outOfRange)
+        }
+        guard nodes <= SegmentRule.nodesMax, depth <= SegmentRule.depthMax else { return .or([]) }
+        let object = object()
+        guard kind == .object else { return .or([]) }
+        let rule = predicate(object, depth, &nodes)
+        object.refuseUnknownFields()
+        return rule
+    }
+
+    private func predicate(_ object: JSONObject, _ depth: Int, _ nodes: inout Int) -> SegmentRule {
+        let (and, or, not) = (object["and"], object["or"], object["not"])
+        let (tag, attribute, field) = (object["tag"], object["attribute"], object["field"])
+        let given = [and, or, not, tag, attribute, field].filter { !$0.isMissing }
+        guard given.count == 1 else {
+            report("must have exactly one of and, or, not, tag, attribute, field")
+            _ = object.segmentTests()
+            return .or([])
+        }
+        if !and.isMissing { return .and(and.segmentRules(depth, &nodes)) }
+        if !or.isMissing { return .or(or.segmentRules(depth, &nodes)) }
+        if !not.isMissing { return .not(not.segmentRule(depth: depth + 1, &nodes)) }
+        if !tag.isMissing { return .tag(tag.name()) }
+        if !attribute.isMissing {
+            return .test(.attribute(attribute.segmentText()), segmentTest(object, versions: false))
+        }
+        let known = field.choice(of: SegmentRule.Field.self) ?? .locale
+        return .test(.field(known), segmentTest(object, versions: known.isVersion, textOnly: true))
+    }
+
+    private func segmentRules(_ depth: Int, _ nodes: inout Int) -> [SegmentRule] {
+        var rules: [SegmentRule] = []
+        var elements = array(countMax: SegmentRule.nodesMax)
+        if kind == .array, elements.count == 0 { report("must have at least one predicate") }
+        while let element = elements.next() {
+            rules.append(element.segmentRule(depth: depth + 1, &nodes))
+        }
+        return rules
+    }
+
+    private func segmentTest(
+        _ object: JSONObject, versions: Bool, textOnly: Bool = false
+    ) -> SegmentRule.Test {
+        let given = object.segmentTests()
+        guard given.count == 1 else {
+            report("must have exactly one of equals, in, above, atLeast, below, atMost, exists")
+            return .exists(false)
+        }
+        let (name, value) = given[0]
+        switch name {
+        case "exists": return .exists(value.bool())
+        case "equals": return .isIn([value.segmentValue(versions, textOnly)])
+        case "in":
+            var values: [SegmentRule.Value] = []
+            var elements = value.array(countMax: SegmentRule.valuesMax)
+            while let element = elements.next() { values.append(element.segmentValue(versions, textOnly)) }
+            return .isIn(values)
+        default:
+            let bound = value.segmentValue(versions, textOnly)
+            if case .boolean = bound {
+                value.report("must be a number or a string: true and false have no order")
+            }
+            return .compares(SegmentRule.Comparison(rawValue: name) ?? .above, bound)
+        }
+    }
+
+    private func segmentValue(_ versions: Bool, _ textOnly: Bool) -> SegmentRule.Value {
+        switch kind {
+        case .boolean where !textOnly: return .boolean(bool())
+        case .integer where !textOnly, .number where !textOnly:
+            // 30.0 is 30, and reads the same when it is written again.
+            let number = double()
+            guard abs(number) < 0x1p62 else { return .number(number) }
+            if kind == .integer { return .integer(Int64(int())) }
+            return number.rounded() == number ? .integer(Int64(number)) : .number(number)
+        case .string:
+            let text = segmentText()
+            if versions, !text.utf8.contains(where: { (0x30...0x39).contains($0) }) {
+                report("must be a version, such as \"17.4\"")
+            }
+            return .text(text)
+        default:
+            report(
+                textOnly ? "must be a string" : "must be a string, a number, true or false", as: .wrongType)
+            return .text("")
+        }
+    }
+
+    private func segmentText() -> String {
+        let text = string()
+        if text.utf8.count > SegmentRule.textBytesMax {
+            report("must have at most \(SegmentRule.textBytesMax) bytes", as: .outOfRange)
+        }
+        return text
+    }
+}
+
+extension JSONObject {
+    fileprivate func segmentTests() -> [(String, JSONValue)] {
+        let all = [
+            ("equals", self["equals"]), ("in", self["in"]), ("exists", self["exists"]),
+            ("above", self["above"]), ("atLeast", self["atLeast"]), ("below", self["below"]),
+            ("atMost", self["atMost"]),
+        ]
+        return all.filter { !$0.1.isMissing }
+    }
+}
+
+extension JSONWriter {
+    package mutating func value(_ rule: SegmentRule) {
+        beginObject()
+        switch rule {
+        case .and(let rules): list("and", rules)
+        case .or(let rules): list("or", rules)
+        case .not(let rule):
+            name("not")
+            value(rule)
+        case .tag(let tag): field("tag", tag)
+        case .test(let subject, let test):
+            switch subject {
+            case .attribute(let name): field("attribute", name)
+            case .field(let known): field("field", known.rawValue)
+            }
+            write(test)
+        }
+        endObject()
+    }
+
+    private mutating func list(_ name: StaticString, _ rules: [SegmentRule]) {
+        self.name(name)
+        beginArray()
+        for rule in rules { value(rule) }
+        endArray()
+    }
+
+    private mutating func write(_ test: SegmentRule.Test) {
+        switch test {
+        case .exists(let exists): field("exists", exists)
+        case .isIn(let values) where values.count == 1:
+            name("equals")
+            value(values[0])
+        case .isIn(let values):
+            name("in")
+            beginArray()
+            for value in values { self.value(value) }
+            endArray()
+        case .compares(let comparison, let bound):
+            name(comparison.rawValue)
+            value(bound)
+        }
+    }
+
+    private mutating func value(_ value: SegmentRule.Value) {
+        switch value {
+        case .text(let text): self.value(text)
+        case .integer(let number): self.value(number)
+        case .number(let number): self.value(number)
+        case .boolean(let boolean): self.value(boolean)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package import Store
+package import Telemetry
+
+/// Which tokens reach whom, right now, in one lane: the partition of `registry` as tables, with the
+/// offset that they stand for. It is a function of the rows that the topic holds under its keys, however
+/// often and in whatever order their records came: what it answers after a restart, a rebuild or a
+/// replay is what it answered before.
+///
+/// It must never serve a half-built table: rows and offset change in one transaction, and what a
+/// restore has not finished is emptied at the next opening. Owned by one thread; other threads may read
+/// `facts`, nothing else.
+package final class Lane {
+    /// The layout of keys and values. Another number, and every lane is rebuilt from the topic.
+    package static let schema = 1
+    /// Changes held in memory before they must be committed.
+    package static let pendingBytesMax = 16 << 20
+
+    /// How the file began; anything but `.resumed` needs a restore.
+    package let beginning: Beginning
+    let file: StateFile
+    let directory: String
+    let partition: TopicPartition
+    let tables: LaneTables
+    var names: Names
+    var decoder = ChangeDecoder()
+    private var pending = RowBatch()
+    private let log: Log
+    private let metrics: LaneMetrics
+    /// The next offset to read; nil as long as nothing is known.
+    package internal(set) var applied: Int64?
+
+    /// - Parameters:
+    ///   - directory: the lane's own, under the process's slot.
+    ///   - origin: which cluster's topic this is, in the caller's words.
+    ///   - ageMaxMilliseconds: the topic's `delete.retention.ms`.
+    package init(
+        _ directory: String, _ partition: TopicPartition, origin: String, ageMaxMilliseconds: Int64,
+        limits: Limits = Limits(), now: WallTime, boot: BootID, log: Log, metrics: LaneMetrics
+    ) throws(StoreError) {
+        let terms = Terms(
+            schema: Self.schema, origin: "\(origin)/\(partition.topic)/\(partition.partition)",
+            ageMaxMilliseconds: ageMaxMilliseconds)
+        file = try StateFile(
+            directory, terms, tables: LaneTables.names, limits: limits, now: now, boot: boot)
+        self.directory = directory
+        self.partition = partition
+        self.log = log
+        self.metrics = metrics
+        beginning = file.beginning
+        tables = LaneTables(file)
+        names = Names(tables.names)
+        applied = try file.read { view throws(StoreError) in try view.applied(partition)?.offset }
+        if applied == nil { try empty() }
+        announce()
+    }
+
+    /// What the next commit would write is as much as it should.
+    package var isFull: Bool { pending.byteCount >= Self.pendingBytesMax }
+
+    /// Takes one record of the topic, in the topic's order; it counts from the next commit on. What was
+    /// applied before may come again.
+    package func take(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
+        try decode(key: key, value: value, offset: offset, into: &pending)
+    }
+
+    /// Writes what was taken, and the offset behind it, in one transaction. When it throws, nothing is
+    /// written and nothing forgotten: call it again when there is room.
+    package func commit(_ now: Applied) throws(StoreError) {
+        pending.sort()
+        try write(pending, now)
+        metrics.applied(pending.count)
+        pending.removeAll()
+        applied = now.offset
+    }
+
+    private func write(_ changes: borrowing RowBatch, _ now: Applied) throws(StoreError) {
+        let (partition, tables, topicKeys) = (partition, tables, TopicKeys(names))
+        try file.write { transaction throws(StoreError) in
+            var writer = RowWriter(tables, topicKeys)
+            for index in 0..<changes.count where changes.isLast(index) {
+                try writer.apply(changes.key(index), changes.value(index), &transaction)
+            }
+            try writer.settle(&transaction)
+            try transaction.setApplied(now, of: partition)
+        }
+    }
+
+    /// Forgets what was taken and not committed, as when the lane goes to another process.
+    package func forgetPending() { pending.removeAll() }
+
+    /// Rows in the tables, expired ones included.
+    package func counts() throws(StoreError) -> LaneCounts {
+        try file.read { view throws(StoreError) in
+            LaneCounts(
+                starts: try view.count(of: tables.starts), updates: try view.count(of: tables.updates),
+                profiles: try view.count(of: tables.profiles))
+        }
+    }
+
+    package var statistics: Statistics { file.environment.statistics }
+
+    package func close() throws(StoreError) { try file.close() }
+
+    /// Closes it for good; the next opening rebuilds it and gives this reason.
+    package func condemn(_ reason: String) throws(StoreError) { try file.condemn(reason) }
+
+    func decode(
+        key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64, into batch: inout RowBatch
+    ) throws(StoreError) {
+        let problem = try decoder.append(key: key, value: value, to: &batch, names: &names, in: file)
+        guard let problem else { return }
+        metrics.refused()
+        log.warning(
+            "a record of the registry cannot be read and is skipped",
+            .field("partition", partition.partition),
+            .field("offset", offset), .field("reason", problem))
+    }
+
+    private func empty() throws(StoreError) {
+        try file.write { transaction throws(StoreError) in
+            for table in tables.all { try transaction.empty(table) }
+        }
+    }
+
+    private func announce() {
+        let lane = LogField.field("partition", partition.partition)
+        switch beginning {
+        case .discarded(let reason):
+            log.warning("the registry's state is rebuilt from the topic", lane, .field("reason", "\(reason)"))
+        case .resumed where applied == nil:
+            log.warning(
+                "the registry's state is rebuilt from the topic", lane,
+                .field("reason", "the last process did not finish restoring it"))
+        case .resumed, .empty: break
+        }
+    }
+}
+
+extension RowBatch {
+    /// Whether no later change in a sorted batch is of the same key.
+    func isLast(_ index: Int) -> Bool { index + 1 == count || !key(index).equals(key(index + 1)) }
+}

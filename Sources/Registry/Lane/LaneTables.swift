@@ -1,0 +1,33 @@
+internal import Store
+
+/// The tables of a lane; `RowPlace` says what their keys are.
+struct LaneTables {
+    static let names = ["names", "starts", "updates", "profiles", "activities", "tokens"]
+
+    let names: Table
+    let starts: Table
+    let updates: Table
+    let profiles: Table
+    let activities: Table
+    let tokens: Table
+
+    init(_ file: StateFile) {
+        names = file.table("names")
+        starts = file.table("starts")
+        updates = file.table("updates")
+        profiles = file.table("profiles")
+        activities = file.table("activities")
+        tokens = file.table("tokens")
+    }
+
+    var all: [Table] { [names, starts, updates, profiles, activities, tokens] }
+}
+
+/// How many rows a lane holds.
+package struct LaneCounts: Sendable, Equatable {
+    /// Push-to-start tokens.
+    package var starts = 0
+    /// Tokens of running activities.
+    package var updates = 0
+    package var profiles = 0
+}

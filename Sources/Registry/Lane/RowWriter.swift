@@ -1,0 +1,110 @@
+internal import Store
+
+/// Makes changes in one transaction: each row where its table wants it, the indexes beside it, and at
+/// the end, of the rows that share a token, one that stands.
+struct RowWriter: ~Copyable {
+    private let tables: LaneTables
+    private var contests: Contests
+
+    init(_ tables: LaneTables, _ topicKeys: TopicKeys) {
+        self.tables = tables
+        contests = Contests(tables, topicKeys)
+    }
+
+    /// A change as `ChangeDecoder` makes it; nil removes.
+    mutating func apply(
+        _ change: Span<UInt8>, _ value: Span<UInt8>?, _ transaction: inout WriteTransaction
+    ) throws(StoreError) {
+        let key = change.extracting(1..<change.count)
+        switch RowKind(rawValue: change[0]) {
+        case .start: try applyStart(key, value, &transaction)
+        case .update: try applyUpdate(key, value, &transaction)
+        case .profile:
+            if let value {
+                try transaction.put(key, value, in: tables.profiles)
+            } else {
+                try transaction.remove(key, in: tables.profiles)
+            }
+        case nil: preconditionFailure("a change of no kind")
+        }
+    }
+
+    mutating func settle(_ transaction: inout WriteTransaction) throws(StoreError) {
+        try contests.settle(&transaction)
+    }
+
+    private mutating func applyStart(
+        _ key: Span<UInt8>, _ value: Span<UInt8>?, _ transaction: inout WriteTransaction
+    ) throws(StoreError) {
+        let old = try read(key, in: tables.starts, transaction.view)
+        guard let value else {
+            guard let old else { return }
+            try transaction.remove(key, in: tables.starts)
+            return try removeToken(.start, key, old, &transaction)
+        }
+        if let old, TokenValue.saysTheSame(old.span, value) { return }
+        try transaction.put(key, value, in: tables.starts)
+        try moveToken(.start, key, from: old, to: value, &transaction)
+    }
+
+    private mutating func applyUpdate(
+        _ key: Span<UInt8>, _ change: Span<UInt8>?, _ transaction: inout WriteTransaction
+    ) throws(StoreError) {
+        var place: [UInt8] = []
+        var old: [UInt8]?
+        let group = try read(key, in: tables.activities, transaction.view)
+        if let group {
+            RowPlace.update(ofActivity: key, group: group.span, into: &place)
+            old = try read(place.span, in: tables.updates, transaction.view)
+        }
+        guard let change else {
+            guard let old else { return }
+            try transaction.remove(place.span, in: tables.updates)
+            try transaction.remove(key, in: tables.activities)
+            return try removeToken(.update, key, old, &transaction)
+        }
+        var end = 0
+        NameCode.skip(change, at: &end)
+        let newGroup = change.extracting(0..<end)
+        let value = change.extracting(end..<change.count)
+        if let old, let group, newGroup.equals(group.span) {
+            if TokenValue.saysTheSame(old.span, value) { return }
+        } else {
+            if old != nil { try transaction.remove(place.span, in: tables.updates) }
+            try transaction.put(key, newGroup, in: tables.activities)
+            RowPlace.update(ofActivity: key, group: newGroup, into: &place)
+        }
+        try transaction.put(place.span, value, in: tables.updates)
+        try moveToken(.update, key, from: old, to: value, &transaction)
+    }
+
+    private mutating func moveToken(
+        _ kind: RowKind, _ key: Span<UInt8>, from old: [UInt8]?, to value: Span<UInt8>,
+        _ transaction: inout WriteTransaction
+    ) throws(StoreError) {
+        var index: [UInt8] = []
+        RowPlace.token(kind, key, hash: TokenValue.hash(value), into: &index)
+        contests.note(prefix: Array(RowPlace.tokenPrefix(index.span)))
+        if let old {
+            if TokenValue.hash(old.span).equals(TokenValue.hash(value)) { return }
+            try removeToken(kind, key, old, &transaction)
+        }
+        try transaction.put(index.span, Span(), in: tables.tokens)
+    }
+
+    private mutating func removeToken(
+        _ kind: RowKind, _ key: Span<UInt8>, _ old: [UInt8], _ transaction: inout WriteTransaction
+    ) throws(StoreError) {
+        var index: [UInt8] = []
+        RowPlace.token(kind, key, hash: TokenValue.hash(old.span), into: &index)
+        contests.note(prefix: Array(RowPlace.tokenPrefix(index.span)))
+        try transaction.remove(index.span, in: tables.tokens)
+    }
+
+    private func read(
+        _ key: Span<UInt8>, in table: Table, _ view: borrowing ReadView
+    ) throws(StoreError) -> [UInt8]? {
+        guard let value = try view.value(of: key, in: table) else { return nil }
+        return Array(value)
+    }
+}

@@ -1,0 +1,68 @@
+internal import CLinux
+internal import Glibc
+internal import Store
+
+/// Sorted changes on disk, written once and read once, front to back. The file has no name: it is gone
+/// with the process, however that ends.
+struct RunFile: ~Copyable {
+    private let descriptor: Int32
+    private let directory: String
+    private var written = 0
+
+    init(in directory: String) throws(StoreError) {
+        self.directory = directory
+        let path = directory + "/run"
+        descriptor = unsafe linux_open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+        guard descriptor >= 0 else { throw Self.error("create", directory, errno) }
+        unsafe unlink(path)
+    }
+
+    deinit { Glibc.close(descriptor) }
+
+    /// All changes of a sorted batch, the last one of each key.
+    mutating func append(_ batch: borrowing RowBatch) throws(StoreError) {
+        var block: [UInt8] = []
+        block.reserveCapacity(Self.blockBytes + Self.blockBytes / 4)
+        for index in 0..<batch.count where batch.isLast(index) {
+            let value = batch.value(index)
+            block.append(number: Int64(batch.key(index).count), bytes: 2)
+            // One more, so that zero is a removal.
+            block.append(number: Int64((value?.count ?? -1) + 1), bytes: 4)
+            block.append(batch.key(index))
+            if let value { block.append(value) }
+            if block.count >= Self.blockBytes { try flush(&block) }
+        }
+        try flush(&block)
+    }
+
+    private mutating func flush(_ block: inout [UInt8]) throws(StoreError) {
+        var done = 0
+        while done < block.count {
+            let count = unsafe block.withUnsafeBytes { bytes in
+                unsafe pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, written)
+            }
+            guard count > 0 else { throw Self.error("write", directory, count == 0 ? ENOSPC : errno) }
+            done += count
+            written += count
+        }
+        block.removeAll(keepingCapacity: true)
+    }
+
+    /// Fills the buffer from the place; returns how many bytes there were.
+    func read(at place: Int, into buffer: inout [UInt8], from start: Int) throws(StoreError) -> Int {
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe pread(descriptor, bytes.baseAddress! + start, bytes.count - start, place)
+        }
+        guard count >= 0 else { throw Self.error("read", directory, errno) }
+        return count
+    }
+
+    static let headBytes = 6
+    private static let blockBytes = 1 << 20
+
+    private static func error(_ action: String, _ directory: String, _ reason: Int32) -> StoreError {
+        if reason == ENOSPC || reason == EDQUOT || reason == EFBIG { return .diskFull(path: directory) }
+        return .system(
+            action: "\(action) a run in", path: directory, reason: unsafe String(cString: strerror(reason)))
+    }
+}

@@ -1,0 +1,48 @@
+internal import LiveActivity
+internal import Store
+
+/// Finds the topic's key of a row again, for questions that people ask and for two rows that are equally
+/// new. Not for hot paths.
+struct TopicKeys {
+    private let names: Names
+
+    init(_ names: Names) { self.names = names }
+
+    /// - Parameter key: as `starts`, `activities` or `profiles` have it.
+    func bytes(
+        _ kind: RowKind, _ key: Span<UInt8>, _ value: Span<UInt8>, _ view: borrowing ReadView
+    ) throws(StoreError) -> [UInt8] {
+        if kind == .profile, let long = ProfileValue.longKey(value) { return Array(long) }
+        if kind != .profile, let long = TokenValue.more(.key, value) { return Array(long) }
+        var place = 0
+        let app = try text(OrderedNumber.read(key, at: &place), view)
+        var entry = RegistryKey.Entry.profile
+        switch kind {
+        case .start:
+            let type = OrderedNumber.read(key, at: &place)
+            entry = .start(type: type == Names.none ? nil : try text(type, view))
+        case .update:
+            var activity: [UInt8] = []
+            _ = NameCode.read(key, at: &place, to: &activity)
+            entry = .update(activity: String(decoding: activity, as: UTF8.self))
+        case .profile: break
+        }
+        var recipient: [UInt8] = []
+        _ = RecipientCode.read(key, at: &place, to: &recipient)
+        var installation: [UInt8] = []
+        if key[place] == NameCode.Tag.recipient {
+            installation = Array(recipient.dropFirst(2))
+        } else {
+            _ = NameCode.read(key, at: &place, to: &installation)
+        }
+        return RecordKey.join(
+            app, String(decoding: recipient, as: UTF8.self), String(decoding: installation, as: UTF8.self),
+            entry.text)
+    }
+
+    private func text(_ number: Int, _ view: borrowing ReadView) throws(StoreError) -> String {
+        var text: [UInt8] = []
+        try names.append(number, to: &text, view)
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,22 @@
+package import Store
+
+extension Lane {
+    /// Rows looked at for one page, wanted or not: a selection that wants few must not keep one picture
+    /// of the tables open for long. A page may therefore be empty and not the last.
+    package static let examinedMax = 16_384
+
+    /// Fills the page with the next rows of a selection and returns where to go on; nil when the walk has
+    /// come round to where it began.
+    package func page(
+        _ selection: Selection, from cursor: PageCursor, into page: inout TokenPage,
+        rowsMax: Int = TokenPage.rowsMaxUsual
+    ) throws(StoreError) -> PageCursor? {
+        precondition(rowsMax > 0, "a page has rows")
+        page.removeAll()
+        let (tables, names) = (tables, names)
+        return try file.read { view throws(StoreError) in
+            var walk = PageWalk(selection, tables, names, rowsMax: rowsMax)
+            return try walk.run(from: cursor, into: &page, view)
+        }
+    }
+}

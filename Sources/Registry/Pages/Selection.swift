@@ -1,0 +1,65 @@
+package import LiveActivity
+
+/// Which tokens an expansion wants from a lane. It chooses; whether a row is live is the lane's business.
+package struct Selection: Sendable {
+    package enum Tokens: Sendable, Hashable {
+        /// Where an activity of the type can be started: its own tokens and those that serve every type.
+        /// An installation that has both is reached by its own.
+        case starts(type: String)
+        /// All members of a group; nil for activities whose group nobody has told.
+        case updates(group: String?)
+        /// These activities, at most `Audience.namesMax`.
+        case activities([String])
+    }
+
+    package var app: String
+    package var tokens: Tokens
+    /// Only this recipient's.
+    package var recipient: Recipient?
+    /// Only whom this chooses; for tags and segments.
+    package var program: SegmentProgram?
+    package var environments: [Environment]
+    /// Phones that are known to be older are left out.
+    package var osMin: OSVersion?
+    /// Of a start: when it was accepted. Installations that have left this lane since are still served
+    /// here; nil leaves them out.
+    package var startAcceptedAt: Int64?
+    /// Milliseconds since 1970; what has expired by then is not served.
+    package var now: Int64
+
+    package init(app: String, _ tokens: Tokens, environments: [Environment], now: Int64) {
+        self.app = app
+        self.tokens = tokens
+        self.environments = environments
+        self.now = now
+        if case .starts = tokens { osMin = .pushToStart }
+    }
+}
+
+/// Which rows of a selection are served now.
+struct Eligibility {
+    private let allowsProduction: Bool
+    private let allowsSandbox: Bool
+    private let osMin: OSVersion?
+    private let startAcceptedAt: Int64?
+    private let now: Int64
+
+    init(_ selection: Selection) {
+        allowsProduction = selection.environments.contains(.production)
+        allowsSandbox = selection.environments.contains(.sandbox)
+        osMin = selection.osMin
+        now = selection.now
+        startAcceptedAt = if case .starts = selection.tokens { selection.startAcceptedAt } else { nil }
+    }
+
+    func admits(_ value: Span<UInt8>) -> Bool {
+        let flags = value[0]
+        if flags & (TokenValue.Flag.shadowed | TokenValue.Flag.activitiesOff) != 0 { return false }
+        guard flags & TokenValue.Flag.sandbox == 0 ? allowsProduction : allowsSandbox else { return false }
+        if let expiresAt = TokenValue.expiresAt(value), expiresAt <= now { return false }
+        if let osMin, let os = OSVersion.read(value, at: TokenValue.Place.os), os < osMin { return false }
+        if flags & TokenValue.Flag.movedAway == 0 { return true }
+        guard let startAcceptedAt, let movedAt = TokenValue.movedAt(value) else { return false }
+        return startAcceptedAt < movedAt
+    }
+}

@@ -1,0 +1,104 @@
+package import LiveActivity
+
+/// Rows of a selection, to be used again and again: filled by `Lane.page`, read in place. Texts lie side
+/// by side in one buffer, as jobs want them.
+package struct TokenPage: ~Copyable {
+    package static let rowsMaxUsual = 1000
+
+    struct Entry {
+        /// Where its texts end: recipient, installation, entry, token, hash, group, type, channel. The
+        /// first begins at `start`.
+        var start = 0
+        var ends = (0, 0, 0, 0, 0, 0, 0, 0)
+        var registeredAt: Int64 = 0
+        var movedAt: Int64?
+        var flags: UInt8 = 0
+        var os: OSVersion?
+        /// Its text is the recipient's, behind `i:`.
+        var isItsRecipient = false
+        var hasGroup = false
+        var hasType = false
+        var hasChannel = false
+    }
+
+    var bytes: [UInt8] = []
+    var entries: [Entry] = []
+
+    package init() {}
+
+    package var count: Int { entries.count }
+    package var isEmpty: Bool { entries.isEmpty }
+
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+    }
+
+    package subscript(index: Int) -> TokenPageRow {
+        @_lifetime(borrow self)
+        get { TokenPageRow(bytes.span, entries[index]) }
+    }
+}
+
+/// One row of a page, seen in place.
+package struct TokenPageRow: ~Escapable {
+    private let bytes: Span<UInt8>
+    private let entry: TokenPage.Entry
+
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>, _ entry: TokenPage.Entry) {
+        self.bytes = bytes
+        self.entry = entry
+    }
+
+    /// `u:<user>` or `i:<installation>`.
+    package var recipient: Span<UInt8> {
+        @_lifetime(copy self) get { bytes.extracting(entry.start..<entry.ends.0) }
+    }
+    package var installation: Span<UInt8> {
+        @_lifetime(copy self)
+        get {
+            entry.isItsRecipient
+                ? bytes.extracting(entry.start + 2..<entry.ends.0)
+                : bytes.extracting(entry.ends.0..<entry.ends.1)
+        }
+    }
+    /// `start:<type>` or `update:<activity>`.
+    package var entryText: Span<UInt8> {
+        @_lifetime(copy self) get { bytes.extracting(entry.ends.1..<entry.ends.2) }
+    }
+    /// As `TokenSeal` stored it. A secret.
+    package var token: Span<UInt8> {
+        @_lifetime(copy self) get { bytes.extracting(entry.ends.2..<entry.ends.3) }
+    }
+    /// `TokenSeal.hash`, its bytes.
+    package var tokenHash: Span<UInt8> {
+        @_lifetime(copy self) get { bytes.extracting(entry.ends.3..<entry.ends.4) }
+    }
+    package var group: Span<UInt8>? {
+        @_lifetime(copy self)
+        get { entry.hasGroup ? bytes.extracting(entry.ends.4..<entry.ends.5) : nil }
+    }
+    /// Nil for a start token that serves every type.
+    package var attributesType: Span<UInt8>? {
+        @_lifetime(copy self)
+        get { entry.hasType ? bytes.extracting(entry.ends.5..<entry.ends.6) : nil }
+    }
+    package var channel: Span<UInt8>? {
+        @_lifetime(copy self)
+        get { entry.hasChannel ? bytes.extracting(entry.ends.6..<entry.ends.7) : nil }
+    }
+    package var environment: Environment {
+        entry.flags & TokenValue.Flag.sandbox == 0 ? .production : .sandbox
+    }
+    /// Nil where the phone has not said.
+    package var frequentPushesEnabled: Bool? {
+        guard entry.flags & TokenValue.Flag.frequentPushesKnown != 0 else { return nil }
+        return entry.flags & TokenValue.Flag.frequentPushes != 0
+    }
+    package var os: OSVersion? { entry.os }
+    package var registeredAt: Int64 { entry.registeredAt }
+    /// When the installation came to this recipient, or, where `hasMovedAway`, left it.
+    package var movedAt: Int64? { entry.movedAt }
+    package var hasMovedAway: Bool { entry.flags & TokenValue.Flag.movedAway != 0 }
+}

@@ -1,0 +1,125 @@
+internal import LiveActivity
+internal import TLS
+
+/// A name as a part of a key. Most are UUIDs and take 17 bytes instead of 36; other short ones stand
+/// as they are, with a zero byte behind, which no name contains; long ones, so that any key fits the
+/// store, stand as their digest, and the row's value keeps the text. No code begins another.
+enum NameCode {
+    /// Longer names stand as their digest.
+    static let textBytesMax = 80
+
+    enum Tag {
+        static let none: UInt8 = 1
+        /// The installation that is its own recipient: it is not said twice.
+        static let recipient: UInt8 = 2
+        static let upperUUID: UInt8 = 3
+        static let lowerUUID: UInt8 = 4
+        static let text: UInt8 = 5
+        static let digest: UInt8 = 6
+    }
+
+    /// False, and nothing appended, for what cannot be a name.
+    static func append(_ name: String, to key: inout [UInt8], plus tagOffset: UInt8 = 0) -> Bool {
+        append(name.utf8.span, to: &key, plus: tagOffset)
+    }
+
+    static func append(_ name: Span<UInt8>, to key: inout [UInt8], plus tagOffset: UInt8 = 0) -> Bool {
+        guard (1...Name.bytesMax).contains(name.count) else { return false }
+        for index in name.indices where name[index] < 0x20 || name[index] == 0x7F { return false }
+        if name.count == UUIDText.digits, let (high, low, isUpper) = UUIDText.read(name) {
+            key.append((isUpper ? Tag.upperUUID : Tag.lowerUUID) + tagOffset)
+            key.append(number: Int64(bitPattern: high), bytes: 8)
+            key.append(number: Int64(bitPattern: low), bytes: 8)
+        } else if name.count <= textBytesMax {
+            key.append(Tag.text + tagOffset)
+            key.append(name)
+            key.append(0)
+        } else {
+            key.append(Tag.digest + tagOffset)
+            key.append(contentsOf: SHA256.digest(Array(name)))
+        }
+        return true
+    }
+
+    /// Moves the place behind a code.
+    static func skip(_ key: Span<UInt8>, at place: inout Int, plus tagOffset: UInt8 = 0) {
+        let tag = key[place] - tagOffset
+        place += 1
+        switch tag {
+        case Tag.upperUUID, Tag.lowerUUID: place += 16
+        case Tag.digest: place += SHA256.digestBytes
+        case Tag.text:
+            while key[place] != 0 { place += 1 }
+            place += 1
+        default: break
+        }
+    }
+
+    /// Appends the text of the code at the place and moves the place behind it. False for a digest and
+    /// for what refers to the recipient: their text is elsewhere.
+    static func read(
+        _ key: Span<UInt8>, at place: inout Int, to text: inout [UInt8], plus tagOffset: UInt8 = 0
+    ) -> Bool {
+        let tag = key[place] - tagOffset
+        place += 1
+        switch tag {
+        case Tag.none: return true
+        case Tag.upperUUID, Tag.lowerUUID:
+            UUIDText.write(key.extracting(place..<place + 16), isUpper: tag == Tag.upperUUID, to: &text)
+            place += 16
+            return true
+        case Tag.text:
+            let start = place
+            while key[place] != 0 { place += 1 }
+            text.append(key.extracting(start..<place))
+            place += 1
+            return true
+        case Tag.digest:
+            place += SHA256.digestBytes
+            return false
+        default: return false
+        }
+    }
+}
+
+/// The usual form of a UUID, in one case throughout.
+enum UUIDText {
+    static let digits = 36
+
+    /// Nil for what would not read back as the same text.
+    static func read(_ text: Span<UInt8>) -> (high: UInt64, low: UInt64, isUpper: Bool)? {
+        var words: (UInt64, UInt64) = (0, 0)
+        var seen: UInt8 = 0
+        var digit = 0
+        let values = HexPairs.values
+        for index in 0..<digits {
+            let byte = text[index]
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            let value = values[Int(byte)]
+            if value > 15 { return nil }
+            if byte > 0x39 { seen |= byte < 0x60 ? 1 : 2 }
+            if digit < 16 {
+                words.0 = words.0 << 4 | UInt64(value)
+            } else {
+                words.1 = words.1 << 4 | UInt64(value)
+            }
+            digit += 1
+        }
+        return seen == 3 ? nil : (words.0, words.1, seen != 2)
+    }
+
+    static func write(_ bytes: Span<UInt8>, isUpper: Bool, to text: inout [UInt8]) {
+        let start = text.count
+        text.append(contentsOf: template)
+        HexPairs.write(bytes.extracting(0..<4), isUpper, at: start, of: &text)
+        HexPairs.write(bytes.extracting(4..<6), isUpper, at: start + 9, of: &text)
+        HexPairs.write(bytes.extracting(6..<8), isUpper, at: start + 14, of: &text)
+        HexPairs.write(bytes.extracting(8..<10), isUpper, at: start + 19, of: &text)
+        HexPairs.write(bytes.extracting(10..<16), isUpper, at: start + 24, of: &text)
+    }
+
+    private static let template = Array(repeating: UInt8(ascii: "-"), count: digits)
+}

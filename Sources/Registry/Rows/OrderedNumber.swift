@@ -1,0 +1,22 @@
+/// A number in a key: as many bytes as it needs, and numbers sort as they count. No number's bytes
+/// begin another's.
+enum OrderedNumber {
+    private static let oneByteMax = 0xF0
+
+    static func append(_ number: Int, to key: inout [UInt8]) {
+        precondition(number >= 0, "numbers in keys count from zero")
+        if number < oneByteMax { return key.append(UInt8(number)) }
+        let bytes = (Int.bitWidth - number.leadingZeroBitCount + 7) / 8
+        key.append(UInt8(oneByteMax + bytes))
+        key.append(number: Int64(number), bytes: bytes)
+    }
+
+    static func read(_ key: Span<UInt8>, at place: inout Int) -> Int {
+        let first = Int(key[place])
+        place += 1
+        if first < oneByteMax { return first }
+        let bytes = first - oneByteMax
+        defer { place += bytes }
+        return Int(key.number(at: place, bytes: bytes))
+    }
+}

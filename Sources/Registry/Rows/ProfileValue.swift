@@ -1,0 +1,146 @@
+internal import JSON
+internal import LiveActivity
+
+/// A profile as its table keeps it, laid out for predicates that look for one thing: tags and attributes
+/// side by side, values by their kind, nothing to parse. Changing it changes `Lane.schema`.
+///
+///     0       updated at, seven bytes of milliseconds
+///     then    os, locale, app build, time zone: a length plus one, zero where there is none, and text
+///     then    how many tags, and each; how many attributes, and of each the name, its kind, its value
+///     then    the topic's key, where a name in the table's key stands as its digest
+enum ProfileValue {
+    enum Kind {
+        static let no: UInt8 = 0
+        static let yes: UInt8 = 1
+        static let integer: UInt8 = 2
+        static let number: UInt8 = 3
+        static let text: UInt8 = 4
+        /// An object or a list: it exists and equals nothing.
+        static let other: UInt8 = 5
+    }
+
+    static func append(
+        _ row: ProfileRow, longKey: [UInt8]?, to value: inout [UInt8], with reader: JSONReader
+    ) {
+        value.append(number: row.updatedAt, bytes: TokenValue.timeBytes)
+        for text in [row.os, row.locale, row.appBuild, row.timeZone] {
+            value.append(length: text.map { $0.utf8.count + 1 } ?? 0)
+            if let text { value.append(contentsOf: text.utf8) }
+        }
+        value.append(length: row.tags.count)
+        for tag in row.tags { value.append(counted: tag) }
+        append(row.attributes, to: &value, with: reader)
+        value.append(length: longKey?.count ?? 0)
+        if let longKey { value.append(contentsOf: longKey) }
+    }
+
+    /// A null says what a missing attribute says.
+    private static func append(
+        _ attributes: RawJSON?, to value: inout [UInt8], with reader: JSONReader
+    ) {
+        var count = 0
+        var list: [UInt8] = []
+        let accepted: Void? = attributes.flatMap { attributes in
+            try? reader.read(attributes.bytes) { root in
+                for (name, attribute) in root.object().members {
+                    guard let kind = attribute.kind, kind != .null else { continue }
+                    count += 1
+                    list.append(counted: name)
+                    append(attribute, kind, to: &list)
+                }
+            }
+        }
+        // They were accepted as part of a record, so only a limit of documents can refuse them here.
+        guard accepted != nil else { return value.append(length: 0) }
+        value.append(length: count)
+        value.append(contentsOf: list)
+    }
+
+    private static func append(_ attribute: JSONValue, _ kind: JSONKind, to list: inout [UInt8]) {
+        switch kind {
+        case .boolean: list.append(attribute.bool() ? Kind.yes : Kind.no)
+        case .string:
+            list.append(Kind.text)
+            list.append(counted: attribute.string())
+        case .integer, .number:
+            let number = attribute.double()
+            if kind == .integer, abs(number) < 0x1p62 {
+                list.append(Kind.integer)
+                list.append(number: Int64(attribute.int()), bytes: 8)
+            } else {
+                list.append(Kind.number)
+                list.append(number: Int64(bitPattern: number.bitPattern), bytes: 8)
+            }
+        default: list.append(Kind.other)
+        }
+    }
+
+    enum Text: Int {
+        case os, locale, appBuild, timeZone
+    }
+
+    @_lifetime(copy value)
+    static func text(_ wanted: Text, _ value: Span<UInt8>) -> Span<UInt8>? {
+        var place = TokenValue.timeBytes
+        for index in 0...wanted.rawValue {
+            let count = value.length(at: &place) - 1
+            if index == wanted.rawValue { return count < 0 ? nil : value.extracting(place..<place + count) }
+            place += max(0, count)
+        }
+        return nil
+    }
+
+    /// Where the tags begin.
+    static func tagsPlace(_ value: Span<UInt8>) -> Int {
+        var place = TokenValue.timeBytes
+        for _ in 0..<4 {
+            let count = value.length(at: &place) - 1
+            place += max(0, count)
+        }
+        return place
+    }
+
+    static func hasTag(_ tag: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
+        var place = tagsPlace(value)
+        for _ in 0..<value.length(at: &place) {
+            if value.bytes(at: &place).equals(tag) { return true }
+        }
+        return false
+    }
+
+    /// Where the kind of an attribute stands, its value behind it; nil when there is none of the name.
+    static func attributePlace(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Int? {
+        var place = tagsPlace(value)
+        for _ in 0..<value.length(at: &place) { _ = value.bytes(at: &place) }
+        for _ in 0..<value.length(at: &place) {
+            if value.bytes(at: &place).equals(name) { return place }
+            skipAttribute(value, at: &place)
+        }
+        return nil
+    }
+
+    static func skipAttribute(_ value: Span<UInt8>, at place: inout Int) {
+        let kind = value[place]
+        place += 1
+        switch kind {
+        case Kind.integer, Kind.number: place += 8
+        case Kind.text: _ = value.bytes(at: &place)
+        default: break
+        }
+    }
+}
+
+extension ProfileValue {
+    /// The topic's key, where a name in the table's key stands as its digest.
+    @_lifetime(copy value)
+    static func longKey(_ value: Span<UInt8>) -> Span<UInt8>? {
+        var place = tagsPlace(value)
+        for _ in 0..<value.length(at: &place) { _ = value.bytes(at: &place) }
+        for _ in 0..<value.length(at: &place) {
+            _ = value.bytes(at: &place)
+            skipAttribute(value, at: &place)
+        }
+        let key = value.bytes(at: &place)
+        return key.isEmpty ? nil : key
+    }
+}

@@ -1,0 +1,48 @@
+internal import LiveActivity
+
+/// A recipient as a part of a key: two bytes that its text scatters, then its name. So the recipients of
+/// a lane are in an order in which any two bytes are a fair place to begin: whoever is late in one send
+/// is early in another.
+enum RecipientCode {
+    static let bucketBytes = 2
+    /// What tells an installation that is its own recipient from a user of the same name.
+    static let installationTagOffset: UInt8 = 0x10
+
+    static func append(_ recipient: Recipient, to key: inout [UInt8]) -> Bool {
+        switch recipient {
+        case .user(let name):
+            append(bucket: name, to: &key)
+            return NameCode.append(name, to: &key)
+        case .installation(let name):
+            append(bucket: name, to: &key)
+            return NameCode.append(name, to: &key, plus: installationTagOffset)
+        }
+    }
+
+    /// Appends `u:<user>` or `i:<installation>` and moves the place behind the code; false when the text
+    /// is elsewhere.
+    static func read(_ key: Span<UInt8>, at place: inout Int, to text: inout [UInt8]) -> Bool {
+        place += bucketBytes
+        let isInstallation = key[place] >= installationTagOffset
+        text.append(UInt8(ascii: isInstallation ? "i" : "u"))
+        text.append(UInt8(ascii: ":"))
+        return NameCode.read(key, at: &place, to: &text, plus: isInstallation ? installationTagOffset : 0)
+    }
+
+    /// Where the code that a key's part begins with ends.
+    static func end(_ part: Span<UInt8>) -> Int {
+        var place = bucketBytes
+        let isInstallation = part[place] >= installationTagOffset
+        NameCode.skip(part, at: &place, plus: isInstallation ? installationTagOffset : 0)
+        return place
+    }
+
+    /// FNV-1a, its ends folded together. Not Kafka's hash: all names of a lane agree in that one.
+    private static func append(bucket name: String, to key: inout [UInt8]) {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        hash ^= hash >> 32
+        hash ^= hash >> 16
+        key.append(number: Int64(hash & 0xFFFF), bytes: bucketBytes)
+    }
+}

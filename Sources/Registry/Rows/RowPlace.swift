@@ -1,0 +1,76 @@
+internal import LiveActivity
+
+/// Which table a row is in. A pending change carries it in front of its key, and so does the index of
+/// tokens; the numbers are part of the layout.
+enum RowKind: UInt8 {
+    case start = 1
+    case update = 2
+    case profile = 3
+}
+
+/// The keys of the tables. What belongs together in a scan stands together, and within it everything is
+/// in the order of recipients, so that tokens and profiles are walked side by side.
+///
+///     starts      app, type                → recipient, installation             the row
+///     updates     app, group               → recipient, installation, activity   the row
+///     profiles    app                      → recipient, installation or none     the profile
+///     activities  app, activity, recipient, installation                         its group
+///     tokens      app, hash, kind, key of the start or the activity              nothing
+enum RowPlace {
+    /// How much of a token's hash stands in a key; the row has all of it.
+    static let hashBytes = 8
+
+    /// Appends recipient and installation; false when one cannot be a name.
+    static func append(_ recipient: Recipient, _ installation: String?, to key: inout [UInt8]) -> Bool {
+        guard RecipientCode.append(recipient, to: &key) else { return false }
+        guard let installation else {
+            key.append(NameCode.Tag.none)
+            return true
+        }
+        if case .installation(installation) = recipient {
+            key.append(NameCode.Tag.recipient)
+            return true
+        }
+        return NameCode.append(installation, to: &key)
+    }
+
+    static func append(group: String?, to key: inout [UInt8]) -> Bool {
+        guard let group else {
+            key.append(NameCode.Tag.none)
+            return true
+        }
+        return NameCode.append(group, to: &key)
+    }
+
+    /// The key in `updates` of the row that an `activities` key and its group speak of.
+    static func update(ofActivity key: Span<UInt8>, group: Span<UInt8>, into out: inout [UInt8]) {
+        var place = 0
+        _ = OrderedNumber.read(key, at: &place)
+        let appEnd = place
+        NameCode.skip(key, at: &place)
+        out.removeAll(keepingCapacity: true)
+        out.append(key.extracting(0..<appEnd))
+        out.append(group)
+        out.append(key.extracting(place..<key.count))
+        out.append(key.extracting(appEnd..<place))
+    }
+
+    /// The key in `tokens` of a start or an activity.
+    static func token(_ kind: RowKind, _ key: Span<UInt8>, hash: Span<UInt8>, into out: inout [UInt8]) {
+        var place = 0
+        _ = OrderedNumber.read(key, at: &place)
+        out.removeAll(keepingCapacity: true)
+        out.append(key.extracting(0..<place))
+        out.append(hash.extracting(first: hashBytes))
+        out.append(kind.rawValue)
+        out.append(key.extracting(place..<key.count))
+    }
+
+    /// What all keys in `tokens` of one token of an app begin with.
+    @_lifetime(copy key)
+    static func tokenPrefix(_ key: Span<UInt8>) -> Span<UInt8> {
+        var place = 0
+        _ = OrderedNumber.read(key, at: &place)
+        return key.extracting(0..<place + hashBytes)
+    }
+}

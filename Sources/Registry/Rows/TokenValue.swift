@@ -1,0 +1,134 @@
+internal import LiveActivity
+
+/// A token's row as a table keeps it: a head of fixed places that decides whether the row is wanted, then
+/// what a job needs. Changing any of it changes `Lane.schema`.
+///
+///     0       flags
+///     1       version of the system, three bytes, zeros where it is not known
+///     4       registered at, seven bytes of milliseconds
+///     11      token hash, sixteen bytes
+///     27      expires at, seven bytes, where there is such a time
+///     then    the number of the activity type, the token, and what few rows have
+enum TokenValue {
+    enum Flag {
+        static let sandbox: UInt8 = 1
+        static let frequentPushesKnown: UInt8 = 2
+        static let frequentPushes: UInt8 = 4
+        static let activitiesOff: UInt8 = 8
+        /// Another row of the same token stands. Not part of the record: the lane decides it.
+        static let shadowed: UInt8 = 16
+        /// In the lane of the recipient that the installation has left.
+        static let movedAway: UInt8 = 32
+        static let expires: UInt8 = 64
+        static let hasMore: UInt8 = 128
+    }
+
+    enum Place {
+        static let os = 1
+        static let registeredAt = 4
+        static let hash = 11
+        static let end = 27
+    }
+
+    static let timeBytes = 7
+
+    /// What stands behind the token, each once at most.
+    enum More: UInt8 {
+        case channel = 1
+        case movedAt = 2
+        case movedTo = 3
+        /// The topic's key, where a name in the table's key stands as its digest.
+        case key = 4
+        case group = 5
+    }
+
+    /// False when the hash is none.
+    static func append(_ row: TokenRow, type: Int, longKey: [UInt8]?, to value: inout [UInt8]) -> Bool {
+        let start = value.count
+        var flags: UInt8 = row.environment == .sandbox ? Flag.sandbox : 0
+        if let frequent = row.frequentPushesEnabled {
+            flags |= Flag.frequentPushesKnown | (frequent ? Flag.frequentPushes : 0)
+        }
+        if row.activitiesEnabled == false { flags |= Flag.activitiesOff }
+        if row.movedTo != nil { flags |= Flag.movedAway }
+        if row.expiresAt != nil { flags |= Flag.expires }
+        value.append(flags)
+        OSVersion.append(row.os.flatMap { OSVersion($0) }, to: &value)
+        value.append(number: row.registeredAt, bytes: timeBytes)
+        let hash = row.tokenHash.utf8.span
+        guard hash.count == 2 * TokenSeal.hashBytes, HexPairs.read(hash, isLower: false, to: &value) else {
+            return false
+        }
+        if let expiresAt = row.expiresAt { value.append(number: expiresAt, bytes: timeBytes) }
+        OrderedNumber.append(type, to: &value)
+        StoredToken.append(row.token, to: &value)
+        if appendMore(row, longKey, to: &value) { value[start] |= Flag.hasMore }
+        return true
+    }
+
+    private static func appendMore(_ row: TokenRow, _ longKey: [UInt8]?, to value: inout [UInt8]) -> Bool {
+        let start = value.count
+        func append(_ more: More, _ text: String?) {
+            guard let text else { return }
+            value.append(more.rawValue)
+            value.append(counted: text)
+        }
+        append(.channel, row.channel)
+        if let movedAt = row.movedAt {
+            value.append(More.movedAt.rawValue)
+            value.append(length: timeBytes)
+            value.append(number: movedAt, bytes: timeBytes)
+        }
+        append(.movedTo, row.movedTo?.text)
+        if let longKey {
+            value.append(More.key.rawValue)
+            value.append(length: longKey.count)
+            value.append(contentsOf: longKey)
+            append(.group, row.group)
+        }
+        return value.count > start
+    }
+
+    static func registeredAt(_ value: Span<UInt8>) -> Int64 {
+        value.number(at: Place.registeredAt, bytes: timeBytes)
+    }
+
+    @_lifetime(copy value)
+    static func hash(_ value: Span<UInt8>) -> Span<UInt8> { value.extracting(Place.hash..<Place.end) }
+
+    static func expiresAt(_ value: Span<UInt8>) -> Int64? {
+        value[0] & Flag.expires == 0 ? nil : value.number(at: Place.end, bytes: timeBytes)
+    }
+
+    /// Where the activity type's number stands.
+    static func typePlace(_ value: Span<UInt8>) -> Int {
+        value[0] & Flag.expires == 0 ? Place.end : Place.end + timeBytes
+    }
+
+    /// One of the things behind the token, nil when the row has none.
+    @_lifetime(copy value)
+    static func more(_ wanted: More, _ value: Span<UInt8>) -> Span<UInt8>? {
+        guard value[0] & Flag.hasMore != 0 else { return nil }
+        var place = typePlace(value)
+        _ = OrderedNumber.read(value, at: &place)
+        StoredToken.skip(value, at: &place)
+        while place < value.count {
+            let tag = value[place]
+            place += 1
+            let found = value.bytes(at: &place)
+            if tag == wanted.rawValue { return found }
+        }
+        return nil
+    }
+
+    static func movedAt(_ value: Span<UInt8>) -> Int64? {
+        guard let bytes = more(.movedAt, value) else { return nil }
+        return bytes.number(at: 0, bytes: timeBytes)
+    }
+
+    /// Whether two rows say the same but for the lane's own flag.
+    static func saysTheSame(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
+        a.count == b.count && (a[0] ^ b[0]) & ~Flag.shadowed == 0
+            && a.extracting(1..<a.count).equals(b.extracting(1..<b.count))
+    }
+}

@@ -1,0 +1,149 @@
+internal import LiveActivity
+
+// One person asked. Two profiles speak: the installation's and, for all of a user's installations, the
+// backend's. The installation's attributes and fields go before the user's; tags are both's together.
+
+extension SegmentProgram {
+    /// - Parameters:
+    ///   - user: the backend's profile of the user; empty when there is none.
+    ///   - installation: that of the installation; empty when there is none.
+    ///   - os: what the token's row says, for a phone without a profile.
+    func matches(user: Span<UInt8>, installation: Span<UInt8>, os: OSVersion?) -> Bool {
+        nodes.isEmpty || matches(0, user, installation, os)
+    }
+
+    private func matches(
+        _ index: Int, _ user: Span<UInt8>, _ installation: Span<UInt8>, _ os: OSVersion?
+    ) -> Bool {
+        let node = nodes[index]
+        switch node.operation {
+        case .and, .or:
+            let isOr = if case .or = node.operation { true } else { false }
+            var child = index + 1
+            while child < node.end {
+                if matches(child, user, installation, os) == isOr { return isOr }
+                child = nodes[child].end
+            }
+            return !isOr
+        case .not: return !matches(index + 1, user, installation, os)
+        case .tag:
+            let tag = constants.span.extracting(node.text)
+            return !installation.isEmpty && ProfileValue.hasTag(tag, installation)
+                || !user.isEmpty && ProfileValue.hasTag(tag, user)
+        case .text, .integer, .number, .boolean: return false
+        case .exists, .isIn, .compares:
+            guard let field = node.field else { return matchesAttribute(index, user, installation) }
+            return matches(index, field, user, installation, os)
+        }
+    }
+
+    private func matchesAttribute(
+        _ index: Int, _ user: Span<UInt8>, _ installation: Span<UInt8>
+    ) -> Bool {
+        let name = constants.span.extracting(nodes[index].text)
+        if !installation.isEmpty, let place = ProfileValue.attributePlace(name, installation) {
+            return test(index, installation, at: place)
+        }
+        if !user.isEmpty, let place = ProfileValue.attributePlace(name, user) {
+            return test(index, user, at: place)
+        }
+        return isMissingWanted(index)
+    }
+
+    private func isMissingWanted(_ index: Int) -> Bool {
+        if case .exists = nodes[index].operation { nodes[index].bits == 0 } else { false }
+    }
+
+    private func test(_ index: Int, _ profile: Span<UInt8>, at place: Int) -> Bool {
+        test(index) { value in order(profile, at: place, to: nodes[value]) }
+    }
+
+    /// Asks of each value of the test how what there is stands to it; nil when they have no order.
+    private func test(_ index: Int, _ order: (Int) -> Int?) -> Bool {
+        let node = nodes[index]
+        switch node.operation {
+        case .exists: return node.bits == 1
+        case .isIn:
+            for value in index + 1..<node.end where order(value) == 0 { return true }
+            return false
+        case .compares(let comparison):
+            guard let order = order(index + 1) else { return false }
+            switch comparison {
+            case .above: return order > 0
+            case .atLeast: return order >= 0
+            case .below: return order < 0
+            case .atMost: return order <= 0
+            }
+        default: return false
+        }
+    }
+
+    private func order(_ profile: Span<UInt8>, at start: Int, to value: Node) -> Int? {
+        var place = start + 1
+        switch (profile[start], value.operation) {
+        case (ProfileValue.Kind.no, .boolean): return value.bits == 0 ? 0 : nil
+        case (ProfileValue.Kind.yes, .boolean): return value.bits == 1 ? 0 : nil
+        case (ProfileValue.Kind.text, .text):
+            return profile.bytes(at: &place).order(to: constants.span.extracting(value.text))
+        case (ProfileValue.Kind.integer, .integer):
+            return Self.order(profile.number(at: place, bytes: 8), value.bits)
+        case (ProfileValue.Kind.integer, .number):
+            return Self.order(profile.number(at: place, bytes: 8), value.double)
+        case (ProfileValue.Kind.number, .integer):
+            return Self.order(value.bits, Self.double(profile, place)).map { -$0 }
+        case (ProfileValue.Kind.number, .number): return Self.order(Self.double(profile, place), value.double)
+        default: return nil
+        }
+    }
+
+    private static func double(_ profile: Span<UInt8>, _ place: Int) -> Double {
+        Double(bitPattern: UInt64(bitPattern: profile.number(at: place, bytes: 8)))
+    }
+
+    private static func order<N: Comparable>(_ a: N, _ b: N) -> Int? { a < b ? -1 : a > b ? 1 : 0 }
+
+    /// Exact: a large whole number is not rounded first.
+    static func order(_ a: Int64, _ b: Double) -> Int? {
+        if b >= 0x1p63 { return -1 }
+        if b < -0x1p63 { return 1 }
+        let whole = b.rounded(.down)
+        let order = order(a, Int64(whole))
+        return order == 0 && whole < b ? -1 : order
+    }
+
+    private func matches(
+        _ index: Int, _ field: SegmentRule.Field, _ user: Span<UInt8>, _ installation: Span<UInt8>,
+        _ os: OSVersion?
+    ) -> Bool {
+        if !installation.isEmpty, let text = ProfileValue.text(field.text, installation) {
+            return test(index, field, text)
+        }
+        if !user.isEmpty, let text = ProfileValue.text(field.text, user) { return test(index, field, text) }
+        guard field == .os, let os else { return isMissingWanted(index) }
+        return test(index) { value in
+            Version.order([os.major, os.minor, os.patch], to: constants.span.extracting(nodes[value].text))
+        }
+    }
+
+    private func test(_ index: Int, _ field: SegmentRule.Field, _ text: Span<UInt8>) -> Bool {
+        test(index) { value in
+            let wanted = constants.span.extracting(nodes[value].text)
+            return field.isVersion ? Version.order(text, to: wanted) : text.order(to: wanted)
+        }
+    }
+}
+
+extension SegmentProgram.Node {
+    fileprivate var double: Double { Double(bitPattern: UInt64(bitPattern: bits)) }
+}
+
+extension SegmentRule.Field {
+    fileprivate var text: ProfileValue.Text {
+        switch self {
+        case .os: .os
+        case .appBuild: .appBuild
+        case .locale: .locale
+        case .timeZone: .timeZone
+        }
+    }
+}

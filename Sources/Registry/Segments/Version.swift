@@ -1,0 +1,48 @@
+/// Versions in texts: the numbers that stand in them, compared one after the other, so that 17.10 is
+/// above 17.9 and 17.2 is 17.2.0. What stands before the first number does not count.
+enum Version {
+    /// Nil when one of them has no number.
+    static func order(_ a: Span<UInt8>, to b: Span<UInt8>) -> Int? {
+        var (first, second) = (Numbers(), Numbers())
+        guard first.hasNumber(a), second.hasNumber(b) else { return nil }
+        while true {
+            let (x, y) = (first.next(a), second.next(b))
+            if x == nil, y == nil { return 0 }
+            if (x ?? 0) != (y ?? 0) { return (x ?? 0) < (y ?? 0) ? -1 : 1 }
+        }
+    }
+
+    static func order(_ numbers: [UInt8], to text: Span<UInt8>) -> Int? {
+        var second = Numbers()
+        guard second.hasNumber(text) else { return nil }
+        var index = 0
+        while true {
+            let x = index < numbers.count ? UInt64(numbers[index]) : nil
+            let y = second.next(text)
+            if x == nil, y == nil { return 0 }
+            if (x ?? 0) != (y ?? 0) { return (x ?? 0) < (y ?? 0) ? -1 : 1 }
+            index += 1
+        }
+    }
+
+    private struct Numbers {
+        private var place = 0
+
+        func hasNumber(_ text: Span<UInt8>) -> Bool {
+            for index in text.indices where (0x30...0x39).contains(text[index]) { return true }
+            return false
+        }
+
+        /// The next number; larger ones than any version has count as the largest.
+        mutating func next(_ text: Span<UInt8>) -> UInt64? {
+            while place < text.count, !(0x30...0x39).contains(text[place]) { place += 1 }
+            guard place < text.count else { return nil }
+            var number: UInt64 = 0
+            while place < text.count, (0x30...0x39).contains(text[place]) {
+                number = min(number, .max / 20) * 10 + UInt64(text[place] - 0x30)
+                place += 1
+            }
+            return number
+        }
+    }
+}

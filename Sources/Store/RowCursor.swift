@@ -1,0 +1,81 @@
+internal import CLMDB
+
+/// A place in a table that its user moves, for walking several tables side by side. It belongs to one
+/// view; the bytes that it hands out lie in the map and stay as long as the view, wherever it moves.
+@safe package struct RowCursor: ~Copyable, ~Escapable {
+    private let cursor: Cursor
+    private let environment: Environment
+    private var currentKey = unsafe MDB_val()
+    private var currentValue = unsafe MDB_val()
+    /// Whether it stands on a row.
+    package private(set) var isOnRow = false
+
+    @_lifetime(borrow view)
+    init(_ cursor: consuming Cursor, _ environment: Environment, view: borrowing ReadView) {
+        self.cursor = cursor
+        self.environment = environment
+    }
+
+    /// Traps when it stands on no row.
+    package var key: Span<UInt8> {
+        @_lifetime(copy self)
+        get {
+            precondition(isOnRow, "a cursor beyond the last row has no key")
+            return unsafe _overrideLifetime(Span(currentKey), copying: self)
+        }
+    }
+
+    package var value: Span<UInt8> {
+        @_lifetime(copy self)
+        get {
+            precondition(isOnRow, "a cursor beyond the last row has no value")
+            return unsafe _overrideLifetime(Span(currentValue), copying: self)
+        }
+    }
+
+    /// Goes to the first row whose key is not below this one; the bound may be longer than a key can be.
+    @_lifetime(self: copy self)
+    package mutating func seek(_ bound: Span<UInt8>) throws(StoreError) {
+        let bound = bound.extracting(first: Limits.keyBytesMax + 1)
+        var key = unsafe MDB_val()
+        var value = unsafe MDB_val()
+        let result: Int32 = unsafe bound.withValue { wanted in
+            unsafe key = unsafe wanted
+            return unsafe mdb_cursor_get(
+                cursor.handle, &key, &value, wanted.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE)
+        }
+        unsafe try arrive(result, key, value)
+    }
+
+    /// Goes to the row behind.
+    @_lifetime(self: copy self)
+    package mutating func next() throws(StoreError) {
+        var key = unsafe MDB_val()
+        var value = unsafe MDB_val()
+        let result = unsafe mdb_cursor_get(cursor.handle, &key, &value, MDB_NEXT)
+        unsafe try arrive(result, key, value)
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func arrive(_ result: Int32, _ key: MDB_val, _ value: MDB_val) throws(StoreError) {
+        isOnRow = result == 0
+        unsafe currentKey = unsafe key
+        unsafe currentValue = unsafe value
+        guard result == 0 || result == MDB_NOTFOUND else { throw environment.failure(result, "scan") }
+    }
+}
+
+extension ReadView {
+    @_lifetime(borrow self)
+    package func cursor(of table: Table) throws(StoreError) -> RowCursor {
+        RowCursor(try openCursor(table), environmentOfView, view: self)
+    }
+
+    /// At the first row whose key is not below this one.
+    @_lifetime(borrow self)
+    package func cursor(of table: Table, from bound: Span<UInt8>) throws(StoreError) -> RowCursor {
+        var cursor = RowCursor(try openCursor(table), environmentOfView, view: self)
+        try cursor.seek(bound)
+        return cursor
+    }
+}

@@ -1,0 +1,109 @@
+internal import Glibc
+internal import LiveActivity
+internal import Simulation
+
+/// Records of one lane in random order, in a file: as many start tokens as update tokens, one of each on
+/// every installation, and a profile on every fifth. Two fifths of the update tokens are in one group,
+/// the rest in 4,000 small ones.
+@safe final class RegistryRows {
+    static let bigGroup = "match-2026-11-20-final"
+    private static let smallGroups = 4000
+
+    let tokens: Int
+    let count: Int
+    private(set) var bytes = 0
+    private let path: String
+    private let base: UnsafeRawPointer
+
+    var bigGroupTokens: Int { tokens / 5 }
+
+    init(tokens: Int, directory: String) throws {
+        self.tokens = tokens
+        let installations = tokens / 2
+        count = tokens + installations / 5
+        path = directory + "/records"
+        guard let file = unsafe fopen(path, "w") else { throw BenchmarkFailure("cannot write \(path)") }
+        let seal = TokenSeal(nil)
+        for step in 0..<count {
+            // Every number once, in no order.
+            let (key, value) = Self.record(
+                Int(UInt64(step) &* 2_654_435_761 % UInt64(count)), installations, tokens, seal)
+            var head = (UInt32(key.count), UInt32(value.count))
+            unsafe fwrite(&head, 8, 1, file)
+            unsafe fwrite(key, 1, key.count, file)
+            unsafe fwrite(value, 1, value.count, file)
+            bytes += key.count + value.count + 8
+        }
+        unsafe fclose(file)
+        let descriptor = unsafe open(path, O_RDONLY)
+        guard let map = unsafe mmap(nil, bytes, PROT_READ, MAP_SHARED, descriptor, 0),
+            unsafe map != MAP_FAILED
+        else { throw BenchmarkFailure("cannot map \(path)") }
+        close(descriptor)
+        unsafe base = UnsafeRawPointer(map)
+    }
+
+    deinit {
+        unsafe munmap(UnsafeMutableRawPointer(mutating: base), bytes)
+        unsafe unlink(path)
+    }
+
+    func each(_ limit: Int = .max, _ body: (Span<UInt8>, Span<UInt8>, Int64) throws -> Void) rethrows {
+        var place = 0
+        for offset in 0..<min(count, limit) {
+            let key = unsafe Int(base.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+            let value = unsafe Int(base.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self))
+            let start = unsafe (base + place + 8).assumingMemoryBound(to: UInt8.self)
+            try body(
+                unsafe Span(_unsafeStart: start, count: key),
+                unsafe Span(_unsafeStart: start + key, count: value),
+                Int64(offset))
+            place += 8 + key + value
+        }
+    }
+
+    private static func record(
+        _ number: Int, _ installations: Int, _ tokens: Int, _ seal: TokenSeal
+    ) -> ([UInt8], [UInt8]) {
+        let index = number % installations
+        var random = SeededGenerator(UInt64(number) &* 77 &+ 5)
+        let installation = uuid(UInt64(index) &* 0x9E37_79B9_7F4A_7C15, UInt64(index))
+        // Half of the phones have somebody logged in.
+        let recipient: Recipient =
+            index % 2 == 0 ? .user("user-\(10_000_000 + index)") : .installation(installation)
+        var key = RegistryKey(
+            app: "matchday", recipient: recipient, installation: installation, entry: .profile)
+        if number >= tokens {
+            var profile = ProfileRow(tags: ["tag\(index % 10)", "fan"], updatedAt: 1_763_600_000_000)
+            profile.locale = "tr_TR"
+            profile.os = "18.1"
+            return (key.bytes, profile.encoded())
+        }
+        let isStart = number < installations
+        key.entry =
+            isStart ? .start(type: "MatchAttributes") : .update(activity: uuid(random.next(), random.next()))
+        let token = PushToken(bytes: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })!
+        var row = TokenRow(
+            environment: .production, token: seal.seal(token, app: key.app, entry: key.entry.text),
+            tokenHash: String(decoding: Hex.encode(seal.hash(token)), as: UTF8.self),
+            attributesType: "MatchAttributes", registeredAt: 1_763_632_800_000 + Int64(index % 1_000_000))
+        row.os = "18.1.1"
+        row.frequentPushesEnabled = true
+        row.activitiesEnabled = true
+        if !isStart {
+            row.group = index % 5 < 2 ? bigGroup : "match-\(index % smallGroups)"
+            row.expiresAt = 1_763_719_200_000
+        }
+        return (key.bytes, row.encoded())
+    }
+
+    private static func uuid(_ high: UInt64, _ low: UInt64) -> String {
+        var digits = String(high, radix: 16, uppercase: true)
+        digits = String(repeating: "0", count: 16 - digits.count) + digits
+        var rest = String(low, radix: 16, uppercase: true)
+        rest = String(repeating: "0", count: 16 - rest.count) + rest
+        let all = Array((digits + rest).utf8)
+        func part(_ range: Range<Int>) -> String { String(decoding: all[range], as: UTF8.self) }
+        return "\(part(0..<8))-\(part(8..<12))-\(part(12..<16))-\(part(16..<20))-\(part(20..<32))"
+    }
+}

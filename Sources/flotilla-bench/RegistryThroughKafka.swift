@@ -1,0 +1,66 @@
+internal import Kafka
+internal import KafkaTesting
+internal import LiveActivity
+internal import Registry
+internal import Store
+internal import Telemetry
+
+/// A lane restored by a consumer from the embedded broker, which runs in the same process and takes its
+/// share of the processor.
+enum RegistryThroughKafka {
+    static func run(_ rows: RegistryRows, _ limit: Int, _ directory: String) throws {
+        let count = min(rows.count, limit)
+        let cluster = try TestCluster()
+        let settings = KafkaSettings(brokers: cluster.brokers)
+        let admin = try Admin(settings, name: "bench", log: .silent, metrics: Metrics())
+        _ = try admin.create([NewTopic("registry", partitions: 1, replication: 1)])
+        try produce(rows, count, settings)
+        let lane = try RegistryBenchmark.open(directory + "/lane-through-kafka")
+        let consumer = try Consumer(
+            settings, ConsumerOptions(.manual), name: "bench", log: .silent, metrics: Metrics())
+        var batch = RecordBatch()
+        let usage = try Usage.of {
+            let restore = LaneRestore(lane)
+            try consumer.assign([PartitionStart(Kafka.TopicPartition("registry", 0), .beginning)])
+            var read = 0
+            while read < count {
+                _ = consumer.poll(into: &batch, waitMilliseconds: 100)
+                for index in 0..<batch.count {
+                    let record = batch[index]
+                    try restore.take(key: record.key, value: record.value, offset: record.offset)
+                }
+                read += batch.count
+            }
+            try restore.finish(Applied(offset: Int64(count), asOf: .now()))
+        }
+        try lane.close()
+        _ = consumer.close()
+        RegistryBenchmark.line(
+            "restore of \(grouped(Double(count))) rows through Kafka, broker in the same process",
+            Double(count) / usage.seconds, 200_000, "rows")
+    }
+
+    private static func produce(_ rows: RegistryRows, _ count: Int, _ settings: KafkaSettings) throws {
+        let producer = try Producer(
+            settings, ProducerOptions(), name: "bench", log: .silent, metrics: Metrics())
+        let topic = try producer.topic("registry")
+        var deliveries: [Delivery] = []
+        var stored = 0
+        func settle() {
+            for delivery in deliveries where delivery.isStored { stored += 1 }
+            deliveries.removeAll(keepingCapacity: true)
+        }
+        rows.each(count) { key, value, offset in
+            while producer.send(to: topic, partition: 0, key: key, value: value, tag: UInt64(offset)) == .full
+            {
+                while producer.collect(into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0) {}
+                settle()
+            }
+        }
+        let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        settle()
+        if left != 0 || stored != count {
+            throw BenchmarkFailure("\(stored) of \(count) records were stored")
+        }
+    }
+}

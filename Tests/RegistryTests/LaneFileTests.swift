@@ -1,0 +1,131 @@
+import Foundation
+import JSON
+import LiveActivity
+import Store
+import Telemetry
+import Testing
+
+@testable import Registry
+
+/// Files that were left, lost, cut or made by others, and records that nobody can read.
+struct LaneFileTests {
+    private let directory = TemporaryDirectory()
+    private let selection = Selection(
+        app: "one", .updates(group: "g"), environments: [.production], now: start)
+    private let key = RegistryKey(
+        app: "one", recipient: .user("ada"), installation: "i", entry: .update(activity: "x"))
+
+    private func fill(_ lane: Lane) throws {
+        try lane.take(key, token(1, group: "g").encoded(), offset: 0)
+        try lane.commit(1)
+    }
+
+    @Test func `a killed process leaves what it committed, and what it did not is read again`() async throws {
+        let path = directory.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let lane = try openLane(path)
+            for number in 0..<1000 {
+                let key = RegistryKey(
+                    app: "one", recipient: .user("u\(number)"), installation: "i",
+                    entry: .update(activity: "x"))
+                try lane.take(key, token(number, group: "g").encoded(), offset: Int64(number))
+                if number % 10 == 9 { try lane.commit(Int64(number + 1)) }
+                if number == 777 { kill(getpid(), SIGKILL) }
+            }
+        }
+        let lane = try openLane(path)
+        #expect(lane.beginning == .resumed)
+        #expect(lane.applied == 770)
+        #expect(try lane.all(selection).count == 770)
+        try lane.close()
+    }
+
+    @Test func `a restore that a kill cut off is begun anew, and nothing of it is served`() async throws {
+        let path = directory.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let lane = try openLane(path)
+            // As after the first of the restore's transactions.
+            let table = lane.tables.updates
+            try lane.file.write { transaction throws(StoreError) in
+                try transaction.put([1, 1, 0].span, [0].span, in: table)
+            }
+            kill(getpid(), SIGKILL)
+        }
+        let lane = try openLane(path)
+        #expect(lane.applied == nil)
+        #expect(try lane.counts() == LaneCounts())
+        let restore = LaneRestore(lane)
+        try restore.take(key: key.bytes.span, value: token(1, group: "g").encoded().span, offset: 0)
+        try restore.finish(Applied(offset: 1, asOf: .now()))
+        #expect(try lane.all(selection).count == 1)
+        try lane.close()
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: path + "/lane").sorted()
+                == ["data.mdb", "data.mdb-lock", "lock", "mark"], "no run is left")
+    }
+
+    @Test func `a file that was cut, lost, or of another boot is discarded and said so`() throws {
+        func left(_ damage: (String) throws -> Void) throws -> Beginning {
+            let directory = TemporaryDirectory()
+            try fill(try openLane(directory.path))
+            try damage(directory.path + "/lane")
+            let lane = try openLane(directory.path)
+            #expect(lane.applied == nil)
+            #expect(try lane.counts() == LaneCounts())
+            defer { try? lane.close() }
+            return lane.beginning
+        }
+        #expect(
+            try left { try FileManager.default.removeItem(atPath: $0 + "/data.mdb") }
+                == .discarded(.missingData))
+        #expect(
+            try left { try FileManager.default.removeItem(atPath: $0 + "/mark") } == .discarded(.unmarked))
+        let cut = try left { truncate($0 + "/data.mdb", 5000) }
+        guard case .discarded(.damaged) = cut else { return #expect(Bool(false), "\(cut)") }
+        let directory = TemporaryDirectory()
+        try fill(try openLane(directory.path))
+        #expect(try openLane(directory.path, boot: "boot-2").beginning == .discarded(.machineWentDown))
+    }
+
+    @Test func `another layout of rows begins anew`() throws {
+        let terms = Terms(schema: Lane.schema + 1, origin: "here/registry/0", ageMaxMilliseconds: .max)
+        let file = try StateFile(
+            directory.path + "/lane", terms, tables: LaneTables.names, now: .now(), boot: BootID("boot-1"))
+        try file.close()
+        let lane = try openLane(directory.path)
+        #expect(
+            lane.beginning == .discarded(.otherSchema(found: Lane.schema + 1, wanted: Lane.schema)))
+        try lane.close()
+    }
+
+    @Test func `a record that cannot be read is counted, stops nothing, and its row is gone`() throws {
+        let metrics = Metrics()
+        let lane = try openLane(directory.path, metrics: metrics)
+        try fill(lane)
+        let good = token(2, group: "g")
+        var noHash = good
+        noHash.tokenHash = "short"
+        let poison: [[UInt8]] = [
+            [], [0xFF, 0xFE], Array("{".utf8), Array("[]".utf8), Array(#"{"v":9}"#.utf8),
+            Array(#"{"v":1}"#.utf8),
+            Array(repeating: 0x20, count: 1 << 20), noHash.encoded(),
+        ]
+        for (index, value) in poison.enumerated() {
+            try lane.take(key, value, offset: Int64(1 + index))
+            let other = RegistryKey(
+                app: "one", recipient: .user("u\(index)"), installation: "i", entry: .update(activity: "x"))
+            try lane.take(other, token(100 + index, group: "g").encoded(), offset: 0)
+        }
+        for bad in [
+            "", "one", "one/u:/i/profile", "one/u:a/i/none:x", "one/u:a/%01/update:x", "o%zz/u:a/i/profile",
+        ] {
+            try lane.take(key: Array(bad.utf8).span, value: good.encoded().span, offset: 20)
+        }
+        try lane.take(key: nil, value: good.encoded().span, offset: 21)
+        try lane.commit(30)
+        #expect(try Set(lane.all(selection).map(\.recipient)) == Set(poison.indices.map { "u:u\($0)" }))
+        let refused = poison.count + 7
+        #expect(metrics.render().contains(#"flotilla_registry_records_total{outcome="refused"} \#(refused)"#))
+        try lane.close()
+    }
+}

@@ -1,0 +1,107 @@
+import LiveActivity
+import Simulation
+import Store
+import Telemetry
+import Testing
+
+@testable import Registry
+
+struct LanePageTests {
+    private let directory = TemporaryDirectory()
+    private let selection = Selection(
+        app: "one", .updates(group: "g"), environments: [.production], now: start)
+
+    private func key(_ number: Int) -> RegistryKey {
+        RegistryKey(
+            app: "one", recipient: .user("user-\(number)"), installation: "i-\(number)",
+            entry: .update(activity: "x"))
+    }
+
+    private func fill(_ lane: Lane, _ numbers: Range<Int>) throws {
+        for number in numbers {
+            try lane.take(key(number), token(number, group: "g").encoded(), offset: Int64(number))
+        }
+        try lane.commit(Int64(numbers.upperBound))
+    }
+
+    @Test func `a row that is there throughout is met once, whatever is written between pages`() throws {
+        for seed in 1...UInt64(trials(5)) {
+            let directory = TemporaryDirectory()
+            let lane = try openLane(directory.path)
+            var random = SeededGenerator(seed)
+            try fill(lane, 0..<300)
+            var offset: Int64 = 300
+            let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
+            let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.below(20)) {
+                // The even ones stay and change, the odd ones go, and others come.
+                let number = random.below(300)
+                if number % 2 == 0 {
+                    try lane.take(
+                        key(number), token(number, group: "g", registeredAt: start + offset).encoded(),
+                        offset: offset)
+                } else {
+                    try lane.take(key(number), nil, offset: offset)
+                    try lane.take(
+                        key(1000 + number), token(1000 + number, group: "g").encoded(), offset: offset)
+                }
+                offset += 1
+                try lane.commit(offset)
+            }
+            let names = found.map(\.recipient)
+            #expect(Set(names).count == names.count, "seed \(seed)")
+            for number in stride(from: 0, to: 300, by: 2) {
+                #expect(names.contains("u:user-\(number)"), "seed \(seed)")
+            }
+            try lane.close()
+        }
+    }
+
+    @Test func `a walk is in one order, and begins where it is told`() throws {
+        let lane = try openLane(directory.path)
+        try fill(lane, 0..<200)
+        let whole = try lane.all(selection, rowsMax: 7).map(\.recipient)
+        #expect(whole.count == 200)
+        var firsts: Set<String> = []
+        for place in stride(from: UInt16(0), through: 60_000, by: 10_000) {
+            let found = try lane.all(selection, from: PageCursor(startingAt: place), rowsMax: 13)
+                .map(\.recipient)
+            let turn = whole.firstIndex(of: found[0])!
+            #expect(found == Array(whole[turn...] + whole[..<turn]))
+            firsts.insert(found[0])
+        }
+        #expect(firsts.count > 4, "places are spread over the recipients")
+        try lane.close()
+    }
+
+    @Test func `a selection that few rows meet gives empty pages that go on`() throws {
+        let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
+        let count = Lane.examinedMax + 10
+        try fill(lane, 0..<count)
+        var none = selection
+        none.program = .anyTag(of: ["nobody"])
+        var page = TokenPage()
+        let next = try lane.page(none, from: PageCursor(), into: &page)
+        #expect(next != nil && page.isEmpty)
+        #expect(try lane.page(none, from: next!, into: &page) == nil)
+        try lane.close()
+    }
+
+    @Test func `a cursor that is not ours is refused, whatever its bytes`() throws {
+        var random = SeededGenerator(9)
+        for _ in 0..<trials(2000) {
+            let bytes = random.bytes(0...40)
+            if let cursor = PageCursor(bytes: bytes) { #expect(PageCursor(bytes: cursor.bytes) == cursor) }
+        }
+        #expect(PageCursor(bytes: [2, 0, 0, 0]) == nil)
+        let lane = try openLane(directory.path)
+        try fill(lane, 0..<20)
+        for _ in 0..<trials(200) {
+            guard let cursor = PageCursor(bytes: [1, UInt8(random.below(2)), 0, 3] + random.bytes(3...600))
+            else {
+                continue
+            }
+            _ = try lane.all(selection, from: cursor)
+        }
+        try lane.close()
+    }
+}

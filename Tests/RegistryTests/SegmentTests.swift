@@ -1,0 +1,184 @@
+import Foundation
+import JSON
+import LiveActivity
+import Simulation
+import Store
+import Telemetry
+import Testing
+
+@testable import Registry
+
+struct SegmentTests {
+    private let reader = JSONReader()
+
+    private func rule(_ text: String) throws -> SegmentRule {
+        try reader.read(Array(text.utf8)) { $0.segmentRule() }
+    }
+
+    private func profile(_ tags: [String], _ attributes: String = "{}", os: String? = nil) throws -> [UInt8] {
+        var row = ProfileRow(tags: tags, updatedAt: 0)
+        row.attributes = try RawJSON(checking: Array(attributes.utf8), with: reader)
+        row.os = os
+        row.appBuild = "10.2 (77)"
+        row.locale = "tr_TR"
+        var value: [UInt8] = []
+        ProfileValue.append(row, longKey: nil, to: &value, with: JSONReader())
+        return value
+    }
+
+    private func matches(_ text: String, _ installation: [UInt8], user: [UInt8] = [], os: OSVersion? = nil)
+        throws
+        -> Bool
+    {
+        SegmentProgram(try rule(text)).matches(user: user.span, installation: installation.span, os: os)
+    }
+
+    @Test(arguments: [
+        (#"{"tag":"vip"}"#, true), (#"{"tag":"nobody"}"#, false), (#"{"not":{"tag":"nobody"}}"#, true),
+        (#"{"and":[{"tag":"vip"},{"tag":"nobody"}]}"#, false),
+        (#"{"or":[{"tag":"nobody"},{"tag":"vip"}]}"#, true),
+        (#"{"attribute":"team","equals":"GS"}"#, true), (#"{"attribute":"team","equals":1905}"#, false),
+        (#"{"attribute":"team","in":["FB","GS"]}"#, true), (#"{"attribute":"team","in":[]}"#, false),
+        (#"{"attribute":"age","equals":30}"#, true), (#"{"attribute":"age","equals":30.0}"#, true),
+        (#"{"attribute":"age","equals":"30"}"#, false), (#"{"attribute":"age","above":29.5}"#, true),
+        (#"{"attribute":"age","below":30}"#, false), (#"{"attribute":"age","atMost":30}"#, true),
+        (#"{"attribute":"age","atLeast":"30"}"#, false), (#"{"attribute":"ratio","above":1}"#, true),
+        (#"{"attribute":"ratio","atMost":1}"#, false), (#"{"attribute":"paid","equals":true}"#, true),
+        (#"{"attribute":"paid","equals":false}"#, false), (#"{"attribute":"paid","above":0}"#, false),
+        (#"{"attribute":"since","below":"2026-01-01"}"#, true),
+        (#"{"attribute":"none","exists":true}"#, false),
+        (#"{"attribute":"none","exists":false}"#, true), (#"{"attribute":"null","exists":true}"#, false),
+        (#"{"attribute":"list","exists":true}"#, true), (#"{"attribute":"list","equals":"x"}"#, false),
+        (#"{"attribute":"big","equals":9007199254740993}"#, true),
+        (#"{"attribute":"big","equals":9007199254740992}"#, false),
+        (#"{"attribute":"big","above":9007199254740992.0}"#, true),
+        (#"{"field":"os","atLeast":"17.9"}"#, true), (#"{"field":"os","equals":"17.10.0"}"#, true),
+        (#"{"field":"os","below":"17.10.1"}"#, true), (#"{"field":"appBuild","above":"9"}"#, true),
+        (#"{"field":"locale","in":["tr","tr_TR"]}"#, true), (#"{"field":"timeZone","exists":true}"#, false),
+    ])
+    func `a rule chooses whom it describes`(_ text: String, _ expected: Bool) throws {
+        let value = try profile(
+            ["fan", "vip"],
+            #"{"team":"GS","age":30,"ratio":1.5,"paid":true,"since":"2025-05-01","null":null,"list":["x"],"big":9007199254740993}"#,
+            os: "iOS 17.10")
+        #expect(try matches(text, value) == expected)
+        // Written and read again it is the same rule.
+        let segment = Segment(app: "one", name: "s", rule: try rule(text))
+        #expect(try Segment.decode(segment.encoded(), with: reader) == segment)
+    }
+
+    @Test func `the examples of the operator's book are rules`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let book = try String(contentsOf: root.appendingPathComponent("deploy/README.md"), encoding: .utf8)
+        let block = book.components(separatedBy: "<!-- segments -->")[1].components(separatedBy: "```")[1]
+        let examples = block.split(separator: "\n").dropFirst()
+        #expect(examples.count > 3)
+        for example in examples { #expect(throws: Never.self, "\(example)") { try rule(String(example)) } }
+    }
+
+    @Test func `the installation's words go before the user's, and tags are both's`() throws {
+        let user = try profile(["member"], #"{"team":"FB","city":"Izmir"}"#, os: "16.0")
+        let installation = try profile(["fan"], #"{"team":"GS"}"#)
+        #expect(try matches(#"{"attribute":"team","equals":"GS"}"#, installation, user: user))
+        #expect(try matches(#"{"attribute":"city","equals":"Izmir"}"#, installation, user: user))
+        #expect(try matches(#"{"and":[{"tag":"member"},{"tag":"fan"}]}"#, installation, user: user))
+        #expect(try matches(#"{"field":"os","equals":"16"}"#, installation, user: user))
+        #expect(try matches(#"{"field":"os","equals":"18.1"}"#, [], os: OSVersion(18, 1)))
+        #expect(try !matches(#"{"field":"os","atLeast":"1"}"#, []))
+    }
+
+    @Test func `everything that is wrong is told at once, with its place`() throws {
+        let text = #"""
+            {"and":[{"tag":5},{"attribute":"a"},{"attribute":"a","above":true},{"field":"os","equals":"new"},
+            {"field":"colour","equals":"x"},{"tag":"a","extra":1},{"or":[]},{"attribute":"a","in":[null]},7]}
+            """#
+        let error = #expect(throws: JSONError.self) { try rule(text) }
+        let paths = Set(error?.problems.map(\.path) ?? [])
+        for path in [
+            "and[0].tag", "and[1]", "and[2].above", "and[3].equals", "and[4].field", "and[5].extra",
+            "and[6].or",
+            "and[7].in[0]", "and[8]",
+        ] {
+            #expect(paths.contains { $0.hasPrefix(path) }, "\(path) of \(paths)")
+        }
+    }
+
+    @Test func `a rule has at most so many predicates and levels`() throws {
+        func nested(_ depth: Int) -> String {
+            String(repeating: #"{"not":"#, count: depth - 1) + #"{"tag":"a"}"#
+                + String(repeating: "}", count: depth - 1)
+        }
+        func wide(_ count: Int) -> String {
+            #"{"or":["# + Array(repeating: #"{"tag":"a"}"#, count: count - 1).joined(separator: ",") + "]}"
+        }
+        #expect(throws: Never.self) { try rule(nested(SegmentRule.depthMax)) }
+        #expect(throws: JSONError.self) { try rule(nested(SegmentRule.depthMax + 1)) }
+        #expect(throws: Never.self) { try rule(wide(SegmentRule.nodesMax)) }
+        #expect(throws: JSONError.self) { try rule(wide(SegmentRule.nodesMax + 1)) }
+        let long = String(repeating: "a", count: SegmentRule.textBytesMax + 1)
+        #expect(throws: JSONError.self) { try rule(#"{"attribute":"a","equals":"\#(long)"}"#) }
+    }
+
+    @Test func `random and damaged rules are read or refused, and what is read can be asked`() throws {
+        let samples = [
+            #"{"and":[{"tag":"vip"},{"not":{"attribute":"age","atLeast":18}}]}"#,
+            #"{"or":[{"field":"os","below":"17.4"},{"attribute":"team","in":["GS",1,2.5,true]}]}"#,
+        ]
+        let value = try profile(["vip"], #"{"age":1e300,"team":"GS"}"#, os: "99999999999999999999999")
+        var random = SeededGenerator(4)
+        for _ in 0..<trials(3000) {
+            var bytes = Array(samples[random.below(samples.count)].utf8)
+            for _ in 0...random.below(4) {
+                let place = random.below(bytes.count)
+                switch random.below(3) {
+                case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
+                case 1: bytes.remove(at: place)
+                default: bytes.insert(contentsOf: bytes[place...].prefix(random.below(30)), at: place)
+                }
+                if bytes.isEmpty { bytes = [0x7B] }
+            }
+            guard let rule = try? reader.read(bytes, { $0.segmentRule() }) else { continue }
+            _ = SegmentProgram(rule).matches(user: value.span, installation: value.span, os: nil)
+        }
+    }
+
+    @Test func `a page of a segment is what asking each row's profiles gives`() throws {
+        for seed in 1...UInt64(trials(10)) {
+            var random = SeededGenerator(seed)
+            let directory = TemporaryDirectory()
+            let lane = try openLane(directory.path)
+            var wanted: Set<String> = []
+            for number in 0..<120 {
+                let user = "user-\(number % 40)"
+                var key = RegistryKey(
+                    app: "one", recipient: .user(user), installation: "i-\(number)",
+                    entry: .start(type: "Match"))
+                try lane.take(key, token(number).encoded(), offset: 0)
+                key.entry = .profile
+                let isTagged = random.below(4) == 0
+                if random.below(3) > 0 {
+                    try lane.take(
+                        key, ProfileRow(tags: isTagged ? ["vip"] : [], updatedAt: 0).encoded(), offset: 0)
+                    if isTagged { wanted.insert("i-\(number)") }
+                }
+                // What a backend said of every fifth user.
+                if number % 5 == 0, number < 40 {
+                    key.installation = nil
+                    try lane.take(key, ProfileRow(tags: ["vip"], updatedAt: 0).encoded(), offset: 0)
+                }
+                if number % 40 % 5 == 0 { wanted.insert("i-\(number)") }
+            }
+            try lane.commit(1)
+            var selection = Selection(
+                app: "one", .starts(type: "Match"), environments: [.production], now: start)
+            selection.program = .anyTag(of: ["vip", "other"])
+            let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
+            let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.below(9)).map(
+                \.installation)
+            #expect(found.count == wanted.count, "seed \(seed)")
+            #expect(Set(found) == wanted, "seed \(seed)")
+            try lane.close()
+        }
+    }
+}

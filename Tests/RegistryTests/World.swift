@@ -1,0 +1,135 @@
+import Foundation
+import JSON
+import LiveActivity
+import Simulation
+import Store
+import Telemetry
+
+@testable import Registry
+
+/// A directory of one test, gone with it.
+final class TemporaryDirectory {
+    let path: String
+
+    init() {
+        path = NSTemporaryDirectory() + "registry-" + UUID().uuidString
+        precondition(mkdir(path, 0o700) == 0, "a temporary directory can be made")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+let partition = TopicPartition("registry", 0)
+let start: Int64 = 1_763_600_000_000
+
+func openLane(
+    _ directory: String, boot: String = "boot-1", metrics: Metrics = Metrics(), mapBytesAtStart: Int = 1 << 20
+) throws -> Lane {
+    try Lane(
+        directory + "/lane", partition, origin: "here", ageMaxMilliseconds: .max,
+        limits: Limits(mapBytesAtStart: mapBytesAtStart), now: .now(), boot: BootID(boot), log: .silent,
+        metrics: LaneMetrics(metrics))
+}
+
+extension Lane {
+    func take(_ key: RegistryKey, _ value: [UInt8]?, offset: Int64) throws {
+        if let value {
+            try take(key: key.bytes.span, value: value.span, offset: offset)
+        } else {
+            try take(key: key.bytes.span, value: nil, offset: offset)
+        }
+    }
+
+    func commit(_ offset: Int64) throws { try commit(Applied(offset: offset, asOf: .now())) }
+
+    /// All rows of a selection, page by page; `between` runs after each page.
+    func all(
+        _ selection: Selection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
+        between: () throws -> Void = {}
+    ) throws -> [Found] {
+        var page = TokenPage()
+        var found: [Found] = []
+        var cursor: PageCursor? = cursor
+        while let next = cursor {
+            // What a continuation record does to it.
+            let travelled = PageCursor(bytes: next.bytes)
+            cursor = try self.page(selection, from: travelled!, into: &page, rowsMax: rowsMax)
+            for index in 0..<page.count { found.append(Found(page[index])) }
+            try between()
+        }
+        return found
+    }
+}
+
+/// A row of a page, copied.
+struct Found: Hashable {
+    var recipient: String
+    var installation: String
+    var entry: String
+    var token: String
+    var hash: String
+    var group: String?
+    var type: String?
+    var channel: String?
+    var environment: LiveActivity.Environment
+    var frequent: Bool?
+    var os: OSVersion?
+    var registeredAt: Int64
+    var movedAt: Int64?
+    var hasMovedAway: Bool
+
+    init(_ row: TokenPageRow) {
+        recipient = text(row.recipient)
+        installation = text(row.installation)
+        entry = text(row.entryText)
+        token = text(row.token)
+        hash = String(decoding: Hex.encode(Array(row.tokenHash)), as: UTF8.self)
+        if let span = row.group { group = text(span) }
+        if let span = row.attributesType { type = text(span) }
+        if let span = row.channel { channel = text(span) }
+        environment = row.environment
+        frequent = row.frequentPushesEnabled
+        os = row.os
+        registeredAt = row.registeredAt
+        movedAt = row.movedAt
+        hasMovedAway = row.hasMovedAway
+    }
+
+    init(_ key: RegistryKey, _ row: TokenRow) {
+        recipient = key.recipient.text
+        installation = key.installation ?? ""
+        entry = key.entry.text
+        token = row.token
+        hash = row.tokenHash
+        if case .start(let type) = key.entry {
+            self.type = type
+        } else {
+            group = row.group
+            type = row.attributesType
+        }
+        channel = row.channel
+        environment = row.environment
+        frequent = row.frequentPushesEnabled
+        os = row.os.flatMap { OSVersion($0) }
+        registeredAt = row.registeredAt
+        movedAt = row.movedAt
+        hasMovedAway = row.movedTo != nil
+    }
+}
+
+private func text(_ span: Span<UInt8>) -> String { String(decoding: Array(span), as: UTF8.self) }
+
+func hash(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits + String(repeating: "0", count: 16)
+}
+
+func token(
+    _ number: Int, group: String? = nil, type: String? = "Match", registeredAt: Int64 = start
+) -> TokenRow {
+    var row = TokenRow(
+        environment: .production, token: hash(number) + hash(number), tokenHash: hash(number),
+        attributesType: type, registeredAt: registeredAt)
+    row.group = group
+    return row
+}

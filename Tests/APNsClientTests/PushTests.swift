@@ -30,7 +30,7 @@ import Testing
         #expect(request.headers["apns-priority"] == "10")
         #expect(request.headers["apns-expiration"] == "1763632800")
         #expect(request.headers["authorization"]?.hasPrefix("bearer eyJ") == true)
-        #expect(request.body.count == 600)
+        #expect(request.body == Pusher.body)
         #expect(pusher.openMost <= 2_000)
     }
 

@@ -30,15 +30,16 @@ final class Pusher: Sendable {
 
     init(
         _ server: Endpoint, trust: TLSTrust, tokensAt: Instant? = nil,
+        key: (name: ProviderKeyName, pem: String) = (Pusher.keyName, SigningKey().pem),
         _ change: (inout APNsSettings) -> Void = { _ in }
     ) throws {
         keys = try TemporaryDirectory()
-        let path = try keys.write("key.p8", SigningKey().pem)
+        let path = try keys.write("key.p8", key.pem)
         chmodOwnerOnly(path)
-        tokens = ProviderTokens(.files([Pusher.keyName: path]), metrics: metrics)
+        tokens = ProviderTokens(.files([key.name: path]), metrics: metrics)
         let problems = tokens.reload()
         guard problems.isEmpty else { throw problems[0] }
-        if let tokensAt { _ = tokens.bearer(Pusher.keyName, at: tokensAt) }
+        if let tokensAt { _ = tokens.bearer(key.name, at: tokensAt) }
         var settings = APNsSettings()
         settings.sandbox = .init(push: server, broadcast: server, channels: server)
         settings.trust = trust
@@ -88,12 +89,17 @@ final class Pusher: Sendable {
         }
     }
 
-    static func template(_ client: APNsClient, _ profile: PushProfile = profile) throws -> PushTemplate {
+    static let body = Array(
+        #"{"aps":{"timestamp":1763600000,"event":"update","content-state":{"home":1,"away":0}}}"#.utf8)
+
+    static func template(
+        _ client: APNsClient, _ profile: PushProfile = profile, body: [UInt8] = body
+    ) throws -> PushTemplate {
         try client.template(
             profile,
             LiveActivityHeaders(
                 topic: "com.example.matchday.push-type.liveactivity", priority: 10, expiration: 1_763_632_800),
-            body: [UInt8](repeating: UInt8(ascii: "x"), count: 600))
+            body: body)
     }
 
     static func token(_ tag: UInt64) -> [UInt8] {

@@ -56,6 +56,7 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         isSuspect: Bool = false
     ) -> PushHandle? {
         precondition(token.count <= PushToken.bytesMax, "the token is too long")
+        precondition(template.pool.client === self, "a template of another client")
         guard room > 0 else { return nil }
         let pool = isSuspect ? template.suspects ?? template.pool : template.pool
         open += 1

@@ -13,7 +13,8 @@ package struct Answer: Sendable, Hashable {
     /// - Parameter body: as it came, possibly cut, possibly no JSON at all.
     package init(status: Int, body: some Collection<UInt8>, with reader: JSONReader) {
         self.status = status
-        let content = status == 200 || body.isEmpty ? nil : Answer.read(Array(body), with: reader)
+        let content =
+            (200...299).contains(status) || body.isEmpty ? nil : Answer.read(Array(body), with: reader)
         reasonText = content?.reason
         reason = content?.reason.flatMap { Reason(text: $0) }
         timestamp = content?.timestamp
@@ -54,7 +55,8 @@ package struct Answer: Sendable, Hashable {
     /// A status without a known reason. No token is ever dropped for one.
     private static func disposition(ofStatus status: Int) -> Disposition {
         switch status {
-        case 200: .accepted
+        // 201 and 204 come from the hosts of the channels.
+        case 200...299: .accepted
         case 403: .appMisconfigured
         case 429: .tokenThrottled
         case 500...599: .serverTrouble

@@ -33,6 +33,10 @@ package final class ProviderTokens: Sendable {
         made = metrics.counter(
             "flotilla_apns_provider_tokens_total",
             help: "Provider tokens made; more than three an hour and key make Apple refuse them.")
+        metrics.gauge(
+            "flotilla_apns_provider_token_age_seconds",
+            help: "Age of the oldest provider token in use; Apple refuses them at 3600."
+        ) { [weak self] in self?.ages(at: Instant.now()).values.max() ?? 0 }
     }
 
     /// The token for pushes of this team and key, nil without a key file.

@@ -1,0 +1,106 @@
+internal import HTTP2
+internal import JSON
+internal import Lifecycle
+
+/// Makes, reads, deletes and lists the broadcast channels of an app, on the hosts that Apple keeps for
+/// that. For commands and planners, a few times a minute: each call is one request.
+package struct Channels: Sendable {
+    /// As Apple limits them, for each app and environment.
+    package static let perAppMax = 10_000
+    private static let deadlineMilliseconds = 15_000
+
+    private let client: APNsClient
+
+    package init(_ client: APNsClient) { self.client = client }
+
+    /// The id of a new channel: random, and the app's only in this environment.
+    package func create(_ profile: PushProfile, storing storage: ChannelStorage) async throws(ChannelProblem)
+        -> String
+    {
+        var body = JSONWriter(capacity: 64)
+        body.beginObject()
+        body.name("message-storage-policy")
+        body.value(storage.rawValue)
+        body.name("push-type")
+        body.value("LiveActivity")
+        body.endObject()
+        let details = try await ask(profile, "POST", "channels", body: body.bytes)
+        guard let id = details.channelID, !id.isEmpty else { throw .unreadable }
+        return id
+    }
+
+    /// What a channel keeps.
+    package func read(_ profile: PushProfile, _ channelID: String) async throws(ChannelProblem)
+        -> ChannelStorage
+    {
+        let details = try await ask(profile, "GET", "channels", channelID)
+        let policy = try? JSONReader().read(details.body) {
+            $0.object()["message-storage-policy"].int(in: 0...1)
+        }
+        guard let policy, let storage = ChannelStorage(rawValue: policy) else { throw .unreadable }
+        return storage
+    }
+
+    /// Ends a channel. Messages that are under way may still arrive.
+    package func delete(_ profile: PushProfile, _ channelID: String) async throws(ChannelProblem) {
+        _ = try await ask(profile, "DELETE", "channels", channelID)
+    }
+
+    package func list(_ profile: PushProfile) async throws(ChannelProblem) -> [String] {
+        let details = try await ask(profile, "GET", "all-channels")
+        let list = try? JSONReader().read(details.body) { value in
+            var ids: [String] = []
+            var elements = value.object()["channels"].array(countMax: Channels.perAppMax)
+            while let element = elements.next() { ids.append(element.string()) }
+            return ids
+        }
+        guard let list else { throw .unreadable }
+        return list
+    }
+
+    // MARK: One request
+
+    private func ask(
+        _ profile: PushProfile, _ method: String, _ what: String, _ channelID: String? = nil,
+        body: [UInt8] = []
+    ) async throws(ChannelProblem) -> PushDetails {
+        let answer = await withCheckedContinuation { continuation in
+            let isRunning = client.loop.execute {
+                begin(profile, method, what, channelID, body) { continuation.resume(returning: $0) }
+            }
+            if !isRunning { continuation.resume(returning: .failure(.noRoom)) }
+        }
+        return try answer.get()
+    }
+
+    /// On the loop.
+    private func begin(
+        _ profile: PushProfile, _ method: String, _ what: String, _ channelID: String?, _ body: [UInt8],
+        _ done: @escaping @Sendable (Result<PushDetails, ChannelProblem>) -> Void
+    ) {
+        let endpoint = client.provider.settings.hosts(profile.environment).channels
+        let pool = client.pool(
+            endpoint, profile, answerBytesMax: client.provider.settings.channelAnswerBytesMax)
+        let path = "/1/apps/\(profile.bundleID)/\(what)"
+        let headers = channelID.map { [HeaderField("apns-channel-id", $0)] } ?? []
+        let isPath = path.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isPath,
+            let template = try? PushTemplate(
+                .fixed(path: Array(path.utf8)), method: method, headers: headers, body: body, pool: pool)
+        else { return done(.failure(.badName)) }
+        let deadline = client.loop.now.advanced(byMilliseconds: Channels.deadlineMilliseconds)
+        let isTaken = client.ask(template, deadline: deadline) { outcome, details in
+            done(Channels.result(outcome, details))
+        }
+        if !isTaken { done(.failure(.noRoom)) }
+    }
+
+    private static func result(
+        _ outcome: PushOutcome, _ details: PushDetails?
+    ) -> Result<PushDetails, ChannelProblem> {
+        guard outcome.end == .answered else { return .failure(.unanswered(outcome.end)) }
+        guard let details else { return .failure(.unreadable) }
+        return details.answer.disposition == .accepted
+            ? .success(details) : .failure(.refused(details.answer))
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import TLS
+import Testing
+
+@testable import APNs
+
+/// The client before `nghttpd`, which nobody here wrote: it answers 200 where there is a file of that name.
+@Suite struct NghttpdTests {
+    @Test func `nghttpd answers every push, over few streams and many`() async throws {
+        let authority = CertificateAuthority(name: "Test CA")
+        let identity = authority.issue(for: ["localhost", "127.0.0.1"])
+        let directory = try TemporaryDirectory()
+        let chain = try directory.write("chain.pem", identity.chainPEM)
+        let key = try directory.write("key.pem", identity.keyPEM)
+        let devices = directory.file("3/device")
+        try FileManager.default.createDirectory(atPath: devices, withIntermediateDirectories: true)
+        for tag in UInt64(1)...500 {
+            let name = String(decoding: Hex.encode(Pusher.token(tag)), as: UTF8.self)
+            try Data().write(to: URL(fileURLWithPath: "\(devices)/\(name)"))
+        }
+        for streams in ["3", "100"] {
+            let server = try ChildProcess(
+                "nghttpd", ["-m", streams, "-d", directory.path, "0", key, chain])
+            let pusher = try Pusher(
+                Endpoint(host: "127.0.0.1", port: try await server.listeningPort()),
+                trust: .authorities(.text(authority.certificatePEM)))
+            pusher.push(1..<601)
+            let seen = try await pusher.all(600)
+            #expect((1...500).allSatisfy { seen[$0]?.map(\.status) == [200] })
+            #expect((501...600).allSatisfy { seen[$0]?.map(\.status) == [404] })
+            #expect((501...600).allSatisfy { seen[$0]?[0].disposition == .requestFaulty })
+        }
+    }
+}
+
+extension ChildProcess {
+    /// The TCP port on which the process listens, once it does: so that the system can choose it.
+    func listeningPort() async throws -> Int {
+        var port: Int?
+        try await eventually("a listening port of process \(identifier)") {
+            port = self.openPort()
+            return port != nil
+        }
+        return port ?? 0
+    }
+
+    private func openPort() -> Int? {
+        let directory = "/proc/\(identifier)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        let sockets = Set(
+            names.compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
+            })
+        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+        for line in table.split(separator: "\n").dropFirst() {
+            let columns = line.split(separator: " ")
+            guard columns.count > 9, columns[3] == "0A", sockets.contains("socket:[\(columns[9])]") else {
+                continue
+            }
+            return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,98 @@
+import APNsSimulator
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import TLS
+import Testing
+
+@testable import APNs
+
+/// The client before the simulator, which is stricter than the real thing.
+@Suite struct SimulatorTests {
+    /// A simulator of its own, and a client of it.
+    private final class Stand: Sendable {
+        let run: RunningLoop
+        let simulator: Simulator
+        let pusher: Pusher
+        let profile: PushProfile
+
+        init(_ change: (inout SimulatorSettings) -> Void = { _ in }) throws {
+            let credentials = SimulatorCredentials()
+            var settings = SimulatorSettings()
+            change(&settings)
+            run = try RunningLoop()
+            let simulator = Simulator(settings, credentials: credentials, on: run.loop)
+            try simulator.start()
+            self.simulator = simulator
+            let name = ProviderKeyName(
+                teamID: SimulatorCredentials.teamID, keyID: credentials.keyID)
+            profile = PushProfile(environment: .sandbox, bundleID: "com.example.matchday", key: name)
+            let ports = simulator.ports
+            pusher = try Pusher(
+                Endpoint(host: "localhost", port: ports.sandbox),
+                trust: .authorities(.text(credentials.authority.certificatePEM)),
+                key: (name, credentials.signingKey.pem)
+            ) { $0.sandbox.channels = Endpoint(host: "localhost", port: ports.sandboxChannels) }
+        }
+
+        var channels: Channels { pusher.onLoop { Channels($0) } }
+    }
+
+    @Test func `pushes are what APNs takes`() async throws {
+        let stand = try Stand()
+        stand.pusher.push(1..<3_001, profile: stand.profile)
+        let seen = try await stand.pusher.all(3_000)
+        let refused = seen.values.first { $0[0].disposition != .accepted }
+        #expect(refused == nil, "\(String(describing: refused))")
+    }
+
+    @Test func `channels are made, read, listed and deleted, and a broadcast reaches one`() async throws {
+        let stand = try Stand()
+        let channels = stand.channels
+        let live = try await channels.create(stand.profile, storing: .none)
+        let kept = try await channels.create(stand.profile, storing: .newest)
+        #expect(try await channels.read(stand.profile, live) == .none)
+        #expect(try await channels.read(stand.profile, kept) == .newest)
+        #expect(try await Set(channels.list(stand.profile)) == [live, kept])
+
+        let profile = stand.profile
+        let broadcast = { @Sendable (tag: UInt64, channel: String) in
+            stand.pusher.onLoop { client in
+                let headers = BroadcastHeaders(channelID: channel, priority: 5, expiration: 0)
+                guard let template = try? client.template(profile, broadcast: headers, body: Pusher.body)
+                else {
+                    return
+                }
+                _ = client.push(
+                    template, token: Span(), id: PushID(high: 1, low: tag), tag: tag,
+                    deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            }
+        }
+        broadcast(1, live)
+        let accepted = try await stand.pusher.outcome(1)
+        #expect(accepted.disposition == .accepted, "\(accepted)")
+
+        try await channels.delete(stand.profile, live)
+        #expect(try await channels.list(stand.profile) == [kept])
+        broadcast(2, live)
+        #expect(try await stand.pusher.outcome(2).disposition == .channelGone)
+    }
+
+    @Test func `what APNs says no to about channels is told with its disposition`() async throws {
+        let stand = try Stand { $0.channelsMax = 1 }
+        _ = try await stand.channels.create(stand.profile, storing: .none)
+        do {
+            _ = try await stand.channels.create(stand.profile, storing: .none)
+            Issue.record("a second channel was made")
+        } catch {
+            guard case .refused(let answer) = error else { throw error }
+            #expect(answer.disposition == .channelLimit)
+        }
+    }
+
+    @Test func `a bundle id that cannot stand in a path is refused here`() async throws {
+        let stand = try Stand()
+        let odd = PushProfile(environment: .sandbox, bundleID: "com example", key: stand.profile.key)
+        await #expect(throws: ChannelProblem.self) { try await stand.channels.list(odd) }
+    }
+}

@@ -1,0 +1,16 @@
+import Testing
+
+@testable import HTTP2
+
+@Test func `a request is withdrawn before its first byte leaves, and not after`() throws {
+    let wire = Wire.open()
+    let first = try #require(wire.client.push("/1", id: "1", tag: 1))
+    let wasTaken = wire.client.withdraw(first)
+    #expect(wasTaken && wire.client.takeOutcomes().map(\.end) == [.cancelled])
+    wire.settle()
+    #expect(wire.server.requests.requests.isEmpty)
+    let second = try #require(wire.client.push("/2", id: "2", tag: 2))
+    wire.toServer(wire.clientSends())
+    let isTooLate = !wire.client.withdraw(second)
+    #expect(isTooLate && wire.client.takeOutcomes().isEmpty)
+}

@@ -21,7 +21,7 @@ final class GatewayBench: Sendable {
     let keys: [String: String]
     let records: [String: APIKey]
     private let log: LogSink
-    private let pipe = Pipe()
+    private let directory: TemporaryDirectory
 
     var port: Int { service.address?.port ?? 0 }
 
@@ -45,7 +45,10 @@ final class GatewayBench: Sendable {
         var parameters = GatewayService.Parameters(host: "127.0.0.1", port: 0)
         change(&parameters)
         service = GatewayService(parameters, kafka: { settings }, layout: layout)
-        log = LogSink(level: .debug, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        directory = try TemporaryDirectory()
+        // Never closed: the clients' last words come when this is gone.
+        let file = open(directory.file("log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
+        log = LogSink(level: .debug, format: .json, descriptor: file)
         try await onThread { [records] in
             let writer = try CatalogWriter(
                 settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "a test",
@@ -93,10 +96,7 @@ final class GatewayBench: Sendable {
     }
 
     /// Everything that was logged; after `stop`.
-    func logged() -> String {
-        try? pipe.fileHandleForWriting.close()
-        return String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    }
+    func logged() throws -> String { try String(contentsOfFile: directory.file("log"), encoding: .utf8) }
 
     /// One request on a connection of its own.
     func post(_ body: String, key: String? = "shop/report", headers: [String] = []) async throws -> HTTPAnswer

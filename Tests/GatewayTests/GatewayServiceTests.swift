@@ -84,7 +84,8 @@ struct GatewayServiceTests {
             try await bench.post(heartbeat(), key: nil, headers: ["authorization: bearer \(good)"]).status
                 == 202)
         await bench.stop()
-        let log = bench.logged()
+        let log = try bench.logged()
+        #expect(log.contains("the catalogue has been read"))
         for key in bench.keys.values { #expect(!log.contains(key.suffix(49)), "a key in the log") }
         _ = _cluster
     }

@@ -1,6 +1,7 @@
 internal import APNsSimulator
 internal import Glibc
 internal import Lifecycle
+internal import LiveActivity
 internal import Settings
 
 extension Command {
@@ -43,7 +44,7 @@ extension ServingSimulator {
               sign with   \(keyFile)  key id \(keyID), team id \(teamID)
               control     http://\(control)
 
-            Try it:       \(example)
+            Try it:       \(example)\(look)
             What came:    curl -s http://\(control)/v1/journal
             Go wrong:     curl -s http://\(control)/v1/script -d '{"match":{"share":0.1},"answer":{"reason":"TooManyRequests"}}'
             Stop it:      Ctrl-C
@@ -56,13 +57,32 @@ extension ServingSimulator {
         return "https://\(name):\(port)"
     }
 
+    /// What the first phone shows, where there is one.
+    private var look: String {
+        firstToken == nil ? "" : "\nLook at it:   curl -s http://\(control)/v1/phones/phone-0"
+    }
+
     private var example: String {
-        let token = String(repeating: "c0de", count: 16)
-        let body = #"{"aps":{"timestamp":1763632800,"event":"update","content-state":{"home":1,"away":0}}}"#
+        let app = population?.app
+        let token = firstToken.map { String(decoding: $0.hex, as: UTF8.self) }
         return """
             curl -i --http2 --cacert \(authorityFile) -H "authorization: bearer $(curl -s http://\(control)/v1/provider-token)" \
-            -H 'apns-topic: com.example.app.push-type.liveactivity' -H 'apns-push-type: liveactivity' \
-            -H 'apns-priority: 10' -d '\(body)' \(url(ports.production))/3/device/\(token)
+            -H 'apns-topic: \(app?.bundleID ?? "com.example.app").push-type.liveactivity' \
+            -H 'apns-push-type: liveactivity' -H 'apns-priority: 10' \
+            -d '\(body(app?.types.first))' \
+            \(url(ports.production))/3/device/\(token ?? String(repeating: "c0de", count: 16))
             """
+    }
+
+    /// A start for a phone, which must learn its group; else an update.
+    private func body(_ type: ActivityType?) -> String {
+        let state = #""content-state":{"home":1,"away":0}"#
+        guard let type else {
+            return #"{"aps":{"timestamp":1763632800,"event":"update",\#(state)}}"#
+        }
+        let attributes =
+            #""attributes-type":"\#(type.name)","attributes":{"\#(type.groupAttribute)":"match-42"}"#
+        let alert = #""alert":{"title":"Kick-off","body":"1:0"}"#
+        return #"{"aps":{"timestamp":'$(date +%s)',"event":"start",\#(state),\#(attributes),\#(alert)}}"#
     }
 }

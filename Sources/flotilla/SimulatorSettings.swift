@@ -1,4 +1,5 @@
 internal import APNsSimulator
+internal import LiveActivity
 internal import Settings
 
 /// `expired@2200`.
@@ -54,6 +55,23 @@ extension AllSettings {
         "apns-simulator.burst", default: Int?.none,
         "pushes to one token at once before TooManyRequests, one more each second; else any number",
         check: { ($0 ?? 1) > 0 ? nil : "must be 1 or more" })
+    static let simulatorPhones = Setting(
+        "apns-simulator.phones", default: 0, in: 0...10_000_000,
+        "phones that it simulates, called phone-0 and so on; with none, every token is a good one")
+    static let simulatorPhoneApp = Setting(
+        "apns-simulator.phone-app", default: "com.example.app", "the bundle id of the app on those phones")
+    static let simulatorPhoneTypes = Setting(
+        "apns-simulator.phone-types", default: ["MatchAttributes"],
+        "the attributes types that the app on those phones knows",
+        check: { $0.isEmpty || $0.count > 100 ? "must be 1 to 100 types" : nil })
+    static let simulatorSeed = Setting(
+        "apns-simulator.seed", default: 1, in: 0...Int.max,
+        "what is random about the phones is the same for the same seed")
+    static let simulatorReports = Setting(
+        "apns-simulator.report-to", default: HostPort?.none,
+        "where the phones post their reports (POST /v1/reports), as their apps would; else they tell nobody")
+    static let simulatorReportKey = Setting(
+        "apns-simulator.report-key", default: "", "the API key that they report with", secret: true)
     static let simulatorScript = Setting(
         "apns-simulator.script", default: String?.none, "a file with a script of misbehaviour to begin with")
     static let simulatorJournal = Setting(
@@ -76,7 +94,10 @@ extension AllSettings {
         simulatorSandboxPort.declaration, simulatorChannelsPort.declaration,
         simulatorSandboxChannelsPort.declaration, simulatorControl.declaration, simulatorNames.declaration,
         simulatorApps.declaration, simulatorStreams.declaration, simulatorBurst.declaration,
-        simulatorScript.declaration, simulatorJournal.declaration, simulatorJournalSync.declaration,
+        simulatorPhones.declaration, simulatorPhoneApp.declaration, simulatorPhoneTypes.declaration,
+        simulatorSeed.declaration, simulatorReports.declaration, simulatorReportKey.declaration,
+        simulatorScript.declaration, simulatorJournal.declaration,
+        simulatorJournalSync.declaration,
         simulatorJournalEntries.declaration, simulatorIDs.declaration, simulatorTLSFaults.declaration,
     ]
 }
@@ -93,6 +114,20 @@ extension SimulatorServiceSettings {
         for app in settings[AllSettings.simulatorApps] { simulator.apps[app] = SimulatedApp() }
         simulator.streams.most = settings[AllSettings.simulatorStreams]
         simulator.pace.burst = settings[AllSettings.simulatorBurst]
+        phoneSettings.seed = UInt64(settings[AllSettings.simulatorSeed])
+        let count = settings[AllSettings.simulatorPhones]
+        if count > 0 {
+            let bundleID = settings[AllSettings.simulatorPhoneApp]
+            let types = settings[AllSettings.simulatorPhoneTypes].map { ActivityType(name: $0) }
+            let app = PhoneApp(id: bundleID, bundleID: bundleID, types: types)
+            phones = Population(of: app, phones: count)
+            // All on one system, so that each of them shows what it is sent.
+            phones?.systems = [(OSVersion(26, 1), 1)]
+        }
+        if let target = settings[AllSettings.simulatorReports] {
+            reportTarget = ReportPoster.Target(
+                host: target.host, port: target.port, key: settings[AllSettings.simulatorReportKey])
+        }
         controlHost = settings[AllSettings.simulatorControl].host
         controlPort = settings[AllSettings.simulatorControl].port
         scriptFile = settings[AllSettings.simulatorScript]

@@ -116,6 +116,28 @@ struct SimulatorCommandTests {
         }
     }
 
+    @Test func `with phones, the line that it prints starts an activity that the first phone shows`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let process = try await simulator(directory.file("apns"), "--phones", "10")
+        let pushed = try await paste(try line("Try it:", of: process))
+        #expect(pushed.output.hasPrefix("HTTP/2 200"), "\(pushed)")
+        let look = try line("Look at it:", of: process)
+        let seen = try await paste(look).output
+        #expect(seen.contains(#""contentState":{"home":1,"away":0}"#), "\(seen)")
+        #expect(seen.contains(#""group":"match-42""#) && seen.contains(#""effect":"started""#), "\(seen)")
+        let control = try line("control", of: process)
+        let group = try await paste("curl -s \(control)/v1/groups/match-42").output
+        #expect(group.contains(#""activities":1"#), "\(group)")
+        try await eventually("an update token") {
+            try await paste("curl -s \(control)/v1/phones/phone-0/tokens").output.contains(#""activity":"#)
+        }
+        _ = try await paste(#"curl -s \#(control)/v1/phones/phone-0 -d '{"does":"uninstall"}'"#)
+        #expect(try await paste(try line("Try it:", of: process)).output.contains("Unregistered"))
+        #expect(try await paste("curl -s \(control)/v1/phones/phone-10").output.contains("no_phone"))
+    }
+
     /// The operator's book is what people copy from.
     private var page: String {
         get throws {
@@ -152,10 +174,10 @@ struct SimulatorCommandTests {
         let process = try await simulator(directory.file("apns"))
         let control = try line("control", of: process)
         let paths = Set(
-            try page.matches(of: /\/(v1\/[a-z-]+(?:\/{token})?|metrics|livez)/).map { String($0.output.0) })
+            try page.matches(of: /\/(v1\/[a-z-]+(?:\/{[a-z]+})?|metrics|livez)/).map { String($0.output.0) })
         #expect(paths.count >= 9, "\(paths)")
         for path in paths {
-            let asked = path.replacing("{token}", with: "c0de")
+            let asked = path.replacing(/{[a-z]+}/, with: "c0de")
             let answer = try await paste(
                 "curl -s -o /dev/null -w '%{http_code}' -X OPTIONS \(control)\(asked)")
             #expect(answer.output == "405", "\(path) answers \(answer.output)")

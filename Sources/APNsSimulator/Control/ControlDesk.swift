@@ -13,14 +13,16 @@ final class ControlDesk: @unchecked Sendable {
     let journal: Journal
 
     let standings: TokenStandings
+    let phones: Phones?
 
     /// Puts a simulator together; on its loop.
     init(
         _ settings: SimulatorSettings, _ credentials: SimulatorCredentials, on loop: EventLoop,
-        script: Script, journal: Journal, phones: (any SimulatedPhones)? = nil
+        script: Script, journal: Journal, phones: Phones? = nil
     ) {
         self.loop = loop
         self.journal = journal
+        self.phones = phones
         let mischief = ScriptedMischief(on: loop, script: script)
         standings = TokenStandings(before: phones)
         let simulator = Simulator(

@@ -18,6 +18,7 @@ struct JournalRoutes {
                 try await desk.ask { $0.journal.ring.page(after: after, filter, limit: limit) })
         }
         routes.control(.get, "/v1/summary") { [desk] _ in
+            let reports = try await desk.ask { $0.phones?.reportCounts }
             let (summary, leftOut, made, open) = try await desk.ask { desk in
                 (
                     desk.journal.summary, desk.journal.file?.leftOut ?? 0, desk.simulator.connectionsMade,
@@ -31,6 +32,12 @@ struct JournalRoutes {
                     json.field("open", open)
                 }
                 json.field("leftOutOfJournalFile", leftOut)
+                guard let reports else { return }
+                json.object("reports") { json in
+                    json.field("waiting", reports.waiting)
+                    json.field("sent", reports.sent)
+                    json.field("lost", reports.lost)
+                }
             }
         }
     }

@@ -1,4 +1,5 @@
 package import Lifecycle
+package import LiveActivity
 
 /// What a person needs to know of a simulator that serves.
 package struct ServingSimulator: Sendable {
@@ -8,6 +9,9 @@ package struct ServingSimulator: Sendable {
     package let tlsFaults: [(fault: TLSFault, port: Int)]
     package let directory: String
     package let keyID: String
+    package let population: Population?
+    /// A start token of the first phone.
+    package let firstToken: PushToken?
 
     package var teamID: String { SimulatorCredentials.teamID }
     /// For clients to trust.

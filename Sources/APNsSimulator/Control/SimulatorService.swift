@@ -56,8 +56,14 @@ package final class SimulatorService: Service, @unchecked Sendable {
         running.loop = loop
         let desk = loop.perform { [settings] in
             let journal = Journal(on: loop, limits: settings.journal, file: file, metrics: context.metrics)
+            let phones = settings.phones.map { population in
+                let phones = Phones(settings.phoneSettings)
+                if let target = settings.reportTarget { phones.sink = ReportPoster(to: target, on: loop) }
+                phones.add(population, at: WallTime.now().milliseconds)
+                return phones
+            }
             return ControlDesk(
-                settings.simulator, credentials, on: loop, script: script, journal: journal)
+                settings.simulator, credentials, on: loop, script: script, journal: journal, phones: phones)
         }
         guard let desk else { preconditionFailure("a loop that has just been started has stopped") }
         running.simulator = desk.simulator
@@ -75,7 +81,8 @@ package final class SimulatorService: Service, @unchecked Sendable {
         return ServingSimulator(
             host: settings.simulator.host, ports: desk.simulator.ports, control: control.address,
             tlsFaults: running.faultPorts.map { ($0.fault, $0.port) }, directory: settings.directory,
-            keyID: credentials.keyID)
+            keyID: credentials.keyID, population: settings.phones,
+            firstToken: loop.perform { desk.phones?.tokens(of: 0).starts.first?.token ?? nil } ?? nil)
     }
 
     package func stop(by deadline: Instant) async {

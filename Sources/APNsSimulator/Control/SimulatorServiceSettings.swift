@@ -3,6 +3,11 @@ package struct SimulatorServiceSettings: Sendable {
     package var simulator = SimulatorSettings()
     /// Where the CA and the key for provider tokens are, or are made.
     package var directory: String
+    /// Many phones of one app; nil takes every token for a good one and keeps nothing.
+    package var phones: Population?
+    package var phoneSettings = PhoneSettings()
+    /// Where the phones report to; without one they tell nobody.
+    package var reportTarget: ReportPoster.Target?
     package var controlHost = "127.0.0.1"
     package var controlPort = 0
     /// A file with a script to begin with.

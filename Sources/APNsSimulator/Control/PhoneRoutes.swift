@@ -1,0 +1,95 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+
+/// `/v1/phones/{installation}` and `/v1/groups/{group}`: what a phone shows and what it was sent, the
+/// tokens that reach it, and what its person does.
+struct PhoneRoutes {
+    private enum Deed: String, CaseIterable {
+        case away
+        case back
+        case quit
+        case open
+        case update
+        case uninstall
+    }
+
+    private static let receivedUsual = 20
+    private static let receivedMax = 1_000
+    private static let statesMax = 100
+
+    let desk: ControlDesk
+
+    func add(to routes: inout HTTPRoutes) {
+        let desk = desk
+        routes.control(.get, "/v1/phones/{installation}") { request in
+            let name = request.parameters["installation"] ?? ""
+            let limit = try request.number("received", in: 0...Self.receivedMax, or: Self.receivedUsual)
+            let view = try await desk.ask { desk throws(ControlRefusal) in
+                let (phones, number) = try Self.phone(name, desk)
+                return phones.view(number, receptions: limit, at: desk.simulator.clock())
+            }
+            return .object { view.writeFields(to: &$0) }
+        }
+        routes.control(.get, "/v1/phones/{installation}/tokens") { request in
+            let name = request.parameters["installation"] ?? ""
+            let tokens = try await desk.ask { desk throws(ControlRefusal) in
+                let (phones, number) = try Self.phone(name, desk)
+                return phones.tokens(of: number)
+            }
+            return .object { tokens.writeFields(to: &$0) }
+        }
+        routes.control(.post, "/v1/phones/{installation}") { request in
+            let name = request.parameters["installation"] ?? ""
+            let (deed, milliseconds) = try request.read { value in
+                let object = value.object()
+                let read = (
+                    object["does"].choice(of: Deed.self), object["milliseconds"].optional?.milliseconds()
+                )
+                object.refuseUnknownFields()
+                return read
+            }
+            try await desk.ask { desk throws(ControlRefusal) in
+                let (phones, number) = try Self.phone(name, desk)
+                if let deed { Self.act(deed, milliseconds, on: number, phones, at: desk.simulator.clock()) }
+            }
+            return .object { $0.field("installation", name) }
+        }
+        routes.control(.get, "/v1/groups/{group}") { request in
+            let name = request.parameters["group"] ?? ""
+            let view = try await desk.ask { desk throws(ControlRefusal) in
+                let view = desk.phones?.view(group: name, limit: Self.statesMax, at: desk.simulator.clock())
+                guard let view else {
+                    throw ControlRefusal(404, "no_group", "no phone shows anything of this group")
+                }
+                return view
+            }
+            return .object { view.writeFields(to: &$0) }
+        }
+    }
+
+    private static func phone(
+        _ name: String, _ desk: ControlDesk
+    ) throws(ControlRefusal) -> (Phones, Int) {
+        guard let phones = desk.phones, let number = phones.number(of: name) else {
+            throw ControlRefusal(
+                404, "no_phone",
+                "there is no such phone; they are called phone-0 and so on, as many as --phones")
+        }
+        return (phones, number)
+    }
+
+    private static func act(
+        _ deed: Deed, _ milliseconds: Int?, on number: Int, _ phones: Phones, at time: Int64
+    ) {
+        switch deed {
+        case .away:
+            phones.goAway(number, until: time + Int64(milliseconds ?? DelayDistribution.millisecondsMax))
+        case .back: phones.returnNow(number, at: time)
+        case .quit: phones.quit(number)
+        case .open: phones.open(number, at: time)
+        case .update: phones.update(number, at: time)
+        case .uninstall: phones.uninstall(number, at: time)
+        }
+    }
+}

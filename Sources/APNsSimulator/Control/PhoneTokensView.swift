@@ -1,0 +1,56 @@
+internal import JSON
+internal import LiveActivity
+
+/// The tokens that reach a phone now, in full: a person without a server for reports needs them to push.
+struct PhoneTokensView: Sendable {
+    struct Start: Sendable {
+        /// Nil for a token that starts every type.
+        var attributesType: String?
+        var token: PushToken
+    }
+
+    struct Update: Sendable {
+        var activity: String
+        var token: PushToken
+    }
+
+    var starts: [Start]
+    var updates: [Update]
+
+    func writeFields(to json: inout JSONWriter) {
+        json.name("start")
+        json.beginArray()
+        for start in starts {
+            json.beginObject()
+            json.field("attributesType", start.attributesType)
+            json.field("token", String(decoding: start.token.hex, as: UTF8.self))
+            json.endObject()
+        }
+        json.endArray()
+        json.name("update")
+        json.beginArray()
+        for update in updates {
+            json.beginObject()
+            json.field("activity", update.activity)
+            json.field("token", String(decoding: update.token.hex, as: UTF8.self))
+            json.endObject()
+        }
+        json.endArray()
+    }
+}
+
+extension Phones {
+    func tokens(of number: Int) -> PhoneTokensView {
+        let app = apps[Int(phones[number].app)]
+        let starts = (0..<startTokenCount(app)).map { slot in
+            PhoneTokensView.Start(
+                attributesType: app.hasOneStartToken ? nil : app.types[slot].name,
+                token: startToken(slot, of: number))
+        }
+        let updates = places(of: number).filter { activities[$0].isTokenReported }.map { place in
+            PhoneTokensView.Update(
+                activity: activityID(place, activities[place].life), token: updateToken(of: place))
+        }
+        return PhoneTokensView(starts: starts, updates: updates)
+    }
+}

@@ -37,65 +37,68 @@ private struct Bench {
     }
 }
 
-@Test func `a reader knows what was written before it, and hears what is written after`() async throws {
-    try await onThread {
+struct CatalogReaderTests {
+    @Test func `a reader knows what was written before it, and hears what is written after`() async throws {
+        try await onThread {
+            let bench = try Bench()
+            let writer = try bench.writer()
+            let now = WallTime.now()
+            try writer.put(makeApp("a"), action: "app.create", now: now)
+            try writer.put(makeApp("b"), action: "app.create", now: now)
+            let before = try CatalogReader.readToEnd(bench.settings, topic: bench.catalog, metrics: Metrics())
+            #expect(before.apps.keys.sorted() == ["a", "b"])
+            try writer.delete(makeApp("a"), withKeys: [], now: now)
+            let after = try CatalogReader.readToEnd(bench.settings, topic: bench.catalog, metrics: Metrics())
+            #expect(after.apps.keys.sorted() == ["b"])
+        }
+    }
+
+    @Test func `a following reader hands out each view whole, and what was handed out stays as it was`()
+        async throws
+    {
         let bench = try Bench()
-        let writer = try bench.writer()
-        let now = WallTime.now()
-        try writer.put(makeApp("a"), action: "app.create", now: now)
-        try writer.put(makeApp("b"), action: "app.create", now: now)
-        let before = try CatalogReader.readToEnd(bench.settings, topic: bench.catalog, metrics: Metrics())
-        #expect(before.apps.keys.sorted() == ["a", "b"])
-        try writer.delete(makeApp("a"), withKeys: [], now: now)
-        let after = try CatalogReader.readToEnd(bench.settings, topic: bench.catalog, metrics: Metrics())
-        #expect(after.apps.keys.sorted() == ["b"])
+        let reader = CatalogReader(bench.settings, topic: bench.catalog)
+        try await reader.start(bench.context())
+        try await eventually("the end of an empty catalogue") { reader.view != nil }
+        let first = reader.view
+        let key = KeyText.mint(app: "a", role: .report, atMilliseconds: 0)
+        try await onThread {
+            let writer = try bench.writer()
+            try writer.put(makeApp("a"), action: "app.create", now: .now())
+            try writer.put(key.record, action: "key.create", now: .now())
+        }
+        try await eventually("the key") { reader.view?.keys[key.record.id] != nil }
+        #expect(reader.view?.apps["a"] == makeApp("a"))
+        #expect(first?.apps.isEmpty == true)
+        await reader.stop(by: .now())
     }
-}
 
-@Test func `a following reader hands out each view whole, and what was handed out stays as it was`()
-    async throws
-{
-    let bench = try Bench()
-    let reader = CatalogReader(bench.settings, topic: bench.catalog)
-    try await reader.start(bench.context())
-    try await eventually("the end of an empty catalogue") { reader.view != nil }
-    let first = reader.view
-    let key = KeyText.mint(app: "a", role: .report, atMilliseconds: 0)
-    try await onThread {
-        let writer = try bench.writer()
-        try writer.put(makeApp("a"), action: "app.create", now: .now())
-        try writer.put(key.record, action: "key.create", now: .now())
+    @Test func `without Kafka a reader starts, knows nothing, and stops`() async throws {
+        let reader = CatalogReader(KafkaSettings(brokers: ["127.0.0.1:1"]), topic: "catalog")
+        try await reader.start(
+            ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })
+        #expect(reader.view == nil)
+        await reader.stop(by: .now())
     }
-    try await eventually("the key") { reader.view?.keys[key.record.id] != nil }
-    #expect(reader.view?.apps["a"] == makeApp("a"))
-    #expect(first?.apps.isEmpty == true)
-    await reader.stop(by: .now())
-}
 
-@Test func `without Kafka a reader starts, knows nothing, and stops`() async throws {
-    let reader = CatalogReader(KafkaSettings(brokers: ["127.0.0.1:1"]), topic: "catalog")
-    try await reader.start(
-        ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })
-    #expect(reader.view == nil)
-    await reader.stop(by: .now())
-}
-
-@Test func `a topic that is made anew, and is shorter, does not leave its old apps behind`() async throws {
-    let bench = try Bench()
-    let reader = CatalogReader(bench.settings, topic: bench.catalog)
-    try await reader.start(bench.context())
-    try await onThread {
-        for app in ["a", "c"] { try bench.writer().put(makeApp(app), action: "app.create", now: .now()) }
+    @Test func `a topic that is made anew, and is shorter, does not leave its old apps behind`() async throws
+    {
+        let bench = try Bench()
+        let reader = CatalogReader(bench.settings, topic: bench.catalog)
+        try await reader.start(bench.context())
+        try await onThread {
+            for app in ["a", "c"] { try bench.writer().put(makeApp(app), action: "app.create", now: .now()) }
+        }
+        try await eventually("the apps") { reader.view?.apps.count == 2 }
+        try await onThread {
+            let admin = try Admin(bench.settings, log: .silent, metrics: Metrics())
+            _ = try admin.delete([bench.catalog])
+            let topic = NewTopic(
+                bench.catalog, partitions: 1, replication: 1, configuration: ["cleanup.policy": "compact"])
+            while try admin.create([topic]).first?.code != Kafka.ErrorCode.none { usleep(20_000) }
+            try bench.writer().put(makeApp("b"), action: "app.create", now: .now())
+        }
+        try await eventually("the new life") { reader.view?.apps.keys.sorted() == ["b"] }
+        await reader.stop(by: .now())
     }
-    try await eventually("the apps") { reader.view?.apps.count == 2 }
-    try await onThread {
-        let admin = try Admin(bench.settings, log: .silent, metrics: Metrics())
-        _ = try admin.delete([bench.catalog])
-        let topic = NewTopic(
-            bench.catalog, partitions: 1, replication: 1, configuration: ["cleanup.policy": "compact"])
-        while try admin.create([topic]).first?.code != Kafka.ErrorCode.none { usleep(20_000) }
-        try bench.writer().put(makeApp("b"), action: "app.create", now: .now())
-    }
-    try await eventually("the new life") { reader.view?.apps.keys.sorted() == ["b"] }
-    await reader.stop(by: .now())
 }

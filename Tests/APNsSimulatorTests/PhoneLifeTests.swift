@@ -201,3 +201,35 @@ func `who comes late or was away gets what the channel has kept, if it keeps`(_ 
     #expect(fixture.phones.channels.channels[0].listeners.count < 100)
     #expect(fixture.phones.activities.count == 1)
 }
+
+@Test func `channels and broadcasts on their way are bounded, and no broadcast is lost`() {
+    var fixture = PhonesFixture(
+        25,
+        settings: {
+            $0.broadcastPhonesPerTurn = 1
+            $0.broadcastsMax = 3
+            $0.channelsMax = 1
+        })
+    for number in 0..<25 { fixture.started(number, channel: number == 24 ? "b3RoZXI=" : channel) }
+    for score in 1...20 {
+        let payload = fixture.update(score, at: fixture.now / 1_000 + Int64(score))
+        fixture.phones.deliver(fixture.push(payload, .channel(channel)))
+        fixture.phones.deliver(fixture.push(payload, .channel("b3RoZXI=")))
+        #expect(fixture.phones.channels.walks.count <= 4)
+    }
+    for _ in 0..<100 { fixture.tick() }
+    #expect((0..<24).allSatisfy { fixture.activity($0)?.text == #"{"score":20}"# })
+    #expect(fixture.activity(24)?.text == #"{"score":0}"#, "beyond the limit nothing is heard")
+    #expect(fixture.phones.channels.channels.count == 1)
+}
+
+@Test func `ended activities make room for new ones, the oldest first`() {
+    var fixture = PhonesFixture(1, settings: { $0.endedMax = 3 })
+    for score in 0..<30 {
+        let token = fixture.started(0, score: score)
+        #expect(fixture.send(fixture.end(), to: token) == .ended)
+    }
+    fixture.started(0, score: 30)
+    #expect(fixture.view().activities.map(\.text) == [30, 29, 28].map { "{\"score\":\($0)}" })
+    #expect(fixture.phones.activities.count <= 4)
+}

@@ -37,16 +37,19 @@ struct PhoneChannels {
     var channels: [Channel] = []
     var walks: [Walk] = []
 
-    mutating func number(_ key: Key) -> Int32 {
+    /// Nil beyond the limit.
+    mutating func number(_ key: Key, max: Int) -> Int32? {
         if let number = numbers[key] { return number }
+        guard channels.count < max else { return nil }
         let number = Int32(channels.count)
         numbers[key] = number
         channels.append(Channel(key: key))
         return number
     }
 
-    mutating func listen(_ place: Int, _ life: UInt16, on key: Key) -> Int32 {
-        let number = number(key)
+    /// The channel's number; -1 beyond the limit.
+    mutating func listen(_ place: Int, _ life: UInt16, on key: Key, channelsMax: Int) -> Int32 {
+        guard let number = number(key, max: channelsMax) else { return -1 }
         channels[Int(number)].listeners.append(Listener(place: Int32(place), life: life))
         channels[Int(number)].present += 1
         return number

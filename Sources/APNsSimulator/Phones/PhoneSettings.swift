@@ -35,6 +35,8 @@ package struct PhoneSettings: Sendable {
 
     /// Running activities of one app.
     package var activitiesMax = 5
+    /// Ended activities of one phone that are still on the screen; beyond it the oldest leaves.
+    package var endedMax = 20
     /// From the start until the system ends an activity.
     package var activeMilliseconds: Int64 = 8 * 3_600_000
     /// From the end until it leaves the Lock Screen, at the latest.
@@ -67,6 +69,10 @@ package struct PhoneSettings: Sendable {
     package var receivedMax = 1_000_000
     /// Reports that wait for their sink; beyond it they are lost, as those of a phone without a network.
     package var reportsWaitingMax = 4_000_000
+    /// Channels that are known; what listens to another one hears nothing.
+    package var channelsMax = 100_000
+    /// Broadcasts on their way; beyond it one is taken to its end at once, and the sender waits.
+    package var broadcastsMax = 1_000
     /// Phones that one turn serves from a broadcast; the rest follow in the next turns.
     package var broadcastPhonesPerTurn = 50_000
 

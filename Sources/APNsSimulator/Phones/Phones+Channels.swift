@@ -9,7 +9,7 @@ extension Phones {
     func broadcast(_ push: AcceptedPush, on id: String) {
         for (number, app) in apps.enumerated() where app.bundleID == push.bundleID {
             let key = PhoneChannels.Key(id: id, environment: push.environment, app: UInt16(number))
-            let channel = channels.number(key)
+            guard let channel = channels.number(key, max: settings.channelsMax) else { continue }
             if push.isStored { channels.channels[Int(channel)].stored = push }
             channels.tidy(channel) { isListening($0) }
             let end = channels.channels[Int(channel)].listeners.count
@@ -28,10 +28,12 @@ extension Phones {
     /// Takes broadcasts on along their listeners, in their order, as far as one turn may go.
     func serveBroadcasts(at time: Int64) {
         var left = settings.broadcastPhonesPerTurn
-        while left > 0, !channels.walks.isEmpty {
+        while !channels.walks.isEmpty {
+            if channels.walks.count > settings.broadcastsMax { left = .max }
+            guard left > 0 else { return }
             let walk = channels.walks[0]
             let listeners = channels.channels[Int(walk.channel)].listeners
-            let end = min(walk.end, walk.next + left)
+            let end = walk.next + min(left, walk.end - walk.next)
             for index in walk.next..<end where isListening(listeners[index]) {
                 hear(walk.push, Int(listeners[index].place), at: time)
             }

@@ -48,14 +48,14 @@ extension Phones {
         guard let number = groups.number(of: group) else { return nil }
         var counts = [Int](repeating: 0, count: contents.bound + 1)
         var total = 0
-        var seen: Set<Int32> = []
-        var several: Set<Int32> = []
+        var several = 0
         for place in activities.indices where activities[place].group == number {
             settle(place, at: time)
             guard activities[place].state != .free else { continue }
             total += 1
             counts[Int(activities[place].content) + 1] += 1
-            if !seen.insert(activities[place].phone).inserted { several.insert(activities[place].phone) }
+            // The last but one of a phone's activities in the group stands for the phone.
+            if others(of: number, behind: place) == 1 { several += 1 }
         }
         guard total > 0 else { return nil }
         let present = counts.indices.filter { counts[$0] > 0 }
@@ -64,8 +64,19 @@ extension Phones {
             GroupView.Shown(contentState: contents[Int32(index - 1)], activities: counts[index])
         }
         return GroupView(
-            group: group, activities: total, phonesWithSeveral: several.count, shown: page,
+            group: group, activities: total, phonesWithSeveral: several, shown: page,
             states: present.count)
+    }
+
+    /// How many of the phone's activities behind this one belong to the group; two stand for more.
+    private func others(of group: Int32, behind place: Int) -> Int {
+        var found = 0
+        var next = activities[place].next
+        while next >= 0, found < 2 {
+            if activities[Int(next)].group == group { found += 1 }
+            next = activities[Int(next)].next
+        }
+        return found
     }
 
     /// Installations that show this state of the group, in pages; `next` is where the next one begins.

@@ -20,7 +20,7 @@ extension Phones {
         if phone.traits.contains(.switchedOff) { return .switchedOff }
         if let fault = fault(in: payload, app, typeNumber(phone.app, type), type) { return fault }
         if payload.channel != nil, phone.system < .channels { return .systemHasNoChannels }
-        if runningActivities(of: number, at: time) >= settings.activitiesMax { return .tooManyActivities }
+        if !hasRoom(number, at: time) { return .tooManyActivities }
         if let budget = settings.startBudget, !budget.allows(&phones[number].startsSpentUntil, at: time) {
             return .startBudgetSpent
         }
@@ -47,13 +47,18 @@ extension Phones {
         return decoder.decodes(content, as: type, typeNumber) ? nil : .contentStateNotDecoded
     }
 
-    private func runningActivities(of number: Int, at time: Int64) -> Int {
+    /// Whether one more may run; what has ended makes room on the screen, the oldest first.
+    private func hasRoom(_ number: Int, at time: Int64) -> Bool {
         var running = 0
+        var ended = 0
         for place in places(of: number) {
             settle(place, at: time)
             if activities[place].isRunning { running += 1 }
+            guard activities[place].state == .ended else { continue }
+            ended += 1
+            if ended >= settings.endedMax { remove(place, at: time) }
         }
-        return running
+        return running < settings.activitiesMax
     }
 
     /// An activity comes into being, started by a push or by the app itself.
@@ -82,7 +87,8 @@ extension Phones {
         if let channel = payload.channel {
             activity.channel = channels.listen(
                 place, activity.life,
-                on: .init(id: channel, environment: environment(of: phones[number]), app: phones[number].app))
+                on: .init(id: channel, environment: environment(of: phones[number]), app: phones[number].app),
+                channelsMax: settings.channelsMax)
         } else if mixing.falls(within: settings.updateTokenShare, .updateToken, number, occurrence) {
             let range = settings.updateTokenMilliseconds
             let share = mixing.unit(.updateTokenDelay, number, occurrence)

@@ -33,6 +33,7 @@ extension Phones {
     /// Returns their numbers.
     @discardableResult
     package func add(_ population: Population, at time: Int64) -> Range<Int> {
+        precondition(phones.count + population.phones < Int(Int32.max), "phones are counted in 31 bits")
         let app = UInt16(apps.count)
         apps.append(population.app)
         populations.append(population)

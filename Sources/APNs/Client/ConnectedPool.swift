@@ -1,6 +1,5 @@
 internal import HTTP2
 internal import Lifecycle
-internal import LiveActivity
 
 /// A `Pool` with its connections: does what the pool decides, and tells it what happens.
 final class ConnectedPool {
@@ -35,6 +34,9 @@ final class ConnectedPool {
     /// Why there is no connection, until there is one that works.
     var trouble: String?
 
+    private static let digits: InlineArray<16, UInt8> = [
+        0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66,
+    ]
     private static let devicePath = Array("/3/device/".utf8)
 
     init(_ key: Key, index: Int32, _ settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
@@ -77,9 +79,20 @@ final class ConnectedPool {
         case .fixed(let fixed): path.append(contentsOf: fixed)
         case .device:
             path.append(contentsOf: devicePath)
+            append(token, to: &path)
+        }
+    }
+
+    /// In one piece: this runs per push, and a byte at a time costs as much as its encryption.
+    private static func append(_ token: Span<UInt8>, to path: inout [UInt8]) {
+        let start = path.count
+        path.append(contentsOf: repeatElement(0, count: 2 * token.count))
+        unsafe path.withUnsafeMutableBufferPointer { path in
+            let digits = digits
             for index in token.indices {
-                path.append(Hex.digit(token[index] >> 4))
-                path.append(Hex.digit(token[index] & 15))
+                let byte = token[index]
+                unsafe path[start + 2 * index] = digits[Int(byte >> 4)]
+                unsafe path[start + 2 * index + 1] = digits[Int(byte & 15)]
             }
         }
     }

@@ -162,3 +162,21 @@ import Testing
     #expect(fixture.sink.of(.state).contains { $0.state == .dismissed })
     #expect((0..<200).contains { fixture.phones.phones[$0].traits.contains(.removed) })
 }
+
+@Test func `a turn does no more than it may, and the next ones do the rest`() {
+    var fixture = PhonesFixture(
+        100,
+        settings: {
+            $0.reportsPerTurn = 30
+            $0.wakesPerTurn = 40
+            $0.updateTokenMilliseconds = 1...1
+        })
+    #expect(fixture.sink.reports.count == 30)
+    for _ in 0..<6 { fixture.tick() }
+    #expect(fixture.sink.reports.count == 200)
+    for number in 0..<100 { fixture.send(fixture.start(), to: fixture.startToken(number)) }
+    fixture.pass(seconds: 1)
+    #expect(fixture.phones.activities.count { $0.isTokenReported } == 40)
+    for _ in 0..<4 { fixture.tick() }
+    #expect(fixture.sink.of(.updateToken).count == 100)
+}

@@ -73,6 +73,9 @@ package struct PhoneSettings: Sendable {
     package var channelsMax = 100_000
     /// Broadcasts on their way; beyond it one is taken to its end at once, and the sender waits.
     package var broadcastsMax = 1_000
+    /// Reports that leave in one turn, and activities that one turn wakes; the rest follow in the next.
+    package var reportsPerTurn = 20_000
+    package var wakesPerTurn = 100_000
     /// Phones that one turn serves from a broadcast; the rest follow in the next turns.
     package var broadcastPhonesPerTurn = 50_000
 

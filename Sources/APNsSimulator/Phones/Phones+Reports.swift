@@ -83,8 +83,9 @@ extension Phones {
     /// Gives the sink what it has room for: first what has happened, then first launches.
     func sendReports(at time: Int64) {
         guard let sink else { return }
+        var left = settings.reportsPerTurn
         while !outgoing.isEmpty {
-            let wanted = min(sink.room, Self.batchMax)
+            let wanted = min(sink.room, Self.batchMax, left)
             guard wanted > 0 else { return }
             var batch: [Report] = []
             while batch.count < wanted {
@@ -97,6 +98,7 @@ extension Phones {
                 }
             }
             if batch.isEmpty { return }
+            left -= batch.count
             outgoing.left(batch.count)
             sink.take(batch)
         }

@@ -11,7 +11,9 @@ extension Phones {
                 comeBack(number, at: time)
             }
         }
-        while let entry = activityWakes.take(dueAt: time) {
+        var left = settings.wakesPerTurn
+        while left > 0, let entry = activityWakes.take(dueAt: time) {
+            left -= 1
             let place = Int(entry.place)
             guard activities[place].wakesAt == entry.time else { continue }
             activities[place].wakesAt = .max

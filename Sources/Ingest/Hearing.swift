@@ -19,6 +19,9 @@ struct Hearing {
 
     mutating func noteChange() { isChanged = true }
 
+    /// What is said is worth writing, whatever was written in this grain.
+    mutating func noteGrain() { isGrainCrossed = true }
+
     /// - Returns: whether something has changed.
     @discardableResult
     mutating func note(_ heard: Heard) -> Bool {

@@ -59,6 +59,8 @@ extension Merge {
         if let timeZone = report.timeZone {
             isNews = hearing.note(hearing.installation.timeZone.hear(timeZone, at: time)) || isNews
         }
+        // Who is logged in is worth its exact time: a late word on somebody before must not stand.
+        if report.kind == .profile, hearing.isRepeated { hearing.noteGrain() }
         if let old, let new = hearing.installation.profileHeardAt, new > old {
             hearing.note(.repeated, since: old, grain: Grain.heartbeatMilliseconds)
         }
@@ -84,7 +86,9 @@ extension Merge {
     private func hearRefusal(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let refusal = report.refusal else { throw Rejection.incomplete("tokenHash") }
         // Without APNs' own time, what was reported after the push had left is not what was refused.
-        let at = refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds } ?? refusal.dispatchedAt
+        let at =
+            refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds }
+            ?? refusal.dispatchedAt
         if let known = hearing.installation.refused.firstIndex(where: { $0.hash == refusal.tokenHash }) {
             guard hearing.installation.refused[known].at < at else { return }
             hearing.installation.refused[known].at = at

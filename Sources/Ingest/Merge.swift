@@ -95,6 +95,7 @@ package struct Merged: Sendable {
     package var changes: [RegistryChange]
     package var events: [Event]
     /// False for a repetition that was already written down in the present grain: nothing has changed but
-    /// the exact times, which the local state should keep but no topic needs.
+    /// the exact times. The local state should keep them. Where it does not, or was rebuilt, a report
+    /// that comes late and contradicts what was repeated can stand until the phone repeats itself once more.
     package var isDue: Bool
 }

@@ -15,6 +15,7 @@ private let benchmarks: [(name: String, what: String, run: ([String]) throws -> 
     ("http2", "pushes over HTTP/2 and TLS, beside h2load and nghttpd", HTTP2Benchmark.run),
     ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run),
     ("kafka", "records produced and consumed, beside the same calls in C", KafkaBenchmark.run),
+    ("merge", "reports merged into installations by the deciding part alone", MergeBenchmark.run),
     ("registry", "a lane of the registry restored, walked in pages, changed", RegistryBenchmark.run),
     ("store", "a registry's rows written in random order and scanned", StoreBenchmark.run),
 ]

@@ -34,6 +34,18 @@ import Testing
         #expect(phone.rows == ["i:i start:Match aa"])
     }
 
+    @Test func `a list of what runs is a set`() {
+        phone.says(.reconcile, at: 0) { $0.running = ["A", "B"] }
+        #expect(isDue(phone.says(.reconcile, at: 1) { $0.running = ["B", "A"] }) == false)
+    }
+
+    @Test func `a login is written each time, so that no late word on another user can stand`() {
+        phone.says(.profile, at: 0) { $0.user = "anna" }
+        #expect(isDue(phone.says(.profile, at: 3, happened: 3) { $0.user = "anna" }) == true)
+        #expect(isDue(phone.says(.profile, at: 4, happened: 2) { $0.user = "ben" }) == nil)
+        #expect(phone.run.installation?.recipient == .user("anna"))
+    }
+
     @Test func `an update token expires unless its activity is heard of`() {
         phone.updateToken("aa", of: "A", at: 0)
         phone.updateToken("bb", of: "B", at: 0)

@@ -31,8 +31,10 @@ struct History {
     let end: Int64
 
     init(_ random: inout SeededGenerator) {
-        end = Self.start + Self.hour + Int64(random.below(Int(Self.length)))
-        let length = end - Self.start
+        // Two days or a few minutes: within a grain nothing is written by chance.
+        let longest = [Self.length, Self.hour, Self.hour / 10][random.below(3)]
+        let length = longest / 2 + Int64(random.below(Int(longest / 2)))
+        end = Self.start + length
         let seal = TokenSeal(nil)
         for _ in 0..<(1 + random.below(14)) {
             // Few different times: ties are where orders go wrong.
@@ -81,7 +83,8 @@ struct History {
             if random.below(4) == 0 { report.channel = "channel" }
         case .state: report.state = pick(Report.State.allCases, &random)
         case .unregister: report.attributesType = pick(["Match", "Order"], &random)
-        case .reconcile: report.running = activities.filter { _ in random.below(2) == 0 }
+        case .reconcile:
+            report.running = activities.filter { _ in random.below(2) == 0 }.shuffled(using: &random)
         case .profile:
             if random.below(2) == 0 { report.tags = [pick(["red", "blue"], &random)] }
             if random.below(3) == 0 { report.locale = pick(["de", "en"], &random) }

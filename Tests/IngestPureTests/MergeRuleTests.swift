@@ -184,6 +184,17 @@ import Testing
         #expect(phone.events.last == "n:lut D")
     }
 
+    @Test func `the same list again ends what was reported in between and has gone since`() {
+        phone.says(.reconcile, at: 0) { $0.running = ["B"] }
+        phone.updateToken("aa", of: "A", at: 1)
+        #expect(phone.rows == ["i:i update:A aa"])
+        phone.says(.reconcile, at: 2) { $0.running = ["B"] }
+        #expect(phone.rows == [])
+        // And a sign of life, even in the same minute, shows that it runs after all.
+        phone.says(.heartbeat, at: 2) { $0.activity = "A" }
+        #expect(phone.rows == ["i:i update:A aa"])
+    }
+
     @Test func `an app lives in one environment at a time`() {
         phone.startToken("aa", at: 0)
         phone.says(.startToken, at: 1, environment: .sandbox) {

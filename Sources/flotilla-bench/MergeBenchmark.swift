@@ -1,0 +1,114 @@
+internal import Ingest
+internal import JSON
+internal import LiveActivity
+
+/// The deciding part of ingest alone, without Kafka, stores or JSON: what one report costs.
+enum MergeBenchmark {
+    private static let start: Int64 = 1_763_600_000_000
+    private static let app = App(
+        id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
+        keyID: "KEY1234567")
+
+    static func run(_ arguments: [String]) throws {
+        print("reports merged per core-second (median), one installation with two tokens and a profile")
+        let rounds = Rounds(count: 9, iterations: 50_000)
+        let merge = Merge(app: app, seal: TokenSeal(nil))
+        var known: Installation?
+        for report in [profile(), startToken(0), updateToken(0)] {
+            known = try merged(merge.merge(report, receivedAt: start, into: known, now: start)).installation
+        }
+        guard let known else { throw BenchmarkFailure("nothing was merged") }
+
+        var number = 0
+        var token = 1
+        let same = startToken(0)
+        try line("the same again", rounds) {
+            guard case .unchanged = merge.merge(same, receivedAt: start, into: known, now: start) else {
+                throw BenchmarkFailure("the same again is something new")
+            }
+        }
+        try line("said again, later", rounds) {
+            number += 1
+            let at = start + 1 + Int64(number % 60_000)
+            if try merged(merge.merge(same, receivedAt: at, into: known, now: at)).isDue {
+                throw BenchmarkFailure("a repetition is due")
+            }
+        }
+        try line("a start token rotates", rounds) {
+            token += 1
+            try rotate(merge, startToken(token), known)
+        }
+        try line("an update token rotates", rounds) {
+            token += 1
+            try rotate(merge, updateToken(token), known)
+        }
+        try line("a new installation", rounds) {
+            token += 1
+            try rotate(merge, startToken(token), nil)
+        }
+        var writer = JSONWriter()
+        try line("its record written", rounds) { known.encode(to: &writer) }
+        let (bytes, reader) = (known.encoded(), JSONReader())
+        try line("its record of \(bytes.count) bytes read", rounds) {
+            _ = try Installation.decode(bytes, with: reader)
+        }
+    }
+
+    private static func rotate(_ merge: Merge, _ report: Report, _ known: Installation?) throws {
+        let made = try merged(merge.merge(report, receivedAt: start + 1, into: known, now: start + 1))
+        guard made.changes.count == 1, made.events.count == 1 else {
+            throw BenchmarkFailure("a new token made \(made.changes.count) rows")
+        }
+    }
+
+    private static func merged(_ outcome: Merge.Outcome) throws -> Merged {
+        guard case .merged(let merged) = outcome else { throw BenchmarkFailure("not merged: \(outcome)") }
+        return merged
+    }
+
+    private static func line(_ what: String, _ rounds: Rounds, _ work: () throws -> Void) throws {
+        let rate = try rounds.rate(work)
+        let name = what + String(repeating: " ", count: max(1, 32 - what.count))
+        print("  \(name)\(Int(rate)) (\(Int(1e9 / rate)) ns)")
+    }
+
+    // MARK: Reports as SDKs make them
+
+    private static func report(_ kind: Report.Kind) -> Report {
+        var report = Report(
+            app: app.id, environment: .production, installation: "7f3c9a52-1d0e-4b6f-9c58-2e61d7a4b093",
+            kind: kind)
+        report.user = "user-00482913"
+        report.os = "18.1"
+        report.frequentPushesEnabled = true
+        return report
+    }
+
+    private static func profile() -> Report {
+        var report = report(.profile)
+        report.tags = ["vip", "galatasaray"]
+        report.locale = "tr_TR"
+        return report
+    }
+
+    private static func startToken(_ number: Int) -> Report {
+        var report = report(.startToken)
+        report.attributesType = "MatchAttributes"
+        report.token = token(number)
+        return report
+    }
+
+    private static func updateToken(_ number: Int) -> Report {
+        var report = report(.updateToken)
+        report.attributesType = "MatchAttributes"
+        report.activity = "E2B7C0A4-5D19-4F83-A6C2-91B03D8E7F46"
+        report.group = "match-2026-11-20-galatasaray-fenerbahce"
+        report.token = token(number)
+        return report
+    }
+
+    private static func token(_ number: Int) -> String {
+        let digits = String(1_000_000_000 + number)
+        return digits + String(repeating: "80f2a6c1d3e45b79", count: 9) + "abcdef"
+    }
+}

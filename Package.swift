@@ -99,7 +99,7 @@ let package = Package(
         module("KafkaTesting", "CRdKafka", "Broker"),
         module(
             "IngestTesting", "Ingest", "Topics", "LiveActivity", "Kafka", "JSON", "Lifecycle", "Telemetry",
-            "Simulation"),
+            "ProcessTesting", "Simulation"),
 
         // The commands.
         command(

@@ -12,22 +12,28 @@ package struct IngestModel {
     /// In order, by partition.
     package private(set) var events: [Int32: [[UInt8]]] = [:]
     package private(set) var installations: [[UInt8]: Installation] = [:]
-    package private(set) var misfits = 0
+    /// Where records lie that are no use: partition/offset.
+    package private(set) var misfits: Set<String> = []
 
     package init(_ reports: TopicContent, lanes: Int, keys: SealingKeys?) {
         let merge = Merge(app: IngestBed.app, seal: TokenSeal(keys))
         let reader = JSONReader()
         let now = WallTime.now().milliseconds
         for record in reports.records {
+            let place = "\(record.partition)/\(record.offset)"
             guard let value = record.value, let report = try? Report.decode(value, with: reader) else {
-                misfits += 1
+                misfits.insert(place)
                 continue
             }
             // What lies elsewhere was forwarded, and lies at home too.
             let key = report.key
             guard Int32(Murmur2.partition(of: key.span, of: lanes)) == record.partition else { continue }
+            guard report.app == IngestBed.app.id else {
+                misfits.insert(place)
+                continue
+            }
             switch merge.merge(report, receivedAt: record.timestamp, into: installations[key], now: now) {
-            case .rejected: misfits += 1
+            case .rejected: misfits.insert(place)
             case .unchanged: break
             case .merged(let merged) where !merged.isDue: break
             case .merged(let merged): take(merged, key, record.partition)

@@ -26,6 +26,11 @@ package enum Signals {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// A file that reaches a limit of its size is an error of one write, as a full disk is.
+    package static func ignoreFileSize() {
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
     /// - Parameters:
     ///   - reload: called on HUP.
     ///   - exitNow: called on the second request to stop; does not return.

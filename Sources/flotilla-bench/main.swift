@@ -13,6 +13,11 @@ private let benchmarks: [(name: String, what: String, run: ([String]) throws -> 
         GatewayBenchmark.run
     ),
     ("http2", "pushes over HTTP/2 and TLS, beside h2load and nghttpd", HTTP2Benchmark.run),
+    (
+        "ingest-kills", "ingest killed at every step while reports flow, against the model",
+        IngestKillsProof.run
+    ),
+    ("ingest-worker", "the ingest stage as a process of its own, for the two above", IngestWorker.run),
     ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run),
     ("kafka", "records produced and consumed, beside the same calls in C", KafkaBenchmark.run),
     ("merge", "reports merged into installations by the deciding part alone", MergeBenchmark.run),

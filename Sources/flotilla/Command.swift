@@ -26,6 +26,7 @@ struct Command: Sendable {
 
     /// In the order in which a newcomer meets them.
     static let all: [Command] = [
-        .up, .run, .broker, .topics, .apps, .keys, .report, .lag, .simulator, .config, .version,
+        .up, .run, .broker, .topics, .apps, .keys, .report, .user, .installation, .lag, .simulator, .config,
+        .version,
     ]
 }

@@ -12,6 +12,7 @@ struct Flotilla {
     static func main() {
         let arguments = Array(CommandLine.arguments.dropFirst())
         Signals.ignorePipe()
+        Signals.ignoreFileSize()
         // A command that answers and goes ends at Ctrl-C as any other program does.
         if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false { Signals.block() }
         Task.detached {

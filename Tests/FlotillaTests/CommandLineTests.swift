@@ -22,7 +22,8 @@ func flotilla(_ arguments: String..., environment: [String: String] = [:]) async
 }
 
 @Test(arguments: [
-    "up", "run", "broker", "topics", "apps", "keys", "report", "lag", "apns-simulator", "config", "version",
+    "up", "run", "broker", "topics", "apps", "keys", "report", "user", "installation", "lag",
+    "apns-simulator", "config", "version",
 ])
 func `every command has help with an example`(command: String) async throws {
     let answer = try await flotilla(command, "--help")

@@ -42,7 +42,7 @@ final class InstallationView {
 
     var beginning: Beginning { file.beginning }
     var start: PartitionStart {
-        PartitionStart(place, beginning == .resumed && applied > 0 ? .offset(applied) : .beginning)
+        PartitionStart(place, applied > 0 ? .offset(applied) : .beginning)
     }
     /// Rows that a full disk has kept out so far.
     var pending: Int { rows.count }

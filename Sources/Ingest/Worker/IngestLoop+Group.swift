@@ -54,10 +54,8 @@ extension IngestLoop {
         }
         log.info("partitions assigned", .field("count", partitions.count))
         onStep(.assigned)
-        if !partitions.isEmpty {
-            startOverLater()
-            nextStartOver = now
-        }
+        mustStartOver = !partitions.isEmpty
+        nextStartOver = now
     }
 
     private func letGo() {
@@ -83,7 +81,7 @@ extension IngestLoop {
     /// views up to the ends as they are after that. So no report is merged into a state that lacks what
     /// the reports before it have made. What does not succeed is tried in a later turn.
     func startOver() throws {
-        guard mustStartOver, blocked == nil, Instant.now() >= nextStartOver else { return }
+        guard mustStartOver, blocked == nil, merger.isReady, Instant.now() >= nextStartOver else { return }
         guard try transaction.prepare(withinMilliseconds: Self.askMilliseconds) else {
             return startOverAgain("transactions cannot begin")
         }

@@ -31,6 +31,10 @@ extension IngestLoop {
         metrics.inFlight.set(Double(batch.count))
         defer { metrics.inFlight.set(0) }
         output.removeAll()
+        if let gap = findGap() {
+            owned[gap.partition]?.knownGap = gap.offset
+            return giveUp("reports are missing in what was read", "before \(gap.partition)/\(gap.offset)")
+        }
         merger.refresh()
         var tally = Tally()
         let (arrivals, next, oldest) = readBatch(now, &tally)
@@ -92,6 +96,23 @@ extension IngestLoop {
     }
 
     // MARK: Reading
+
+    /// Plain writers leave no gaps between offsets. Where one shows, something was skipped on the way to
+    /// us, and reading again finds it; a gap that is still there then is the topic's own.
+    private func findGap() -> (partition: Int32, offset: Int64)? {
+        var expected: [Int32: Int64] = [:]
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            let offset = batch[index].offset
+            if let wanted = expected[partition] ?? owned[partition]?.committed, offset != wanted,
+                owned[partition]?.knownGap != offset
+            {
+                return (partition, offset)
+            }
+            expected[partition] = offset + 1
+        }
+        return nil
+    }
 
     private func readBatch(
         _ now: Int64, _ tally: inout Tally

@@ -142,11 +142,27 @@ extension IngestLoop {
         let now = Instant.now()
         owned[number]?.overlay.reachedEnd(at: now)
         guard own.condition == .restoring else { return }
+        guard resumeReports(number) else { return }
         owned[number]?.condition = .serving
-        reports.resume([Kafka.TopicPartition(reportsTopic, number)])
         pauseMilliseconds = 0
         metrics.restoreSeconds.observe(now.seconds(since: own.restoringSince))
         onStep(.restored)
+    }
+
+    /// A pause remembers a position of its own, of before; so the right one is set once more behind it.
+    private func resumeReports(_ number: Int32) -> Bool {
+        let place = Kafka.TopicPartition(reportsTopic, number)
+        let committed = owned[number]?.committed
+        reports.resume([place])
+        do {
+            let start = PartitionStart(place, committed.map { .offset($0) } ?? .beginning)
+            try reports.seek([start], withinMilliseconds: Self.askMilliseconds)
+            return true
+        } catch {
+            log.warning("cannot go on with reports now; trying again", .field("error", error))
+            startOverLater()
+            return false
+        }
     }
 
     // MARK: Trouble

@@ -16,6 +16,8 @@ final class IngestLoop {
     static let group = "ingest"
     /// How long a turn waits for reports when there is nothing else to do; the limit of a stop's delay.
     static let idleMilliseconds: Int32 = 100
+    /// How long a turn waits when something has to be tried again.
+    static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
     /// How long a full overlay holds up reports at a time; a member must poll now and then.
     static let overlayMilliseconds = 10_000
@@ -109,9 +111,7 @@ final class IngestLoop {
     private func turn() throws {
         try readViews()
         try startOver()
-        // What waits for a view does not wait for reports.
-        let isIdle = owned.values.allSatisfy(\.isServing) && !mustStartOver
-        let events = reports.poll(into: &batch, waitMilliseconds: isIdle ? Self.idleMilliseconds : 0)
+        let events = reports.poll(into: &batch, waitMilliseconds: reportsWaitMilliseconds)
         for event in events { try take(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
@@ -126,10 +126,17 @@ final class IngestLoop {
         }
     }
 
+    /// What restores a view waits there, not here.
+    private var reportsWaitMilliseconds: Int32 {
+        if mustStartOver || blocked != nil { return Self.troubleMilliseconds }
+        return isRestoring ? 0 : Self.idleMilliseconds
+    }
+
+    private var isRestoring: Bool { owned.values.contains { $0.condition == .restoring } }
+
     /// After a batch that was not full it takes its time, so that the next one is fuller; with a full
     /// overlay it takes more, so that the overlay is emptied before more is merged.
     private func readViews() throws {
-        let isRestoring = owned.values.contains { $0.condition == .restoring }
         try readViews(waitMilliseconds: isRestoring && !mustStartOver ? 20 : 0)
         if wasPartial {
             wasPartial = false

@@ -9,12 +9,15 @@ internal import Telemetry
 final class Merger {
     /// A report can be a moment ahead of the catalogue that this process reads: so young a report of an
     /// app that is not known waits before it counts as nobody's.
-    static let catalogMilliseconds: Int64 = 5000
+    static let catalogMilliseconds: Int64 = 1000
+    /// Apps of which it is remembered that nobody knew them, so that only the first report waits.
+    static let strangersMax = 1000
 
     let seal: TokenSeal
     let reader = JSONReader()
     private let apps: @Sendable () -> [String: App]?
     private var merges: [String: Merge] = [:]
+    private var strangers: Set<String> = []
 
     init(_ keys: SealingKeys?, apps: @escaping @Sendable () -> [String: App]?) {
         seal = TokenSeal(keys)
@@ -35,7 +38,12 @@ final class Merger {
     func merge(for app: String, receivedAt: Int64) -> Merge? {
         while true {
             if let merge = merges[app] { return merge }
-            if WallTime.now().milliseconds - receivedAt >= Self.catalogMilliseconds { return nil }
+            if strangers.contains(app) { return nil }
+            if WallTime.now().milliseconds - receivedAt >= Self.catalogMilliseconds {
+                if strangers.count >= Self.strangersMax { strangers.removeAll() }
+                strangers.insert(app)
+                return nil
+            }
             usleep(20_000)
             refresh()
         }

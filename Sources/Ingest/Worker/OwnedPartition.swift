@@ -18,8 +18,10 @@ struct OwnedPartition {
     /// Since the partition was assigned, or its view began again.
     var restoringSince: Instant
     var overlay = Overlay<Installation>()
-    /// The newest offset that was committed, for transactions that consume nothing.
+    /// The newest offset that was committed: where reports are read on. Nil: from the beginning.
     var committed: Int64?
+    /// A gap in the offsets that reading again has not closed, and so is one of the topic.
+    var knownGap: Int64?
 
     init(_ number: Int32, at now: Instant) {
         self.number = number

@@ -1,0 +1,108 @@
+internal import Foundation
+internal import Glibc
+internal import Ingest
+internal import IngestTesting
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// Reports from Kafka to Kafka: read, merged, committed in transactions, read back into the views. The
+/// broker is a process of its own; the processor time is this process's, all threads of the client
+/// included.
+enum IngestBenchmark {
+    private static let wanted = 80_000.0
+
+    private struct Options {
+        var reports = 400_000
+        var installations = 100_000
+        var rounds = 3
+        var batch = IngestSettings().batchRecordsMax
+
+        init(_ arguments: [String]) throws {
+            var rest = arguments[...]
+            while let name = rest.popFirst() {
+                guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
+                    throw BenchmarkFailure("\(name) needs a number above 0")
+                }
+                switch name {
+                case "--reports": reports = number
+                case "--installations": installations = number
+                case "--rounds": rounds = number
+                case "--batch": batch = number
+                default:
+                    throw BenchmarkFailure(
+                        "\(name) is not known; use --reports, --installations, --rounds, --batch")
+                }
+            }
+        }
+    }
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        let peer = try BrokerPeer(.broker, shape: BrokerShape(compression: .zstd, partitions: 1))
+        defer { peer.end() }
+        print(
+            "ingest: \(grouped(Double(options.reports))) reports of \(grouped(Double(options.installations))) "
+                + "installations over 12 partitions, transactions of up to \(options.batch)")
+        print("of 100 reports: \(ReportMix.shares)")
+        var rates: [(perSecond: Double, perCoreSecond: Double)] = []
+        for round in 1...options.rounds {
+            let result = try measure(options, peer.address)
+            rates.append(result)
+            print(
+                "  round \(round): \(grouped(result.perSecond)) reports a second, "
+                    + "\(grouped(result.perCoreSecond)) a core-second")
+        }
+        let median = rates.map(\.perCoreSecond).median
+        print("  median: \(grouped(median)) reports a core-second; \(grouped(wanted)) wanted")
+    }
+
+    /// A backlog that is there before the stage starts, and the time until it is gone.
+    private static func measure(
+        _ options: Options, _ address: String
+    ) throws -> (perSecond: Double, perCoreSecond: Double) {
+        let bed = try IngestBed([address], lanes: TopicLayout.lanesDefault)
+        let sender = try ReportSender(bed)
+        var mix = ReportMix(installations: options.installations, seed: 1)
+        for _ in 0..<options.reports { sender.send(mix.next()) }
+        guard sender.finish() else { throw BenchmarkFailure("the reports were not stored") }
+        let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let metrics = Metrics()
+        let kafka = bed.settings
+        let layout = bed.layout
+        var settings = IngestSettings()
+        settings.batchRecordsMax = options.batch
+        let service = IngestService(settings) {
+            IngestPlace(
+                kafka: kafka, layout: layout, identity: "flotilla.ingest.bench.0", stateDirectory: directory,
+                sealingKeys: nil, apps: { [IngestBed.app.id: IngestBed.app] })
+        }
+        try waiting {
+            try await service.start(
+                ServiceContext(log: .silent, metrics: metrics) { error in print("ingest ended: \(error)") })
+        }
+        defer { try? waiting { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) } }
+        let counters = ["merged", "unchanged", "rejected"].map { outcome in
+            metrics.counter(
+                "flotilla_ingest_records_total", help: "reports, by what became of them",
+                labels: ["outcome": outcome])
+        }
+        func handled() -> Int { counters.reduce(0) { $0 + $1.value } }
+        while handled() == 0 { usleep(1000) }
+        let first = handled()
+        var last = 0
+        let usage = try Usage.of {
+            let limit = Instant.now().advanced(byMilliseconds: 300_000)
+            while handled() < options.reports {
+                guard Instant.now() < limit else { throw BenchmarkFailure("the backlog did not go") }
+                usleep(2000)
+            }
+            last = handled()
+        }
+        let count = Double(last - first)
+        return (count / usage.seconds, count / usage.processorSeconds)
+    }
+}

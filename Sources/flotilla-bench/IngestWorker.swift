@@ -1,0 +1,89 @@
+internal import Glibc
+internal import Ingest
+internal import IngestTesting
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// The ingest stage in a process of its own, for proofs and for the benchmark: as `flotilla run ingest`
+/// but without a catalogue, and it can be told at which step to die.
+enum IngestWorker {
+    static func run(_ arguments: [String]) throws {
+        // Before there is a second thread.
+        Signals.block()
+        Signals.ignoreFileSize()
+        let options = try Options(arguments)
+        let log = Log("ingest", to: LogSink(level: .info, format: .text))
+        let slot = try Slot.take(under: options.data)
+        var settings = IngestSettings()
+        settings.sessionMilliseconds = IngestProcess.sessionMilliseconds
+        let layout = TopicLayout(prefix: options.prefix, lanes: options.lanes)
+        let place = IngestPlace(
+            kafka: KafkaSettings(brokers: options.brokers), layout: layout,
+            identity: slot.identity(stage: "ingest", loop: 0), stateDirectory: slot.path + "/ingest",
+            sealingKeys: nil, apps: { [IngestBed.app.id: IngestBed.app] })
+        let death = DeathAtStep(options.dieAtStep, time: options.atTime)
+        let service = IngestService(settings, place: { place }, onStep: { death.reached($0) })
+        let shutdown = Shutdown()
+        Signals.watch(shutdown, reload: {}, exitNow: { _exit(1) })
+        let services = Services(
+            [service], log: log, metrics: Metrics(), drainMilliseconds: 15_000, onOverrun: { _ in _exit(1) })
+        Task.detached {
+            do {
+                try await services.run(until: shutdown) { log.info("serving") }
+                exit(0)
+            } catch {
+                log.error("ended", .field("error", error))
+                usleep(100_000)
+                exit((error as? any Fatal)?.exitStatus.rawValue ?? 70)
+            }
+        }
+        withExtendedLifetime(slot) { Signals.sleepForever() }
+    }
+
+    private struct Options {
+        var brokers: [String] = []
+        var prefix = "flotilla."
+        var lanes = 12
+        var data = ""
+        var dieAtStep: Int?
+        var atTime = 1
+
+        init(_ arguments: [String]) throws {
+            var rest = arguments[...]
+            while let name = rest.popFirst(), let value = rest.popFirst() {
+                switch name {
+                case "--brokers": brokers = value.split(separator: ",").map(String.init)
+                case "--prefix": prefix = value
+                case "--lanes": lanes = Int(value) ?? lanes
+                case "--data": data = value
+                case "--die-at-step": dieAtStep = Int(value)
+                case "--at-time": atTime = Int(value) ?? 1
+                default: throw BenchmarkFailure("\(name) is not known")
+                }
+            }
+            guard !brokers.isEmpty, !data.isEmpty else { throw BenchmarkFailure("say --brokers and --data") }
+        }
+    }
+}
+
+/// Ends the process as a power cut would, at one step.
+///
+/// `@unchecked Sendable`: called on the stage's one thread only.
+private final class DeathAtStep: @unchecked Sendable {
+    private let step: IngestStep?
+    private var timesLeft: Int
+
+    init(_ step: Int?, time: Int) {
+        self.step = step.flatMap(IngestStep.init)
+        timesLeft = time
+    }
+
+    func reached(_ step: IngestStep) {
+        guard step == self.step else { return }
+        timesLeft -= 1
+        if timesLeft == 0 { kill(getpid(), SIGKILL) }
+    }
+}

@@ -1,0 +1,43 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+
+/// One partition read from its beginning to its end by a command that answers and goes.
+struct TopicScan {
+    private static let millisecondsMax = 120_000
+
+    let kafka: KafkaSettings
+    let place: TopicPartition
+
+    /// - Parameter each: key and value, in order; a tombstone has no value.
+    func run(_ each: (_ key: [UInt8], _ value: [UInt8]?) -> Void) throws {
+        let consumer = try Consumer(
+            kafka, ConsumerOptions(.manual), name: "scan", log: .silent, metrics: Metrics())
+        defer { _ = consumer.close(withinMilliseconds: 1000) }
+        try consumer.assign([PartitionStart(place, .beginning)])
+        var batch = RecordBatch(recordsMax: 10_000)
+        defer { batch.clear() }
+        let limit = Instant.now().advanced(byMilliseconds: Self.millisecondsMax)
+        while Instant.now() < limit {
+            let events = consumer.poll(into: &batch, waitMilliseconds: 100)
+            for index in 0..<batch.count {
+                if let key = bytes(batch[index].key) { each(key, bytes(batch[index].value)) }
+            }
+            for event in events {
+                if case .end = event { return }
+                if case .failed(.outOfRange(_, let text)) = event {
+                    throw Refusal(status: .unavailable, "cannot read \(place): \(text)")
+                }
+            }
+        }
+        throw Refusal(
+            status: .unavailable,
+            "\(place) was not read to its end in \(Self.millisecondsMax / 1000) s; check that the brokers run"
+        )
+    }
+
+    private func bytes(_ span: Span<UInt8>?) -> [UInt8]? {
+        guard let span else { return nil }
+        return unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+}

@@ -1,0 +1,127 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import Telemetry
+internal import Topics
+
+extension Command {
+    /// "Why does this phone show the old score?" begins here: what is known of it.
+    static let installation = Command(
+        name: "installation", summary: "Shows what is known of one installation, without its tokens.",
+        usage: "ID --app APP [--json]", example: "flotilla installation 7F3A-11 --app shop",
+        settings: ["topics.", "kafka."], options: options
+    ) { invocation in
+        let (app, id) = try asked(invocation)
+        let key = RecordKey.join(app, Recipient.installation(id).text)
+        var newest: [UInt8]?
+        try scan(.installations, partitionedBy: key, invocation) { found, value in
+            if found == key { newest = value }
+        }
+        guard let newest else {
+            throw Refusal(status: .noInput, "no report of installation \(id) of app \(app) has been merged")
+        }
+        let known = try Installation.decode(newest, with: JSONReader())
+        try show(app, known.recipient, installation: id, invocation)
+    }
+
+    static let user = Command(
+        name: "user", summary: "Shows which tokens reach one user, without the tokens.",
+        usage: "ID --app APP [--json]", example: "flotilla user jane@example.com --app shop",
+        settings: ["topics.", "kafka."], options: options
+    ) { invocation in
+        let (app, id) = try asked(invocation)
+        try show(app, .user(id), installation: nil, invocation)
+    }
+
+    private static let options: [(flag: String, takesValue: Bool, sentence: String)] = [
+        ("--app", true, "the app's id"), ("--json", false, "one JSON object a line instead of a table"),
+    ]
+
+    private static func asked(_ invocation: Invocation) throws -> (app: String, id: String) {
+        guard invocation.words.count == 1, let id = invocation.words.first, Name.problem(id) == nil else {
+            throw Refusal(status: .usage, "name one id")
+        }
+        guard let app = invocation.options["--app"], AppID.problem(app) == nil else {
+            throw Refusal(status: .usage, "name the app with --app")
+        }
+        return (app, id)
+    }
+
+    private static func scan(
+        _ topic: TopicName, partitionedBy key: [UInt8], _ invocation: Invocation,
+        _ each: ([UInt8], [UInt8]?) -> Void
+    ) throws {
+        let layout = TopicLayout(invocation.settings)
+        let kafka = KafkaSettings(invocation.settings)
+        // Says at once what is wrong with the cluster, the topic or the number of lanes.
+        try layout.require([topic], on: Admin(kafka, log: .silent, metrics: Metrics()))
+        let partition = Murmur2.partition(of: key.span, of: layout.lanes)
+        try TopicScan(kafka: kafka, place: TopicPartition(layout.name(topic), Int32(partition))).run(each)
+    }
+
+    private static func show(
+        _ app: String, _ recipient: Recipient, installation: String?, _ invocation: Invocation
+    ) throws {
+        var rows: [RegistryKey: RegistryRow] = [:]
+        let reader = JSONReader()
+        let lane = RegistryKey.lane(app: app, recipient: recipient)
+        try scan(.registry, partitionedBy: lane, invocation) { key, value in
+            guard key.starts(with: lane),
+                let key = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }),
+                key.recipient == recipient, installation == nil || key.installation == installation
+            else { return }
+            rows[key] = value.flatMap { value in
+                try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                    try unsafe RegistryRow.decode(bytes, under: key.entry, with: reader)
+                }
+            }
+        }
+        let lines = rows.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.map(WhoLine.init)
+        if invocation.options["--json"] != nil {
+            for line in lines { print(line.json) }
+        } else {
+            print("recipient \(recipient.text) of app \(app)")
+            print(lines.isEmpty ? "nothing reaches it" : Table(WhoLine.heads, lines.map(\.cells)).text)
+        }
+    }
+}
+
+/// One row of the registry, as a person may see it.
+private struct WhoLine {
+    static let heads = ["installation", "entry", "token", "type", "group", "heard of", "expires", "moved to"]
+
+    let cells: [String]
+
+    init(_ key: RegistryKey, _ row: RegistryRow) {
+        func time(_ milliseconds: Int64?) -> String {
+            milliseconds.map { WallTime(milliseconds: $0).rfc3339 } ?? "–"
+        }
+        let owner = key.installation ?? "–"
+        switch row {
+        case .token(let token):
+            let shown = token.dismissedAt != nil ? "dismissed" : "tok:\(token.tokenHash.prefix(8))"
+            cells = [
+                owner, key.entry.text, shown, token.attributesType ?? "–", token.group ?? "–",
+                time(token.registeredAt), time(token.expiresAt), token.movedTo?.text ?? "–",
+            ]
+        case .profile(let profile):
+            let tags = profile.tags.joined(separator: ",")
+            cells = [owner, key.entry.text, "–", "tags \(tags)", "–", time(profile.updatedAt), "–", "–"]
+        }
+    }
+
+    var json: String {
+        var line = JSONLine()
+        line.field("installation", cells[0])
+        line.field("entry", cells[1])
+        line.field("token", cells[2])
+        line.field("type", cells[3])
+        line.field("group", cells[4])
+        line.field("heardOf", cells[5])
+        line.field("expires", cells[6])
+        line.field("movedTo", cells[7])
+        return line.text
+    }
+}

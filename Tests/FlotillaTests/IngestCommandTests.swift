@@ -1,0 +1,49 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// From a report by hand to what is known of a phone.
+struct IngestCommandTests {
+    @Test func `a report becomes a row that user and installation show, without its token`() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "up", "--data", directory.path, "--broker-listen", "127.0.0.1:0", "--admin-listen",
+                "127.0.0.1:0", "--gateway-listen", "127.0.0.1:0", "--topics-lanes", "2", "--log-format",
+                "text",
+            ])
+        try await process.waitFor("broker: serving")
+        try await process.waitFor("ingest: partitions assigned")
+        let line = try #require(
+            process.errors.split(separator: "\n").first { $0.contains(" broker: serving") })
+        let address = String(
+            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(8))
+        let added = try await flotilla(
+            "apps", "create", "shop", "--bundle-id", "com.example.shop", "--team-id", "ABCDE12345",
+            "--key-id",
+            "KEY1234567", "--kafka-brokers", address)
+        #expect(added.status == 0, "\(added)")
+        let token = String(repeating: "ab", count: 32)
+        let report =
+            #"{"v":1,"app":"shop","environment":"production","installationId":"phone-1","userId":"jane","kind":"startToken","attributesType":"Match","token":"\#(token)"}"#
+        let sent = try ChildProcess(
+            "kcat",
+            [
+                "-b", address, "-P", "-t", "flotilla.reports", "-k", "shop/i:phone-1", "-X",
+                "topic.partitioner=murmur2_random",
+            ],
+            input: Data(report.utf8))
+        #expect(try await sent.exitStatus() == 0, "\(sent.errors)")
+        func ask(_ command: String, _ id: String) async throws -> Answer {
+            try await flotilla(
+                command, id, "--app", "shop", "--topics-lanes", "2", "--kafka-brokers", address)
+        }
+        try await eventually("the row") { try await ask("user", "jane").output.contains("start:Match") }
+        let shown = try await ask("installation", "phone-1")
+        #expect(shown.output.contains("recipient u:jane of app shop"), "\(shown)")
+        #expect(shown.output.contains("tok:") && !shown.output.contains(token))
+        #expect(try await ask("user", "nobody").output.contains("nothing reaches it"))
+        #expect(try await ask("installation", "phone-2").status == 66)
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import Ingest
+import IngestTesting
+import KafkaTesting
+import ProcessTesting
+import Simulation
+import Testing
+
+/// The small form of `deploy/prove ingest-kills`.
+@Suite struct IngestKillTests {
+    @Test func `two processes that die at steps, at random and as zombies leave an exact registry`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let directory = try TemporaryDirectory()
+        var plan = IngestKills.Plan()
+        plan.steps = [.lettersSent, .transactionBegun, .offsetsSent, .committed, .viewSettled, .restored]
+        plan.reports = 2000 * trials(1)
+        plan.seed =
+            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0...999_999)
+        let result = try await IngestKills(
+            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        ).run()
+        #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
+        #expect(result.rows > 0 && result.deadLetters > 0)
+        #expect(result.stepsMet == Set(plan.steps.map(\.rawValue)), "seed \(plan.seed)")
+    }
+}

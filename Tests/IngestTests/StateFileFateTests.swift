@@ -1,0 +1,122 @@
+import Foundation
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import ProcessTesting
+import Simulation
+import Testing
+import Topics
+
+/// What becomes of the views when their files are harmed, and when there is no room for them.
+@Suite struct StateFileFateTests {
+    private final class Life {
+        let bed: IngestBed
+        let directory: TemporaryDirectory
+        let sender: ReportSender
+        var mix = ReportMix(installations: 200, seed: 11)
+        private let cluster: TestCluster
+
+        init() throws {
+            cluster = try TestCluster()
+            bed = try IngestBed(cluster.brokers, lanes: 2)
+            directory = try TemporaryDirectory()
+            sender = try ReportSender(bed)
+        }
+
+        func start() throws -> IngestProcess {
+            try IngestProcess(builtProduct("flotilla-bench"), bed, data: directory.path)
+        }
+
+        func send(_ count: Int) {
+            for _ in 0..<count { sender.send(mix.next()) }
+            #expect(sender.finish())
+        }
+
+        func caughtUp(_ what: String) async throws {
+            let places = (0..<2).map { TopicPartition(bed.layout.name(.reports), Int32($0)) }
+            try await eventually(what) {
+                let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", places)
+                return lags?.allSatisfy { $0.records == 0 && $0.committed.offset != nil } ?? false
+            }
+        }
+
+        func file(_ partition: Int, _ name: String) -> String {
+            directory.file("slot-0/ingest/installations-\(partition)/\(name)")
+        }
+    }
+
+    @Test(arguments: ["deleted", "cut", "flipped", "other schema", "other boot"])
+    func `a file that cannot be believed is built anew, and said so`(fate: String) async throws {
+        let life = try Life()
+        var process = try life.start()
+        life.send(1000)
+        try await life.caughtUp("the first reports")
+        process.stop()
+        #expect(try await process.process.exitStatus() == 0)
+        for partition in 0..<2 { try harm(life, partition, fate) }
+        process = try life.start()
+        life.send(1000)
+        // A file whose pages lie to LMDB may end a process or two; a supervisor starts the next.
+        var starts = 1
+        try await eventually("the second reports") {
+            if !process.isRunning, starts < 4 {
+                process = try life.start()
+                starts += 1
+            }
+            try await life.caughtUp("the second reports")
+            return true
+        }
+        if fate != "deleted" && fate != "flipped" {
+            try await process.process.waitFor("built anew")
+        }
+        process.stop()
+        _ = try await process.process.exitStatus()
+        try judge(life.bed)
+    }
+
+    private func harm(_ life: Life, _ partition: Int, _ fate: String) throws {
+        let data = life.file(partition, "data.mdb")
+        let mark = life.file(partition, "mark")
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: data))
+        var text = try String(contentsOfFile: mark, encoding: .utf8)
+        var chance = SeededGenerator(UInt64.random(in: 0...999_999))
+        switch fate {
+        case "deleted":
+            try FileManager.default.removeItem(
+                atPath: URL(fileURLWithPath: data).deletingLastPathComponent().path)
+            return
+        case "cut": bytes = bytes.prefix(bytes.count / 2)
+        case "flipped":
+            for _ in 0..<64 { bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8)) }
+        case "other schema": text = text.replacingOccurrences(of: "schema 1", with: "schema 999")
+        default:
+            text = text.replacing(/condition clean \d+/, with: "condition open").replacing(
+                /boot .*/, with: "boot another")
+        }
+        try bytes.write(to: URL(fileURLWithPath: data))
+        try text.write(toFile: mark, atomically: true, encoding: .utf8)
+    }
+
+    @Test func `without room reports wait, and go on by themselves when there is some`() async throws {
+        let life = try Life()
+        let process = try life.start()
+        life.send(500)
+        try await life.caughtUp("the first reports")
+        func limit(_ bytes: String) async throws {
+            let limiter = try ChildProcess(
+                "prlimit", ["--pid", "\(process.process.identifier)", "--fsize=\(bytes):unlimited"])
+            #expect(try await limiter.exitStatus() == 0)
+        }
+        try await limit("8192")
+        life.send(3000)
+        try await process.process.waitFor("no room for the state of this process")
+        #expect(process.isRunning)
+        try await limit("unlimited")
+        try await process.process.waitFor("there is room again")
+        try await life.caughtUp("the second reports")
+        process.stop()
+        #expect(try await process.process.exitStatus() == 0)
+        try judge(life.bed)
+    }
+}

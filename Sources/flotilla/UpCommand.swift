@@ -1,5 +1,6 @@
 internal import Broker
 internal import Catalog
+internal import Gateway
 internal import Kafka
 internal import Lifecycle
 internal import Settings
@@ -22,7 +23,7 @@ extension Command {
         namespace: "up",
         settings: [
             "up.", "broker.listen", "broker.flush", "topics.prefix", "topics.lanes", "tokens.", "gateway.",
-            "ingest.",
+            "ingest.", "apns-simulator.",
             "admin.", "log.", "lifecycle.",
         ],
         options: [
@@ -51,8 +52,11 @@ extension Command {
             duty: .create, layout: layout, kafka: surroundings.kafka)
         var services: [any Service] = [admin, broker, topics, surroundings.catalog] + stages
         if isDemo {
+            guard let gateway = stages.lazy.compactMap({ $0 as? GatewayService }).first else {
+                preconditionFailure("up runs all stages")
+            }
             services.append(
-                DemonstrationService(data: data, slot: surroundings.slot, broker: address, admin: admin))
+                DemonstrationService(data: data, surroundings, gateway: gateway, admin: admin))
         }
         try await process.run(services) { admin.beginServing() }
     }

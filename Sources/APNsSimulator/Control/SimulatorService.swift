@@ -15,6 +15,7 @@ package final class SimulatorService: Service, @unchecked Sendable {
 
     /// What was started, in the order in which it is stopped.
     private struct Parts {
+        var desk: ControlDesk?
         var control: HTTPServer?
         var faultPorts: [TLSFaultPort] = []
         var simulator: Simulator?
@@ -66,6 +67,7 @@ package final class SimulatorService: Service, @unchecked Sendable {
                 settings.simulator, credentials, on: loop, script: script, journal: journal, phones: phones)
         }
         guard let desk else { preconditionFailure("a loop that has just been started has stopped") }
+        running.desk = desk
         running.simulator = desk.simulator
         try desk.simulator.start()
         for place in settings.tlsFaults {
@@ -83,6 +85,12 @@ package final class SimulatorService: Service, @unchecked Sendable {
             tlsFaults: running.faultPorts.map { ($0.fault, $0.port) }, directory: settings.directory,
             keyID: credentials.keyID, population: settings.phones,
             firstToken: loop.perform { desk.phones?.tokens(of: 0).starts.first?.token ?? nil } ?? nil)
+    }
+
+    /// What the phones of a group show now. Not from a loop; blocks for a turn of the simulator's.
+    package func view(group: String) -> GroupView? {
+        guard let desk = running.desk else { return nil }
+        return desk.loop.perform { desk.phones?.view(group: group, at: desk.simulator.clock()) } ?? nil
     }
 
     package func stop(by deadline: Instant) async {

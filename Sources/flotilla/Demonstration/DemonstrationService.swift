@@ -1,0 +1,203 @@
+internal import APNs
+internal import APNsSimulator
+internal import Catalog
+internal import Foundation
+internal import Gateway
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Registry
+internal import Settings
+internal import TLS
+internal import Telemetry
+
+/// What `flotilla up --demo` shows, on the installation that it has just started: simulated phones report
+/// through the gateway, ingest makes a registry of it, and a start and an update reach every lock screen
+/// over the APNs simulator. Fan-out and the sender are not built yet; the demonstration walks the
+/// registry and pushes by itself, with the parts that they will use, and says so.
+///
+/// `@unchecked Sendable`: `running` is written by `start` and `stop`, which the process calls one after
+/// the other, and read by nobody else.
+final class DemonstrationService: Service, @unchecked Sendable {
+    /// One step: phones that report, pushes that arrive.
+    private static let stepMilliseconds = 30_000
+    private static let teamKey = SimulatorCredentials.teamID
+
+    let name = "demonstration"
+    private let data: String
+    private let surroundings: StageSurroundings
+    private let gateway: GatewayService
+    private let admin: AdminService
+    private var running = Parts()
+
+    private struct Parts {
+        var simulator: SimulatorService?
+        var loop: EventLoop?
+        var pusher: DemonstrationPusher?
+    }
+
+    init(data: String, _ surroundings: StageSurroundings, gateway: GatewayService, admin: AdminService) {
+        self.data = data
+        self.surroundings = surroundings
+        self.gateway = gateway
+        self.admin = admin
+    }
+
+    func start(_ context: ServiceContext) async throws {
+        let directory = try DataDirectory.make(data + "/apns-simulator")
+        let credentials = try SimulatorCredentials(directory: directory)
+        let demo = DemonstrationApp(keyID: credentials.keyID, at: .now())
+        try demo.enter(surroundings.kafka(), surroundings.layout, metrics: context.metrics, at: .now())
+        try await wait("the catalogue did not show the demonstration's key") {
+            surroundings.catalog.view?.keys[demo.key.id] != nil
+        }
+        let phones = try await startPhones(demo, directory, context)
+        var show = DemonstrationResult(group: "match-\(WallTime.now().seconds % 100_000)")
+        let lanes = try DemonstrationLanes(
+            surroundings, directory: data + "/demonstration", metrics: context.metrics)
+        defer { try? lanes.close() }
+        let pusher = try startPusher(phones, context)
+
+        let starts = Selection(
+            app: DemonstrationApp.id, .starts(type: DemonstrationApp.type.name),
+            environments: [.production], now: WallTime.now().milliseconds)
+        (show.startable, show.reportSeconds) = try await count(
+            lanes, starts, enough: DemonstrationApp.phones * 9 / 10, "the phones' start tokens")
+        let began = Instant.now()
+        show.started = try await push(pusher, .start, "0:0", show.group, to: lanes.tokens(starts))
+        let updates = Selection(
+            app: DemonstrationApp.id, .updates(group: show.group), environments: [.production],
+            now: WallTime.now().milliseconds)
+        (show.updatable, _) = try await count(
+            lanes, updates, enough: show.started, "the update tokens of the started activities")
+        show.startSeconds = Instant.now().seconds(since: began)
+        let goal = Instant.now()
+        show.updated = try await push(pusher, .update, "1:0", show.group, to: lanes.tokens(updates))
+        show.updateSeconds = Instant.now().seconds(since: goal)
+        show.screens = running.simulator?.view(group: show.group)
+        print(show.text(installation(phones)))
+        // Whoever reads through a pipe shall see it now, and not when the process ends.
+        fflush(nil)
+    }
+
+    func stop(by deadline: Instant) async {
+        let parts = running
+        running = Parts()
+        if let pusher = parts.pusher { parts.loop?.execute { pusher.stop() } }
+        parts.loop?.stop()
+        await parts.simulator?.stop(by: deadline)
+    }
+
+    // MARK: What it is made of
+
+    private func startPhones(
+        _ demo: DemonstrationApp, _ directory: String, _ context: ServiceContext
+    ) async throws -> ServingSimulator {
+        var settings = SimulatorServiceSettings(surroundings.settings, directory: directory)
+        settings.phones = DemonstrationApp.population
+        // As impatient as whoever watches.
+        settings.phoneSettings.updateTokenMilliseconds = 50...200
+        guard let address = gateway.address else {
+            throw Refusal(status: .unavailable, "the gateway does not serve")
+        }
+        settings.reportTarget = ReportPoster.Target(
+            host: address.host, port: address.port, key: demo.keyText)
+        let serving = TracedLock<ServingSimulator?>(nil)
+        let simulator = SimulatorService(settings) { found in serving.withLock { $0 = found } }
+        try await simulator.start(context)
+        running.simulator = simulator
+        guard let phones = serving.withLock({ $0 }) else {
+            preconditionFailure("a simulator that has started serves")
+        }
+        return phones
+    }
+
+    private func startPusher(
+        _ phones: ServingSimulator, _ context: ServiceContext
+    ) throws -> DemonstrationPusher {
+        var settings = APNsSettings()
+        settings.trust = .authorities(.file(phones.authorityFile))
+        settings.production.push = Endpoint(host: "localhost", port: phones.ports.production)
+        let key = ProviderKeyName(teamID: phones.teamID, keyID: phones.keyID)
+        let tokens = ProviderTokens(.files([key: phones.keyFile]), metrics: context.metrics)
+        tokens.reload()
+        let provider = try Provider(settings, tokens: tokens, metrics: context.metrics, log: context.log)
+        let loop = try EventLoop(name: "demonstration")
+        try loop.start()
+        let pusher = DemonstrationPusher(
+            PushProfile(environment: .production, bundleID: DemonstrationApp.bundleID, key: key))
+        running.loop = loop
+        running.pusher = pusher
+        loop.execute { pusher.begin(provider, on: loop) }
+        return pusher
+    }
+
+    // MARK: What it does
+
+    /// Reads the registry until a selection has enough tokens; returns how many, and how long it took.
+    private func count(
+        _ lanes: DemonstrationLanes, _ selection: Selection, enough: Int, _ what: String
+    ) async throws -> (Int, Double) {
+        let began = Instant.now()
+        var found = 0
+        var quiet = 0
+        try await wait("the registry did not show \(what)") {
+            try lanes.advance(milliseconds: 20)
+            let now = try lanes.tokens(selection).count
+            quiet = now == found ? quiet + 1 : 0
+            found = now
+            // Nothing more has come for a while: these are all.
+            return found >= enough && quiet >= 10
+        }
+        return (found, Instant.now().seconds(since: began))
+    }
+
+    private func push(
+        _ pusher: DemonstrationPusher, _ event: PushEvent, _ score: String, _ group: String,
+        to tokens: [PushToken]
+    ) async throws -> Int {
+        let now = WallTime.now().seconds
+        let goals = score.split(separator: ":")
+        var content = PushContent(event)
+        content.contentState = try json(#"{"home":\#(goals[0]),"away":\#(goals[1])}"#)
+        if event == .start {
+            content.attributesType = DemonstrationApp.type.name
+            content.attributes = try json(#"{"home":"Larks","away":"Terns"}"#)
+            content.alert = Alert(title: .plain("Kick-off"), body: .plain("Larks against Terns"))
+        }
+        let body = PayloadBuilder.body(
+            content, timestamp: now,
+            group: event == .start
+                ? GroupAttribute(name: DemonstrationApp.type.groupAttribute, group: group) : nil)
+        guard let loop = running.loop else { return 0 }
+        return await withCheckedContinuation { continuation in
+            loop.execute {
+                pusher.push(body, to: tokens, at: now) { continuation.resume(returning: $0) }
+            }
+        }
+    }
+
+    private func json(_ text: String) throws -> RawJSON {
+        try RawJSON(checking: Array(text.utf8), with: JSONReader())
+    }
+
+    private func wait(_ complaint: String, until isTrue: () throws -> Bool) async throws {
+        let limit = Instant.now().advanced(byMilliseconds: Self.stepMilliseconds)
+        while try !isTrue() {
+            guard Instant.now() < limit else {
+                throw Refusal(
+                    status: .unavailable, "\(complaint) within \(Self.stepMilliseconds / 1000) s")
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    private func installation(_ phones: ServingSimulator) -> DemonstrationResult.Installation {
+        DemonstrationResult.Installation(
+            gateway: gateway.address?.description ?? "",
+            broker: surroundings.kafka().brokers.joined(separator: ","),
+            simulator: "localhost:\(phones.ports.production)", control: phones.control.description,
+            admin: admin.address, data: data)
+    }
+}

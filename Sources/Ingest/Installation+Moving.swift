@@ -7,7 +7,7 @@ extension Installation {
         guard recipient != old.recipient else { return }
         let present = recipient
         moved.removeAll { $0.recipient == present }
-        guard before.hasTokens(of: old.recipient) else { return }
+        guard before.hasTokens else { return }
         moved.append(
             Moved(recipient: old.recipient, at: time, until: now + Retention.movedMilliseconds))
         movedAt = time
@@ -21,13 +21,5 @@ extension Installation {
             if let time, newest.map({ $0 < time }) ?? true { newest = time }
         }
         return newest
-    }
-}
-
-extension RegistryRows {
-    func hasTokens(of recipient: Recipient) -> Bool {
-        list.contains { key, row in
-            if case .token = row { key.recipient == recipient } else { false }
-        }
     }
 }

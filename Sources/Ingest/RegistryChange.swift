@@ -15,16 +15,32 @@ package struct RegistryChange: Sendable, Hashable {
     /// the same.
     static func between(_ old: RegistryRows, _ new: RegistryRows, _ grain: Grain) -> [RegistryChange] {
         var changes: [RegistryChange] = []
-        let known = old.index
-        for (key, row) in new.list {
-            if let place = known.find(key), !isNews(row, after: old.list[place].row, grain) { continue }
-            changes.append(RegistryChange(key: key, row: row))
+        var kept = 0
+        for place in new.entries.indices {
+            let known = old.place(of: new.entries[place].entry, near: place)
+            let isSame = known.map { !isNews(new.entries[place].row, after: old.entries[$0].row, grain) }
+            if known != nil { kept += 1 }
+            for lane in new.lanes where isSame != true || !old.lanes.contains(lane) {
+                changes.append(
+                    RegistryChange(key: new.key(of: place, in: lane), row: new.row(place, in: lane)))
+            }
         }
-        let kept = new.index
-        for (key, _) in old.list where kept.find(key) == nil {
-            changes.append(RegistryChange(key: key, row: nil))
+        if kept < old.entries.count || old.lanes != new.lanes {
+            appendTombstones(of: old, without: new, to: &changes)
         }
         return changes
+    }
+
+    private static func appendTombstones(
+        of old: RegistryRows, without new: RegistryRows, to changes: inout [RegistryChange]
+    ) {
+        for lane in old.lanes {
+            let isKept = new.lanes.contains { $0.recipient == lane.recipient }
+            for place in old.entries.indices
+            where !isKept || new.place(of: old.entries[place].entry, near: place) == nil {
+                changes.append(RegistryChange(key: old.key(of: place, in: lane), row: nil))
+            }
+        }
     }
 
     private static func isNews(_ new: RegistryRow, after old: RegistryRow, _ grain: Grain) -> Bool {

@@ -3,65 +3,77 @@ package import LiveActivity
 /// The rows of the registry that an installation's record stands for: a function of that record alone,
 /// so the truth and its view cannot come apart, and whoever has lost the view writes it anew.
 package struct RegistryRows {
-    package private(set) var list: [(key: RegistryKey, row: RegistryRow)] = []
+    /// A recipient under whom the entries stand: the present one, or one that was left.
+    struct Lane: Equatable {
+        var recipient: Recipient
+        var movedAt: Int64?
+        var movedTo: Recipient?
+    }
+
+    private let app: String
+    private let installation: String?
+    let entries: [(entry: RegistryKey.Entry, row: RegistryRow)]
+    /// The present recipient's comes first.
+    let lanes: [Lane]
 
     package init(of installation: Installation?, app: App) {
-        guard let installation else { return }
-        let id: String? = if case .installation(let id) = installation.subject { id } else { nil }
+        self.app = app.id
+        guard let installation else {
+            self.installation = nil
+            (entries, lanes) = ([], [])
+            return
+        }
         var entries: [(RegistryKey.Entry, RegistryRow)] = []
-        if id != nil { entries = installation.tokenRows(app) }
-        let hasTokens = !entries.isEmpty
-        if let profile = installation.profileRow { entries.append((.profile, .profile(profile))) }
-        list.reserveCapacity(entries.count)
-        let recipient = installation.recipient
-        func add(under recipient: Recipient, movedAt: Int64?, to newer: Recipient?) {
-            for (entry, row) in entries {
-                let key = RegistryKey(
-                    app: installation.app, recipient: recipient, installation: id, entry: entry)
-                list.append((key, row.moved(at: movedAt, to: newer)))
+        if case .installation(let id) = installation.subject {
+            self.installation = id
+            entries = installation.tokenRows(app)
+        } else {
+            self.installation = nil
+        }
+        let present = installation.recipient
+        var lanes = [Lane(recipient: present, movedAt: installation.movedAt)]
+        // Profiles alone are of no use to a start that was accepted before: there is nothing to start with.
+        if !entries.isEmpty {
+            for moved in installation.moved {
+                lanes.append(Lane(recipient: moved.recipient, movedAt: moved.at, movedTo: present))
             }
         }
-        add(under: recipient, movedAt: installation.movedAt, to: nil)
-        // Profiles alone are of no use to a start that was accepted before: there is nothing to start with.
-        guard hasTokens else { return }
-        for moved in installation.moved { add(under: moved.recipient, movedAt: moved.at, to: recipient) }
+        if let profile = installation.profileRow { entries.append((.profile, .profile(profile))) }
+        (self.entries, self.lanes) = (entries, lanes)
     }
 
-    var index: Index { Index(list) }
+    /// Whether there is anything that a start or an update could reach.
+    var hasTokens: Bool { entries.first.map { $0.entry != .profile } ?? false }
 
-    /// Finds rows by their keys: an installation has few, and then looking beats hashing.
-    struct Index {
-        private static let lookedAtMax = 12
-        private let list: [(key: RegistryKey, row: RegistryRow)]
-        private let places: [RegistryKey: Int]?
-
-        init(_ list: [(key: RegistryKey, row: RegistryRow)]) {
-            self.list = list
-            places =
-                list.count <= Self.lookedAtMax
-                ? nil
-                : Dictionary(uniqueKeysWithValues: list.indices.map { (list[$0].key, $0) })
-        }
-
-        func find(_ key: RegistryKey) -> Int? {
-            if let places { return places[key] }
-            return list.firstIndex { $0.key.entry == key.entry && $0.key == key }
-        }
+    package var list: [(key: RegistryKey, row: RegistryRow)] {
+        lanes.flatMap { lane in entries.indices.map { (key(of: $0, in: lane), row($0, in: lane)) } }
     }
-}
 
-extension RegistryRow {
-    fileprivate func moved(at time: Int64?, to newer: Recipient?) -> RegistryRow {
-        guard let time, case .token(var row) = self else { return self }
+    func key(of place: Int, in lane: Lane) -> RegistryKey {
+        RegistryKey(
+            app: app, recipient: lane.recipient, installation: installation, entry: entries[place].entry)
+    }
+
+    func row(_ place: Int, in lane: Lane) -> RegistryRow {
+        guard let time = lane.movedAt, case .token(var row) = entries[place].row else {
+            return entries[place].row
+        }
         row.movedAt = time
-        row.movedTo = newer
+        row.movedTo = lane.movedTo
         return .token(row)
+    }
+
+    /// Where an entry stands; it mostly stands where it stood.
+    func place(of entry: RegistryKey.Entry, near guess: Int) -> Int? {
+        if guess < entries.count, entries[guess].entry == entry { return guess }
+        return entries.firstIndex { $0.entry == entry }
     }
 }
 
 extension Installation {
     fileprivate func tokenRows(_ app: App) -> [(RegistryKey.Entry, RegistryRow)] {
         var rows: [(RegistryKey.Entry, RegistryRow)] = []
+        rows.reserveCapacity(starts.count + activities.count + 1)
         for start in starts {
             guard let token = start.token, isUsable(start) else { continue }
             rows.append((.start(type: start.type), .token(row(token, type: start.type))))

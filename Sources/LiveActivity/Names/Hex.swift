@@ -16,6 +16,7 @@ package enum Hex {
 
     package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var out: [UInt8] = []
+        out.reserveCapacity(2 * bytes.underestimatedCount)
         for byte in bytes {
             out.append(digit(byte >> 4))
             out.append(digit(byte & 15))
@@ -27,15 +28,10 @@ package enum Hex {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var out: [UInt8] = []
         out.reserveCapacity(digits.count / 2)
-        var high: UInt8?
-        for digit in digits {
-            guard let value = value(digit) else { return nil }
-            if let first = high {
-                out.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
+        var rest = digits.makeIterator()
+        while let first = rest.next(), let second = rest.next() {
+            guard let high = value(first), let low = value(second) else { return nil }
+            out.append(high << 4 | low)
         }
         return out
     }

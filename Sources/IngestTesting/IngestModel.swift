@@ -32,7 +32,9 @@ package struct IngestModel {
                 misfits.insert(place)
                 continue
             }
-            switch merge.merge(report, receivedAt: record.timestamp, into: installations[key], now: now) {
+            let forwarded = record.headers["\(Report.receivedAtHeader)"].flatMap(Int64.init)
+            let receivedAt = min(record.timestamp, forwarded ?? record.timestamp)
+            switch merge.merge(report, receivedAt: receivedAt, into: installations[key], now: now) {
             case .rejected: misfits.insert(place)
             case .unchanged: break
             case .merged(let merged) where !merged.isDue: break

@@ -114,6 +114,10 @@ extension IngestLoop {
         return nil
     }
 
+    /// Bytes of a report; what is larger is mostly what nobody reads, and goes to the dead letters. One
+    /// that lies in a wrong partition must still fit into its topic with the key and header it then gets.
+    private static let reportBytesMax = 512 << 10
+
     private func readBatch(
         _ now: Int64, _ tally: inout Tally
     ) -> (arrivals: [Int32: [Arrival]], next: [Int32: Int64], oldest: Int64) {
@@ -131,7 +135,7 @@ extension IngestLoop {
                 if home == partition {
                     arrivals[partition, default: []].append(arrival)
                 } else if let value = record.value {
-                    writer.forward(value, key: arrival.key, to: home)
+                    writer.forward(value, key: arrival.key, receivedAt: arrival.receivedAt, to: home)
                     tally.forwarded += 1
                     onStep(.strayForwarded)
                 }
@@ -144,7 +148,10 @@ extension IngestLoop {
 
     private func read(_ record: borrowing Kafka.Record, _ index: Int) throws(Misfit) -> Arrival {
         guard let value = record.value else { throw .empty }
-        guard let receivedAt = record.timestamp else { throw .timeless }
+        guard let stampedAt = record.timestamp else { throw .timeless }
+        guard value.count <= Self.reportBytesMax else {
+            throw .tooLarge(value.count, max: Self.reportBytesMax)
+        }
         let report: Report
         do throws(RecordError) {
             report = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
@@ -155,6 +162,7 @@ extension IngestLoop {
         }
         let key = report.key
         guard key.count <= Limits.keyBytesMax else { throw .keyTooLong(key.count, max: Limits.keyBytesMax) }
+        let receivedAt = min(stampedAt, record.forwardedTime ?? stampedAt)
         return Arrival(index: index, report: report, key: key, receivedAt: receivedAt)
     }
 

@@ -49,9 +49,10 @@ extension IngestLoop {
     /// as its last record, and be rebuilt for nothing.
     private func refreshAsOf() throws {
         for number in owned.keys.sorted() {
-            guard owned[number]?.isServing == true, let view = files[number],
-                let ends = try? installations.watermarks(of: view.place), ends.high <= view.applied
-            else { continue }
+            guard owned[number]?.isServing == true, let view = files[number] else { continue }
+            // Without an answer the others wait too: a member that is not polled loses its partitions.
+            guard let ends = try? installations.watermarks(of: view.place) else { return }
+            guard ends.high <= view.applied else { continue }
             view.reached(view.applied, now: .now())
             try settle(number)
         }

@@ -23,6 +23,10 @@ struct Misfit: Error {
         )
     }
 
+    static func tooLarge(_ bytes: Int, max: Int) -> Misfit {
+        Misfit("too_large", "the report has \(bytes) bytes, at most \(max) are possible")
+    }
+
     static func keyTooLong(_ bytes: Int, max: Int) -> Misfit {
         Misfit(
             "key_too_long", "app and installation make a key of \(bytes) bytes, at most \(max) are possible")

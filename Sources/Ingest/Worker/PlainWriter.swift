@@ -10,8 +10,11 @@ internal import Topics
 final class PlainWriter {
     /// How long acknowledgements may take; then the batch is read again.
     static let acknowledgeMilliseconds = 10_000
-    /// Any record, with the headers that say why it is a dead letter.
-    private static let recordBytesMax = 8 << 20
+    /// Of a dead letter's record. A larger one, which compression may have smuggled in, is named by its
+    /// place alone: a record that the topic refuses would hold up its partition for ever.
+    private static let keptBytesMax = 4 << 20
+    /// That, and the headers that say why it is a dead letter.
+    private static let recordBytesMax = keptBytesMax + 1 << 16
 
     private let producer: Producer
     private let reports: Topic
@@ -32,15 +35,29 @@ final class PlainWriter {
     var isRuined: Bool { producer.fatalError != nil }
 
     /// The report as it came, to the partition where it belongs, under the key that says so.
-    func forward(_ value: Span<UInt8>, key: [UInt8], to partition: Int32) {
-        note { producer.send(to: reports, partition: partition, key: key.span, value: value, tag: 0) }
+    func forward(_ value: Span<UInt8>, key: [UInt8], receivedAt: Int64, to partition: Int32) {
+        var headers = RecordHeaders(capacity: 1)
+        headers.add(Report.receivedAtHeader, Array(String(receivedAt).utf8).span)
+        while true {
+            let result = producer.send(
+                to: reports, partition: partition, key: key.span, value: value, headers: &headers, tag: 0)
+            if result != .full { return take(result) }
+            collect(waitMilliseconds: 10)
+        }
     }
 
     /// The record as it came, beside headers that say why it is here.
     func bury(_ record: borrowing Kafka.Record, as letter: DeadLetter) {
+        var letter = letter
         var headers = RecordHeaders(capacity: 12)
         let own = record.headers
-        for index in 0..<own.count { headers.add(named: own[index].name, own[index].value) }
+        let bytes = record.bytes
+        let isKept = bytes <= Self.keptBytesMax
+        if isKept {
+            for index in 0..<own.count { headers.add(named: own[index].name, own[index].value) }
+        } else {
+            letter.reason += "; its \(bytes) bytes are not kept here"
+        }
         for (name, value) in letter.headers {
             let name = Array(name.rawValue.utf8)
             let value = Array(value.utf8)
@@ -48,16 +65,9 @@ final class PlainWriter {
         }
         while true {
             let result = producer.send(
-                to: letters, partition: letter.partition, key: record.key, value: record.value,
+                to: letters, partition: letter.partition, key: isKept ? record.key : nil,
+                value: isKept ? record.value : nil,
                 headers: &headers, tag: 0)
-            if result != .full { return take(result) }
-            collect(waitMilliseconds: 10)
-        }
-    }
-
-    private func note(_ send: () -> SendResult) {
-        while true {
-            let result = send()
             if result != .full { return take(result) }
             collect(waitMilliseconds: 10)
         }

@@ -121,6 +121,9 @@ extension JSONValue {
         if value.count > Report.attributesBytesMax {
             report("must have at most \(Report.attributesBytesMax) bytes", as: .outOfRange)
         }
+        if kind == .object, value.depth > Report.attributesDepthMax {
+            report("must be nested at most \(Report.attributesDepthMax) levels deep", as: .outOfRange)
+        }
         return value
     }
 }

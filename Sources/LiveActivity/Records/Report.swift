@@ -42,6 +42,13 @@ package struct Report: Record, Hashable {
     package static let runningMax = 50
     /// Bytes of a profile's attributes.
     package static let attributesBytesMax = 16 * 1024
+    /// Arrays and objects inside one another in them. Every record that holds them has room for more.
+    package static let attributesDepthMax = 8
+
+    /// The header of a report that lay in a wrong partition and was forwarded: the server's time of where
+    /// it lay first, in digits. The cluster stamps what is forwarded anew, and by that time alone an old
+    /// word would stand over newer ones.
+    package static let receivedAtHeader: StaticString = "flotilla-received-at"
 
     package var app: String
     /// Nil in a backend's profile of a user.

@@ -1,0 +1,74 @@
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+@Suite struct StrayTests {
+    private let report = {
+        var report = Report(
+            app: IngestBed.app.id, environment: .production, installation: "p", kind: .startToken)
+        report.attributesType = "Match"
+        return report
+    }()
+
+    @Test func `an old report that is forwarded late does not stand over a newer one`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let directory = try TemporaryDirectory()
+        let home = Int32(Murmur2.partition(of: report.key.span, of: 3))
+        var (old, new) = (report, report)
+        old.token = String(repeating: "aa", count: 32)
+        new.token = String(repeating: "bb", count: 32)
+        let first = try ReportSender(bed)
+        first.send(key: old.key, value: old.encoded(), partition: (home + 1) % 3)
+        #expect(first.finish())
+        let written = WallTime.now()
+        try await eventually("a later millisecond") {
+            WallTime.now().milliseconds > written.milliseconds + 10
+        }
+        let second = try ReportSender(bed)
+        second.send(new)
+        #expect(second.finish())
+        let stage = try await Stage(bed, directory: directory.path)
+        try await eventually("all reports handled") { stage.handled == 3 || stage.failure != nil }
+        await stage.stop()
+        #expect(stage.failure == nil)
+        let rows = try TopicContent(.registry, bed).newest.values.map { String(decoding: $0, as: UTF8.self) }
+        #expect(rows.count == 1 && rows[0].contains(new.token ?? "none"), "\(rows)")
+        try judge(bed)
+    }
+
+    @Test func `a record that no topic would take again is named in the dead letters and passed`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        // Compressed it is small, and so it came in.
+        var options = ProducerOptions()
+        options.recordBytesMax = 16 << 20
+        let producer = try Producer(bed.settings, options, name: "huge", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(bed.layout.name(.reports))
+        let huge = [UInt8](repeating: UInt8(ascii: "a"), count: 9 << 20)
+        _ = try producer.store("write a report", in: topic, key: report.key, value: huge)
+        var good = report
+        good.token = String(repeating: "aa", count: 32)
+        let sender = try ReportSender(bed)
+        sender.send(good)
+        #expect(sender.finish())
+        let stage = try await Stage(bed, directory: directory.path)
+        try await eventually("all reports handled") { stage.handled == 2 || stage.failure != nil }
+        await stage.stop()
+        #expect(stage.failure == nil)
+        let letters = try TopicContent(.deadLetters, bed).records
+        #expect(letters.count == 1 && letters[0].value == nil)
+        #expect(letters.first?.headers["flotilla-dead-code"] == "too_large")
+        #expect(letters.first?.headers["flotilla-dead-offset"] == "0")
+        #expect(try TopicContent(.registry, bed).newest.count == 1)
+    }
+}

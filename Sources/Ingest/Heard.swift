@@ -13,7 +13,7 @@ extension Said {
     /// - Returns: what became of it. On `repeated` the older value stays, with the newer time.
     mutating func hear(_ value: Value, at time: ReportTime) -> Heard {
         if time < at { return .nothing }
-        if value == self.value {
+        if value.isExactly(self.value) {
             if time == at { return .nothing }
             at = time
             return .repeated

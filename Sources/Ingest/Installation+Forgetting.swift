@@ -16,9 +16,9 @@ extension Installation {
             return start.isOf(known.environment?.value) && !known.isUsable(start)
         }
         refused.removeAll { $0.at + Retention.reportMilliseconds <= now }
-        while activities.count > Self.activitiesMax { activities.removeLeast { $0.lastWordAt } }
-        while starts.count > Self.startsMax { starts.removeLeast { $0.lastWordAt } }
-        while refused.count > Self.refusedMax { refused.removeLeast { $0.at } }
+        while activities.count > Self.activitiesMax { activities.removeLeast { ($0.lastWordAt, $0.id) } }
+        while starts.count > Self.startsMax { starts.removeLeast { ($0.lastWordAt, $0.type ?? "") } }
+        while refused.count > Self.refusedMax { refused.removeLeast { ($0.at, $0.hash) } }
     }
 
     private mutating func forgetTokens(at now: Int64, _ app: App) {
@@ -69,8 +69,8 @@ extension Installation.Start {
 }
 
 extension Array {
-    /// The first of those with the smallest measure.
-    fileprivate mutating func removeLeast(_ measure: (Element) -> Int64) {
+    /// The one of the least time; of several, which one must not be a matter of the order they came in.
+    fileprivate mutating func removeLeast(_ measure: (Element) -> (time: Int64, name: String)) {
         if let least = indices.min(by: { measure(self[$0]) < measure(self[$1]) }) { remove(at: least) }
     }
 }

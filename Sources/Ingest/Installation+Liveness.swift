@@ -25,19 +25,20 @@ extension Installation {
         if let closing = activity.closing { return closing.isDismissed ? .dismissed : .ended }
         guard let heard = activity.heardAt else { return nil }
         if let type = activity.type?.value,
-            let unregistered = starts.first(where: { $0.type == type })?.unregisteredAt, heard <= unregistered
+            let unregistered = starts.first(where: { $0.type.isExactly(type) })?.unregisteredAt,
+            heard <= unregistered
         {
             return .unregistered
         }
         // What was reported at the very time of the list may have been reported just after it.
-        if let running, heard < running.at, !running.value.contains(activity.id) { return .notRunning }
+        if let running, heard < running.at, !running.value.names(activity) { return .notRunning }
         return nil
     }
 
     /// When the activity's token is forgotten unless the activity is heard of again.
     func expiresAt(_ activity: Activity, _ tokenMilliseconds: Int64) -> Int64 {
         var last = max(activity.heardAt?.received ?? 0, activity.token?.at.received ?? 0)
-        if let running, running.value.contains(activity.id) { last = max(last, running.at.received) }
+        if let running, running.value.names(activity) { last = max(last, running.at.received) }
         return last + tokenMilliseconds
     }
 }
@@ -46,6 +47,12 @@ extension Installation.Activity {
     /// The server's time of the newest word on it.
     var lastWordAt: Int64 {
         max(heardAt?.received ?? 0, closing?.at.received ?? 0, token?.at.received ?? 0)
+    }
+}
+
+extension [String] {
+    fileprivate func names(_ activity: Installation.Activity) -> Bool {
+        contains { $0.isExactly(activity.id) }
     }
 }
 

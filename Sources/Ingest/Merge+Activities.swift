@@ -76,7 +76,7 @@ extension Merge {
         var events: [Event] = []
         for activity in new.activities {
             guard let cause = new.overBy(activity) else { continue }
-            let known = old?.activities.first { $0.id == activity.id }
+            let known = old?.activities.first { $0.id.isExactly(activity.id) }
             if let known, old?.overBy(known) != nil { continue }
             // Reported late, when it was over already: nobody saw it run.
             if known == nil, activity.closing == nil { continue }

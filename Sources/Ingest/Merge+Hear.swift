@@ -74,7 +74,7 @@ extension Merge {
         hearing.installation.tappedAt = hearing.time.event
         hearing.noteChange()
         var event = hearing.event(.tap)
-        let activity = hearing.installation.activities.first { $0.id == id }
+        let activity = hearing.installation.activities.first { $0.id.isExactly(id) }
         event.activity = id
         event.attributesType = activity?.type?.value ?? report.attributesType
         event.group = activity?.group?.value ?? report.group
@@ -86,9 +86,11 @@ extension Merge {
     private func hearRefusal(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let refusal = report.refusal else { throw Rejection.incomplete("tokenHash") }
         // Without APNs' own time, what was reported after the push had left is not what was refused.
-        let at =
+        let said =
             refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds }
             ?? refusal.dispatchedAt
+        // Nothing is refused ahead of time: a clock that is wrong, or a unit, would end the token for ever.
+        let at = min(said, hearing.time.received + Retention.refusalGraceMilliseconds)
         if let known = hearing.installation.refused.firstIndex(where: { $0.hash == refusal.tokenHash }) {
             guard hearing.installation.refused[known].at < at else { return }
             hearing.installation.refused[known].at = at

@@ -91,13 +91,13 @@ extension Installation.Token {
 extension Installation {
     /// The place of a type's start token, made where there is none.
     mutating func start(_ type: String?) -> Int {
-        if let place = starts.firstIndex(where: { $0.type == type }) { return place }
+        if let place = starts.firstIndex(where: { $0.type.isExactly(type) }) { return place }
         starts.append(Start(type: type))
         return starts.count - 1
     }
 
     mutating func activity(_ id: String) -> Int {
-        if let place = activities.firstIndex(where: { $0.id == id }) { return place }
+        if let place = activities.firstIndex(where: { $0.id.isExactly(id) }) { return place }
         activities.append(Activity(id: id))
         return activities.count - 1
     }

@@ -49,7 +49,9 @@ package struct RegistryChange: Sendable, Hashable {
             let (registered, expires) = (old.registeredAt, old.expiresAt)
             old.registeredAt = new.registeredAt
             old.expiresAt = new.expiresAt
-            if new != old || (new.expiresAt == nil) != (expires == nil) { return true }
+            if new != old || !new.isSpelled(as: old) || (new.expiresAt == nil) != (expires == nil) {
+                return true
+            }
             guard let next = new.expiresAt else {
                 return Grain.isCrossed(Grain.heartbeatMilliseconds, from: registered, to: new.registeredAt)
             }
@@ -58,9 +60,23 @@ package struct RegistryChange: Sendable, Hashable {
         case (.profile(let new), .profile(var old)):
             let updated = old.updatedAt
             old.updatedAt = new.updatedAt
-            return new != old
+            return new != old || !new.isSpelled(as: old)
                 || Grain.isCrossed(Grain.heartbeatMilliseconds, from: updated, to: new.updatedAt)
         case (.token, .profile), (.profile, .token): return true
         }
+    }
+}
+
+extension TokenRow {
+    fileprivate func isSpelled(as old: TokenRow) -> Bool {
+        attributesType.isExactly(old.attributesType) && group.isExactly(old.group) && os.isExactly(old.os)
+            && channel.isExactly(old.channel)
+    }
+}
+
+extension ProfileRow {
+    fileprivate func isSpelled(as old: ProfileRow) -> Bool {
+        tags.isExactly(old.tags) && locale.isExactly(old.locale) && timeZone.isExactly(old.timeZone)
+            && os.isExactly(old.os) && appBuild.isExactly(old.appBuild)
     }
 }

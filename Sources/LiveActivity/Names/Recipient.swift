@@ -4,6 +4,13 @@ package enum Recipient: Sendable, Hashable {
     case user(String)
     case installation(String)
 
+    package static func == (a: Recipient, b: Recipient) -> Bool {
+        switch (a, b) {
+        case (.user(let a), .user(let b)), (.installation(let a), .installation(let b)): a.isExactly(b)
+        case (.user, .installation), (.installation, .user): false
+        }
+    }
+
     /// `u:<user>` or `i:<installation>`, as keys and records have it.
     package var text: String {
         switch self {
@@ -12,13 +19,15 @@ package enum Recipient: Sendable, Hashable {
         }
     }
 
-    /// Nil for what is no recipient.
+    /// Nil for what is no recipient. It goes by bytes: an id may begin with what Swift sees as a part of
+    /// the character before it, an accent or the tone of an emoji.
     package init?(text: some StringProtocol) {
-        let id = String(text.dropFirst(2))
+        let bytes = text.utf8
+        let id = String(decoding: bytes.dropFirst(2), as: UTF8.self)
         guard Name.problem(id) == nil else { return nil }
-        if text.hasPrefix("u:") {
+        if bytes.starts(with: "u:".utf8) {
             self = .user(id)
-        } else if text.hasPrefix("i:") {
+        } else if bytes.starts(with: "i:".utf8) {
             self = .installation(id)
         } else {
             return nil

@@ -15,14 +15,25 @@ package struct RegistryKey: Sendable, Hashable {
             }
         }
 
+        package static func == (a: Entry, b: Entry) -> Bool {
+            switch (a, b) {
+            case (.start(let a), .start(let b)): a.isExactly(b)
+            case (.update(let a), .update(let b)): a.isExactly(b)
+            case (.profile, .profile): true
+            case (.start, _), (.update, _), (.profile, _): false
+            }
+        }
+
+        /// By bytes, as a recipient's.
         package init?(text: some StringProtocol) {
-            if text == "profile" {
+            let bytes = text.utf8
+            if bytes.elementsEqual("profile".utf8) {
                 self = .profile
-            } else if text.hasPrefix("start:") {
-                let type = String(text.dropFirst(6))
+            } else if bytes.starts(with: "start:".utf8) {
+                let type = String(decoding: bytes.dropFirst(6), as: UTF8.self)
                 self = .start(type: type.isEmpty ? nil : type)
-            } else if text.hasPrefix("update:"), text.count > 7 {
-                self = .update(activity: String(text.dropFirst(7)))
+            } else if bytes.starts(with: "update:".utf8), bytes.count > 7 {
+                self = .update(activity: String(decoding: bytes.dropFirst(7), as: UTF8.self))
             } else {
                 return nil
             }
@@ -40,6 +51,11 @@ package struct RegistryKey: Sendable, Hashable {
         self.recipient = recipient
         self.installation = installation
         self.entry = entry
+    }
+
+    package static func == (a: RegistryKey, b: RegistryKey) -> Bool {
+        a.entry == b.entry && a.recipient == b.recipient && a.app == b.app
+            && a.installation.isExactly(b.installation)
     }
 
     /// `app/recipient/installation/entry`.

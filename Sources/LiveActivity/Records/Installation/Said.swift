@@ -14,10 +14,16 @@ package struct Said<Value: Sayable>: Sendable, Hashable {
 
 /// A value that reports bring.
 package protocol Sayable: Sendable, Hashable {
+    /// Whether it is the same to whoever reads the topics.
+    func isExactly(_ other: Self) -> Bool
     /// A total order, for two values that were said at the same time.
     func outranks(_ other: Self) -> Bool
     func write(to writer: inout JSONWriter)
     init(said value: JSONValue)
+}
+
+extension Sayable {
+    package func isExactly(_ other: Self) -> Bool { self == other }
 }
 
 extension JSONWriter {

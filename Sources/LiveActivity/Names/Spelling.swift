@@ -1,0 +1,21 @@
+/// To `==`, one text in two spellings is the same text: a letter with its accent in one piece, or in two.
+/// Keys, lanes and whoever reads the topics go by bytes, and so must whatever decides on what they hold.
+extension String {
+    package func isExactly(_ other: String) -> Bool { self == other && utf8.elementsEqual(other.utf8) }
+}
+
+extension String? {
+    package func isExactly(_ other: String?) -> Bool {
+        switch (self, other) {
+        case (nil, nil): true
+        case (let one?, let other?): one.isExactly(other)
+        case (nil, _?), (_?, nil): false
+        }
+    }
+}
+
+extension [String] {
+    package func isExactly(_ other: [String]) -> Bool {
+        count == other.count && zip(self, other).allSatisfy { $0.isExactly($1) }
+    }
+}

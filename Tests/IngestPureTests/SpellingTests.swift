@@ -1,0 +1,95 @@
+import JSON
+import LiveActivity
+import Testing
+
+@testable import Ingest
+
+/// Names are bytes: what Swift takes for one text in two spellings, and for one character in two pieces.
+@Suite struct SpellingTests {
+    private static let (whole, pieces) = ("Ren\u{E9}", "Rene\u{301}")
+
+    @Test func `a user in another spelling is another user, whichever came first`() {
+        #expect(Self.whole == Self.pieces)
+        func rows(_ order: [(user: String, happened: Int)]) -> [[UInt8]] {
+            let phone = Phone()
+            phone.startToken("aa", at: 0, happened: 0)
+            for (index, login) in order.enumerated() {
+                phone.says(.profile, at: index + 10, happened: login.happened) { $0.user = login.user }
+            }
+            phone.sweep(at: 60 * 25)
+            return phone.run.registry.keys.filter { $0.entry != .profile }.map(\.bytes)
+        }
+        let later = RecordKey.join("shop", "u:" + Self.pieces, "i", "start:Match")
+        #expect(rows([(Self.whole, 1), (Self.pieces, 2)]) == [later])
+        #expect(rows([(Self.pieces, 2), (Self.whole, 1)]) == [later])
+    }
+
+    @Test func `tags and groups in another spelling are written`() {
+        let phone = Phone()
+        phone.updateToken("bb", of: "A", group: Self.whole, at: 0)
+        phone.says(.profile, at: 1) { $0.tags = [Self.whole] }
+        phone.updateToken("bb", of: "A", group: Self.pieces, at: 2)
+        phone.says(.profile, at: 3) { $0.tags = [Self.pieces] }
+        #expect(phone.row("update:A")?.group.map { Array($0.utf8) } == Array(Self.pieces.utf8))
+        let profile = phone.run.registry.first { $0.key.entry == .profile }?.value
+        guard case .profile(let row) = profile else { return #expect(Bool(false), "no profile") }
+        #expect(row.tags.map { Array($0.utf8) } == [Array(Self.pieces.utf8)])
+    }
+
+    @Test func `an id may begin with what belongs to the character before it`() {
+        for first in ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{1F3FD}"] {
+            let phone = Phone()
+            phone.says(.startToken, at: 0) {
+                $0.token = "aa"
+                $0.attributesType = first + "Match"
+                $0.user = first + "alice"
+            }
+            phone.updateToken("bb", of: first + "A", at: 1)
+            // The run reads each record back, and fails where it is another.
+            #expect(phone.run.registry.count == 2)
+            for key in phone.run.registry.keys {
+                let read = unsafe key.bytes.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
+                #expect(read == key)
+            }
+        }
+    }
+
+    @Test func `which activity is forgotten is no matter of the order of reports of one time`() {
+        func kept(_ numbers: [Int]) -> Set<String> {
+            let phone = Phone()
+            for number in numbers { phone.updateToken("bb", of: "activity-\(number)", at: 0) }
+            return Set(phone.run.installation?.activities.map(\.id) ?? [])
+        }
+        let numbers = Array(0...Installation.activitiesMax)
+        #expect(kept(numbers) == kept(numbers.reversed()))
+        #expect(kept(numbers).count == Installation.activitiesMax)
+    }
+
+    @Test func `a refusal from the future ends what was reported before it was heard, and no more`() {
+        let phone = Phone()
+        phone.startToken("aa", at: 0)
+        phone.refusal(of: "aa", since: 1_000_000, dispatched: 1, at: 2)
+        #expect(phone.rows.isEmpty)
+        phone.startToken("aa", at: 3)
+        #expect(phone.rows == ["i:i start:Match aa"])
+    }
+
+    @Test func `the deepest attributes that a report may have stand in every record that holds them`() throws
+    {
+        let depth = Report.attributesDepthMax
+        let text =
+            String(repeating: "{\"a\":[", count: depth / 2) + "\"]}\\\""
+            + "\"" + String(repeating: "]}", count: depth / 2)
+        let phone = Phone()
+        let attributes = try RawJSON(checking: Array(text.utf8), with: JSONReader())
+        #expect(attributes.depth == depth)
+        phone.says(.profile, at: 0) { $0.attributes = attributes }
+        #expect(phone.run.installation?.attributes?.value == attributes)
+        var report = Report(app: "shop", environment: .production, installation: "i", kind: .profile)
+        report.attributes = try RawJSON(
+            checking: Array("{\"a\":\(text)}".utf8), with: JSONReader())
+        #expect(throws: RecordError.self) {
+            try Report.decode(report.encoded(), with: JSONReader())
+        }
+    }
+}

@@ -16,7 +16,7 @@ enum Unavailable {
     static var overloaded: HTTPResponse {
         response(503, "overloaded", "too much waits to be stored; try again")
     }
-    /// Perhaps stored all the same; a `reportId` makes the second one a duplicate.
+    /// Perhaps stored all the same; an `eventTime` makes the second one a duplicate.
     static var unstored: HTTPResponse {
         response(503, "not_stored", "the reports were not all acknowledged; send them again")
     }

@@ -31,8 +31,9 @@ extension IngestLoop {
         metrics.inFlight.set(Double(batch.count))
         defer { metrics.inFlight.set(0) }
         output.removeAll()
-        if let gap = findGap() {
-            owned[gap.partition]?.knownGap = gap.offset
+        let gaps = findGaps()
+        for gap in gaps { owned[gap.partition]?.knownGaps.insert(gap.offset) }
+        if let gap = gaps.first {
             return giveUp("reports are missing in what was read", "before \(gap.partition)/\(gap.offset)")
         }
         merger.refresh()
@@ -67,7 +68,7 @@ extension IngestLoop {
                 owned[partition]?.overlay.committed(key, installation, at: done)
             }
         }
-        for (partition, offset) in next { owned[partition]?.committed = offset }
+        for (partition, offset) in next { owned[partition]?.reached(offset) }
         onStep(.overlaid)
         count(tally, began)
     }
@@ -99,19 +100,22 @@ extension IngestLoop {
 
     /// Plain writers leave no gaps between offsets. Where one shows, something was skipped on the way to
     /// us, and reading again finds it; a gap that is still there then is the topic's own.
-    private func findGap() -> (partition: Int32, offset: Int64)? {
+    ///
+    /// All of a batch at once: known one by one, two of the topic's own would take turns for ever.
+    private func findGaps() -> [(partition: Int32, offset: Int64)] {
+        var gaps: [(partition: Int32, offset: Int64)] = []
         var expected: [Int32: Int64] = [:]
         for index in 0..<batch.count {
             let partition = batch[index].partition
             let offset = batch[index].offset
             if let wanted = expected[partition] ?? owned[partition]?.committed, offset != wanted,
-                owned[partition]?.knownGap != offset
+                owned[partition]?.knownGaps.contains(offset) == false
             {
-                return (partition, offset)
+                gaps.append((partition, offset))
             }
             expected[partition] = offset + 1
         }
-        return nil
+        return gaps
     }
 
     /// Bytes of a report; what is larger is mostly what nobody reads, and goes to the dead letters. One

@@ -20,13 +20,20 @@ struct OwnedPartition {
     var overlay = Overlay<Installation>()
     /// The newest offset that was committed: where reports are read on. Nil: from the beginning.
     var committed: Int64?
-    /// A gap in the offsets that reading again has not closed, and so is one of the topic.
-    var knownGap: Int64?
+    /// The offsets behind gaps that were found in a batch that is not committed yet. Those that reading
+    /// again does not close are the topic's own: who writes reports in transactions leaves them.
+    var knownGaps: Set<Int64> = []
 
     init(_ number: Int32, at now: Instant) {
         self.number = number
         condition = .restoring
         restoringSince = now
+    }
+
+    /// Everything below the offset is committed.
+    mutating func reached(_ offset: Int64) {
+        committed = offset
+        if !knownGaps.isEmpty { knownGaps = knownGaps.filter { $0 >= offset } }
     }
 
     /// Why its reports wait, for a person; nil when they flow.

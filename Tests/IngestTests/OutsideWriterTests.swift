@@ -8,7 +8,7 @@ import Telemetry
 import Testing
 import Topics
 
-@Suite struct StrayTests {
+@Suite struct OutsideWriterTests {
     private let report = {
         var report = Report(
             app: IngestBed.app.id, environment: .production, installation: "p", kind: .startToken)
@@ -70,5 +70,28 @@ import Topics
         #expect(letters.first?.headers["flotilla-dead-code"] == "too_large")
         #expect(letters.first?.headers["flotilla-dead-offset"] == "0")
         #expect(try TopicContent(.registry, bed).newest.count == 1)
+    }
+
+    @Test func `whoever writes reports in transactions stops nothing`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let producer = try TransactionalProducer(
+            bed.settings, transactionalID: "a backend", name: "backend", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(bed.layout.name(.reports))
+        try producer.initialise()
+        var report = report
+        for number in 0..<5 {
+            report.token = String(repeating: "a\(number)", count: 32)
+            let (key, value) = (report.key, report.encoded())
+            try producer.begin()
+            #expect(producer.send(to: topic, partition: 0, key: key.span, value: value.span) == .queued)
+            try producer.commit()
+        }
+        let stage = try await Stage(bed, directory: directory.path)
+        try await eventually("all reports handled") { stage.handled == 5 || stage.failure != nil }
+        await stage.stop()
+        #expect(stage.failure == nil)
+        try judge(bed)
     }
 }

@@ -162,32 +162,26 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         _ pool: ConnectedPool, _ slot: Int, isLate: Bool, keeps: Bool = false,
         _ append: (inout PushOutcomes, UInt64) -> Void
     ) {
+        let parcel = pool.parcels[slot].ended(keeps: keeps)
         if isLate {
             provider.metrics.late.add()
         } else {
             open -= 1
-            latency.add(
-                loop.now.milliseconds(since: pool.parcels[slot].takenAt), to: provider.metrics.seconds)
+            latency.add(loop.now.milliseconds(since: parcel.takenAt), to: provider.metrics.seconds)
         }
-        if let completion = pool.parcels[slot].completion {
-            complete(pool, slot, completion, append)
+        if let completion = parcel.completion {
+            complete(completion, append)
         } else {
-            append(&outcomes, pool.parcels[slot].tag)
-        }
-        if !keeps {
-            pool.parcels[slot].template = nil
-            pool.parcels[slot].request = nil
+            append(&outcomes, parcel.tag)
         }
         hook()
     }
 
     private func complete(
-        _ pool: ConnectedPool, _ slot: Int, _ completion: (PushOutcome, PushDetails?) -> Void,
-        _ append: (inout PushOutcomes, UInt64) -> Void
+        _ completion: Parcel.Completion, _ append: (inout PushOutcomes, UInt64) -> Void
     ) {
         var own = PushOutcomes()
         append(&own, 0)
-        pool.parcels[slot].completion = nil
         completion(own.list[0], own.details(of: own.list[0]))
     }
 

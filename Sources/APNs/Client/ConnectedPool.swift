@@ -10,19 +10,6 @@ final class ConnectedPool {
         let isSuspect: Bool
     }
 
-    /// What is sent, beside the pool's own entry for it.
-    struct Parcel {
-        var template: PushTemplate?
-        var path: [UInt8] = []
-        var id: [UInt8] = []
-        var tag: UInt64 = 0
-        var deadline = Instant.distantFuture
-        var takenAt = Instant.distantFuture
-        var request: RequestID?
-        var bearerRevision = 0
-        var completion: ((PushOutcome, PushDetails?) -> Void)?
-    }
-
     let key: Key
     let index: Int32
     let client: APNsClient
@@ -34,10 +21,7 @@ final class ConnectedPool {
     /// Why there is no connection, until there is one that works.
     var trouble: String?
 
-    private static let digits: InlineArray<16, UInt8> = [
-        0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66,
-    ]
-    private static let devicePath = Array("/3/device/".utf8)
+    private var line = PushLine()
 
     init(_ key: Key, index: Int32, _ settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
         self.key = key
@@ -61,40 +45,9 @@ final class ConnectedPool {
         guard let ticket = pool.submit(deadline: deadline, at: now) else { return nil }
         let slot = Int(ticket.index)
         while parcels.count <= slot { parcels.append(Parcel()) }
-        parcels[slot].template = template
-        parcels[slot].tag = tag
-        parcels[slot].deadline = deadline
-        parcels[slot].takenAt = now
-        parcels[slot].completion = completion
-        parcels[slot].id.removeAll(keepingCapacity: true)
-        id.append(to: &parcels[slot].id)
-        ConnectedPool.writePath(template, token, to: &parcels[slot].path)
+        parcels[slot].begin(template, token, id, tag, deadline: deadline, at: now, completion)
         flush()
         return ticket
-    }
-
-    private static func writePath(_ template: PushTemplate, _ token: Span<UInt8>, to path: inout [UInt8]) {
-        path.removeAll(keepingCapacity: true)
-        switch template.kind {
-        case .fixed(let fixed): path.append(contentsOf: fixed)
-        case .device:
-            path.append(contentsOf: devicePath)
-            append(token, to: &path)
-        }
-    }
-
-    /// In one piece: this runs per push, and a byte at a time costs as much as its encryption.
-    private static func append(_ token: Span<UInt8>, to path: inout [UInt8]) {
-        let start = path.count
-        path.append(contentsOf: repeatElement(0, count: 2 * token.count))
-        unsafe path.withUnsafeMutableBufferPointer { path in
-            let digits = digits
-            for index in token.indices {
-                let byte = token[index]
-                unsafe path[start + 2 * index] = digits[Int(byte >> 4)]
-                unsafe path[start + 2 * index + 1] = digits[Int(byte & 15)]
-            }
-        }
     }
 
     /// Takes back a push that has not left.
@@ -119,24 +72,31 @@ final class ConnectedPool {
         guard pool.isWorkWaiting else { return }
         guard let bearer else { return endWithoutKey() }
         while let next = pool.nextSend(at: now) {
-            let slot = Int(next.ticket.index)
-            guard let connection = connections.first(where: { $0.number == next.connection }),
-                let template = parcels[slot].template
-            else { preconditionFailure("a pool sends over what is there") }
-            let path = parcels[slot].path
-            let id = parcels[slot].id
-            let request = connection.session.submit(
-                template.request(bearer), path: path.span, varying: id.span,
-                body: template.body, tag: next.ticket.tag, deadline: parcels[slot].deadline)
-            guard let request else {
-                pool.notTaken(next.ticket)
-                continue
+            guard let connection = connections.first(where: { $0.number == next.connection }) else {
+                preconditionFailure("a pool sends over what is there")
             }
-            parcels[slot].request = request
-            parcels[slot].bearerRevision = bearer.revision
-            connection.wantsToSend()
+            if send(next.ticket, over: connection, bearer) {
+                connection.wantsToSend()
+            } else {
+                pool.notTaken(next.ticket)
+            }
         }
         if pool.isWorkWaiting { client.wantsGrowth(self) }
+    }
+
+    private func send(
+        _ ticket: PoolTicket, over connection: PushConnection, _ bearer: ProviderBearer
+    ) -> Bool {
+        let parcel = parcels[Int(ticket.index)]
+        guard let template = parcel.template else { preconditionFailure("an open push has its template") }
+        let path = line.write(template.kind, parcel.token.span, parcel.id)
+        let request = connection.session.submit(
+            template.request(bearer), path: line.bytes.span.extracting(path),
+            varying: line.bytes.span.extracting(PushLine.id), body: template.body, tag: ticket.tag,
+            deadline: parcel.deadline)
+        guard let request else { return false }
+        parcels[Int(ticket.index)].left(request, bearer)
+        return true
     }
 
     /// Without a key nothing can be sent, and waiting would not help.

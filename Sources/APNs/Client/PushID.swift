@@ -1,5 +1,3 @@
-internal import LiveActivity
-
 /// A push's `apns-id`: a UUID, by which Apple's support and our receipts speak of the same push.
 package struct PushID: Hashable, Sendable, CustomStringConvertible {
     package let high: UInt64
@@ -12,20 +10,30 @@ package struct PushID: Hashable, Sendable, CustomStringConvertible {
 
     package static let textBytes = 36
 
-    /// Writes the canonical form, lower case, behind what is there.
-    func append(to bytes: inout [UInt8]) {
-        for index in 0..<16 {
-            if index == 4 || index == 6 || index == 8 || index == 10 { bytes.append(UInt8(ascii: "-")) }
-            let word = index < 8 ? high : low
-            let byte = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7)))
-            bytes.append(Hex.digit(byte >> 4))
-            bytes.append(Hex.digit(byte & 15))
-        }
+    /// Writes the canonical form, lower case, to the beginning.
+    func write(to text: UnsafeMutableRawBufferPointer) {
+        let first = HexWord.digits(UInt32(truncatingIfNeeded: high >> 32))
+        let second = HexWord.digits(UInt32(truncatingIfNeeded: high))
+        let third = HexWord.digits(UInt32(truncatingIfNeeded: low >> 32))
+        let last = HexWord.digits(UInt32(truncatingIfNeeded: low))
+        unsafe text.storeBytes(of: first.bigEndian, as: UInt64.self)
+        unsafe PushID.write(second, to: text, at: 8)
+        unsafe PushID.write(third, to: text, at: 18)
+        unsafe text.storeBytes(of: last.bigEndian, toByteOffset: 28, as: UInt64.self)
+    }
+
+    /// A dash and four digits, twice.
+    private static func write(_ digits: UInt64, to text: UnsafeMutableRawBufferPointer, at start: Int) {
+        let halves = (UInt32(truncatingIfNeeded: digits >> 32), UInt32(truncatingIfNeeded: digits))
+        unsafe text[start] = UInt8(ascii: "-")
+        unsafe text.storeBytes(of: halves.0.bigEndian, toByteOffset: start + 1, as: UInt32.self)
+        unsafe text[start + 5] = UInt8(ascii: "-")
+        unsafe text.storeBytes(of: halves.1.bigEndian, toByteOffset: start + 6, as: UInt32.self)
     }
 
     package var description: String {
-        var bytes: [UInt8] = []
-        append(to: &bytes)
+        var bytes = [UInt8](repeating: 0, count: PushID.textBytes)
+        unsafe bytes.withUnsafeMutableBytes { unsafe write(to: $0) }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

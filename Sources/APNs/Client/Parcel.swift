@@ -1,0 +1,50 @@
+internal import HTTP2
+internal import Lifecycle
+
+/// What is sent, beside the pool's own entry for it. There are as many as pushes were ever open at once,
+/// and each is used again.
+struct Parcel {
+    private(set) var template: PushTemplate?
+    private(set) var token: [UInt8] = []
+    private(set) var id = PushID(high: 0, low: 0)
+    private(set) var tag: UInt64 = 0
+    private(set) var deadline = Instant.distantFuture
+    private(set) var takenAt = Instant.distantFuture
+    private(set) var request: RequestID?
+    private(set) var bearerRevision = 0
+    private(set) var completion: Completion?
+
+    mutating func begin(
+        _ template: PushTemplate, _ token: Span<UInt8>, _ id: PushID, _ tag: UInt64, deadline: Instant,
+        at now: Instant, _ completion: Completion?
+    ) {
+        self.template = template
+        self.token.removeAll(keepingCapacity: true)
+        unsafe token.withUnsafeBufferPointer { unsafe self.token.append(contentsOf: $0) }
+        self.id = id
+        self.tag = tag
+        self.deadline = deadline
+        takenAt = now
+        self.completion = completion
+    }
+
+    mutating func left(_ request: RequestID, _ bearer: ProviderBearer) {
+        self.request = request
+        bearerRevision = bearer.revision
+    }
+
+    /// - Parameter keeps: an answer may still come for it.
+    mutating func ended(keeps: Bool) -> (tag: UInt64, takenAt: Instant, completion: Completion?) {
+        defer {
+            if !keeps {
+                template = nil
+                request = nil
+            }
+            // Whoever asked has been told; a late answer is for nobody.
+            if completion != nil { completion = keeps ? { _, _ in } : nil }
+        }
+        return (tag, takenAt, completion)
+    }
+
+    typealias Completion = (PushOutcome, PushDetails?) -> Void
+}

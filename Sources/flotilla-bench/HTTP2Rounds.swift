@@ -42,15 +42,19 @@ final class HTTP2Rounds {
     }
 
     private func prepare() throws {
+        try Self.makeIdentity(key: key, certificate: certificate, output: "\(directory)/openssl")
+        try Data(PushLoad.body).write(to: URL(fileURLWithPath: "\(directory)/body"))
+    }
+
+    /// A server's key, and a certificate that vouches for itself.
+    static func makeIdentity(key: String, certificate: String, output: String) throws {
         let openssl = try PinnedProcess(
             [
                 "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                "-nodes",
-                "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost", "-addext",
-                "subjectAltName=IP:127.0.0.1,DNS:localhost",
-            ], processor: 1, output: "\(directory)/openssl")
+                "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
+                "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
+            ], processor: 1, output: output)
         _ = try openssl.wait()
-        try Data(PushLoad.body).write(to: URL(fileURLWithPath: "\(directory)/body"))
     }
 
     private var key: String { "\(directory)/key.pem" }

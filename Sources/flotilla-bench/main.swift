@@ -3,6 +3,7 @@ internal import Glibc
 /// Benchmarks: each prints what it does, the median of several runs, and its ratio to a peer that did
 /// the same work in the same run.
 private let benchmarks: [(name: String, what: String, run: ([String]) throws -> Void)] = [
+    ("apns", "pushes as senders make them, beside h2load", APNsBenchmark.run),
     (
         "broker", "records and transactions through the embedded broker, beside librdkafka's mock cluster",
         BrokerBenchmark.run

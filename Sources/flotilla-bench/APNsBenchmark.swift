@@ -1,0 +1,64 @@
+/// The client as senders use it, beside `h2load` in the same run and against the same server: distinct
+/// tokens and ids, one provider token, many streams. The server runs on processor 0, clients on 1.
+enum APNsBenchmark {
+    /// Of h2load's processor time, which neither pools nor reports anything.
+    static let target = 0.8
+
+    static func run(_ arguments: [String]) throws {
+        let options = try APNsOptions(arguments)
+        if let port = options.port {
+            try APNsLoad(options, port: port).run()
+        } else {
+            try APNsRounds(options).run()
+        }
+    }
+}
+
+/// What was asked for on the command line; with `--client` it is what the benchmark starts itself as.
+struct APNsOptions {
+    struct Shape: Hashable {
+        var streams: Int
+        var bodyBytes: Int
+    }
+
+    static let connections = 4
+
+    var port: Int?
+    var requests = 200_000
+    var rounds = 5
+    var shapes = [100, 1_000].flatMap { streams in
+        [600, 4_096].map { Shape(streams: streams, bodyBytes: $0) }
+    }
+    var certificate = ""
+    var key = ""
+
+    init(_ arguments: [String]) throws {
+        var streams: Int?
+        var bodyBytes: Int?
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--client": port = try Self.number(rest.popFirst(), of: argument)
+            case "--requests": requests = try Self.number(rest.popFirst(), of: argument)
+            case "--rounds": rounds = try Self.number(rest.popFirst(), of: argument)
+            case "--streams": streams = try Self.number(rest.popFirst(), of: argument)
+            case "--body-bytes": bodyBytes = try Self.number(rest.popFirst(), of: argument)
+            case "--certificate": certificate = rest.popFirst() ?? ""
+            case "--key": key = rest.popFirst() ?? ""
+            default:
+                throw BenchmarkFailure(
+                    "unknown option \(argument); there are --requests --rounds --streams --body-bytes")
+            }
+        }
+        if let streams { for index in shapes.indices { shapes[index].streams = streams } }
+        if let bodyBytes { for index in shapes.indices { shapes[index].bodyBytes = bodyBytes } }
+        shapes = shapes.enumerated().filter { !shapes[..<$0.offset].contains($0.element) }.map(\.element)
+    }
+
+    private static func number(_ text: String?, of option: String) throws -> Int {
+        guard let text, let number = Int(text), number > 0 else {
+            throw BenchmarkFailure("\(option) needs a number above 0")
+        }
+        return number
+    }
+}

@@ -1,0 +1,122 @@
+internal import APNs
+internal import Dispatch
+internal import Foundation
+internal import Lifecycle
+internal import LiveActivity
+internal import Synchronization
+internal import TLS
+internal import Telemetry
+
+/// A client process of the benchmark: pushes as many as there is room for, first until all connections
+/// are open, which nobody measures, then `requests` more.
+final class APNsLoad: PushReceiver, @unchecked Sendable {
+    private let loop: EventLoop
+    private let provider: Provider
+    private let profile: PushProfile
+    private let requests: Int
+    private let bodyBytes: Int
+    private let tokens: [UInt8]
+    private var client: APNsClient?
+    private var template: PushTemplate?
+    private var pushed = 0
+    private var answered = 0
+    /// How many there will be, and since when they count; nil until all connections are open.
+    private var measured: (last: Int, since: Instant)?
+    private let began = Instant.now()
+    private let result = Mutex<Result<String, BenchmarkFailure>?>(nil)
+    private let finished = DispatchSemaphore(value: 0)
+
+    private static let tokenBytes = 32
+    private static let connectMillisecondsMax = 30_000
+
+    init(_ options: APNsOptions, port: Int) throws {
+        let shape = options.shapes[0]
+        requests = options.requests
+        bodyBytes = shape.bodyBytes
+        tokens = (0..<PushLoad.tokens).flatMap { Hex.decode(PushLoad.token($0).utf8) ?? [] }
+        let key = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
+        profile = PushProfile(environment: .production, bundleID: "com.example.matchday", key: key)
+        var settings = APNsSettings()
+        let server = Endpoint(host: "127.0.0.1", port: port)
+        settings.production = .init(push: server, broadcast: server, channels: server)
+        settings.trust = .authorities(.file(options.certificate))
+        settings.connectsBurst = APNsOptions.connections
+        settings.requestsMax = APNsOptions.connections * shape.streams
+        settings.pool.connectionsMax = APNsOptions.connections
+        settings.pool.streamsPerConnectionMax = shape.streams
+        settings.pool.waitingMax = settings.requestsMax
+        let metrics = Metrics()
+        let providerTokens = ProviderTokens(.files([key: options.key]), metrics: metrics)
+        if let problem = providerTokens.reload().first { throw problem }
+        provider = try Provider(settings, tokens: providerTokens, metrics: metrics, log: .silent)
+        loop = try EventLoop(name: "bench")
+    }
+
+    func run() throws {
+        try loop.start()
+        loop.execute { [self] in begin() }
+        while result.withLock({ $0 == nil }) { finished.wait() }
+        loop.stop()
+        if let text = try result.withLock({ $0 })?.get() { print(text) }
+    }
+
+    // MARK: On the loop
+
+    private func begin() {
+        let client = APNsClient(provider, on: loop, receiver: self)
+        let headers = LiveActivityHeaders(
+            topic: "com.example.matchday.push-type.liveactivity", priority: 10, expiration: 1_763_632_800)
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: bodyBytes)
+        self.client = client
+        template = try? client.template(profile, headers, body: body)
+        pump()
+    }
+
+    private func pump() {
+        guard let client, let template else { return end(.failure(BenchmarkFailure("no template"))) }
+        let deadline = loop.now.advanced(byMilliseconds: 60_000)
+        let last = measured?.last ?? .max
+        let tokens = tokens
+        while pushed < last, client.room > 0 {
+            let start = pushed % PushLoad.tokens * Self.tokenBytes
+            let handle = client.push(
+                template, token: tokens.span.extracting(start..<start + Self.tokenBytes),
+                id: PushID(high: 0x4D3F_8A11_22C3_4E5F, low: UInt64(pushed)), tag: UInt64(pushed),
+                deadline: deadline)
+            guard handle != nil else { return }
+            pushed += 1
+        }
+    }
+
+    func ended(_ outcomes: PushOutcomes) {
+        for outcome in outcomes.list {
+            guard outcome.disposition == .accepted else {
+                return end(.failure(BenchmarkFailure("push \(outcome.tag) ended as \(outcome.end)")))
+            }
+        }
+        answered += outcomes.list.count
+        if measured == nil { startMeasuring() }
+        if let measured, answered == measured.last { return report(since: measured.since) }
+        pump()
+    }
+
+    private func startMeasuring() {
+        if client?.health(of: profile)?.connections == APNsOptions.connections {
+            measured = (pushed + requests, Instant.now())
+        } else if Instant.now().milliseconds(since: began) > Self.connectMillisecondsMax {
+            end(.failure(BenchmarkFailure("the client has not opened all its connections")))
+        }
+    }
+
+    /// In the words of h2load, so that both are read alike. The pushes before are paid for too.
+    private func report(since start: Instant) {
+        let seconds = Instant.now().seconds(since: start)
+        let rate = Double(requests) / seconds
+        end(.success("finished in \(seconds)s, \(rate) req/s\npushes \(answered)"))
+    }
+
+    private func end(_ outcome: Result<String, BenchmarkFailure>) {
+        result.withLock { if $0 == nil { $0 = outcome } }
+        finished.signal()
+    }
+}

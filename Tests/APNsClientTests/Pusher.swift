@@ -31,12 +31,13 @@ final class Pusher: Sendable {
     init(
         _ server: Endpoint, trust: TLSTrust, tokensAt: Instant? = nil,
         key: (name: ProviderKeyName, pem: String) = (Pusher.keyName, SigningKey().pem),
-        _ change: (inout APNsSettings) -> Void = { _ in }
+        _ change: (inout APNsSettings) -> Void = { _ in },
+        wall: @escaping @Sendable () -> WallTime = WallTime.now
     ) throws {
         keys = try TemporaryDirectory()
         let path = try keys.write("key.p8", key.pem)
         chmodOwnerOnly(path)
-        tokens = ProviderTokens(.files([key.name: path]), metrics: metrics)
+        tokens = ProviderTokens(.files([key.name: path]), metrics: metrics, wall: wall)
         let problems = tokens.reload()
         guard problems.isEmpty else { throw problems[0] }
         if let tokensAt { _ = tokens.bearer(key.name, at: tokensAt) }
@@ -89,6 +90,20 @@ final class Pusher: Sendable {
         }
     }
 
+    /// One push of what a template says, which may be wrong in any way.
+    func push(_ tag: UInt64, _ template: @escaping @Sendable (APNsClient) throws -> PushTemplate) throws {
+        let isTaken = onLoop { client -> Result<Bool, any Error> in
+            Result {
+                let deadline = client.loop.now.advanced(byMilliseconds: 60_000)
+                return try client.push(
+                    template(client), token: Span(), id: PushID(high: 0, low: tag), tag: tag,
+                    deadline: deadline) != nil
+            }
+        }
+        let wasTaken = try isTaken.get()
+        precondition(wasTaken, "there is room for one push")
+    }
+
     static let body = Array(
         #"{"aps":{"timestamp":1763600000,"event":"update","content-state":{"home":1,"away":0}}}"#.utf8)
 
@@ -126,8 +141,8 @@ final class Pusher: Sendable {
         return seen[tag]![0]
     }
 
-    func all(_ count: Int) async throws -> [UInt64: [Seen]] {
-        try await eventually("the outcomes of \(count) pushes") { seen.count >= count }
+    func all(_ count: Int, seconds: Double = 60) async throws -> [UInt64: [Seen]] {
+        try await eventually("the outcomes of \(count) pushes", seconds: seconds) { seen.count >= count }
         return seen
     }
 

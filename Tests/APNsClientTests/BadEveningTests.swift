@@ -1,0 +1,57 @@
+import HTTP2
+import Lifecycle
+import LiveActivity
+import Simulation
+import Telemetry
+import Testing
+
+@testable import APNs
+@testable import APNsSimulator
+
+/// All of a bad evening at once: connections that end every thousand requests, with last streams chosen
+/// at random, streams that are refused, and 500s. What the simulator's journal says is the truth.
+@Suite struct BadEveningTests {
+    /// One request in a thousand ends its connection, with up to so many of the last streams unprocessed.
+    private func script(seed: Int) -> String {
+        var random = SeededGenerator(seed)
+        let goodbyes = (0..<8).map { _ in
+            #"{"match":{"share":0.000125},"goaway":{"streamsBack":\#(2 * random.below(200))}}"#
+        }
+        let others = [
+            #"{"match":{"share":0.05},"reset":{"code":"REFUSED_STREAM"}}"#,
+            #"{"match":{"share":0.01},"answer":{"reason":"InternalServerError"}}"#,
+            #"{"match":{"share":0.0005},"reset":{"code":"INTERNAL_ERROR","processed":true}}"#,
+            #"{"delay":{"uniform":{"fromMilliseconds":0,"toMilliseconds":5}}}"#,
+        ]
+        return #"{"seed":\#(seed),"rules":[\#((goodbyes + others).joined(separator: ","))]}"#
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: 1...2)
+    func `nothing is lost, nothing is doubled, and what is not known is told as unknown`(seed: Int)
+        async throws
+    {
+        let count = UInt64(trials(5_000))
+        let stand = try SimulatorStand(script(seed: seed))
+        stand.pusher.push(1..<count + 1, deadlineMilliseconds: 240_000, profile: stand.profile)
+        let seen = try await stand.pusher.all(Int(count), seconds: 240)
+        let summary = stand.summary
+        let times = { (status: Int) in
+            summary.answered.filter { $0.key.status == status }.reduce(0) { $0 + $1.value }
+        }
+        var ends: [String: Int] = [:]
+        for outcomes in seen.values {
+            #expect(outcomes.count == 1, "seed \(seed)")
+            ends["\(outcomes[0].end) \(outcomes[0].status)", default: 0] += 1
+        }
+        let told = "seed \(seed): \(ends), \(summary)"
+        #expect(ends["answered 200", default: 0] == times(200), "\(told)")
+        // An answer that a goodbye has overtaken never arrived: its push was said to be unprocessed, and
+        // went again.
+        #expect(ends["answered 500", default: 0] == times(500) - summary.answersLost, "\(told)")
+        let unknown = ends["unknown(APNs.PushFault.reset) 0", default: 0]
+        #expect(unknown == summary.resets[.internalError, default: 0], "\(told)")
+        #expect(unknown + times(200) + times(500) - summary.answersLost == Int(count), "\(told)")
+        #expect(summary.doubledPushes == 0 && summary.idsNotFollowed == 0, "\(told)")
+        #expect(summary.notProcessed > 0 && summary.resets[.refusedStream, default: 0] > 0, "\(told)")
+    }
+}

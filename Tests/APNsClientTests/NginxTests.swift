@@ -1,0 +1,139 @@
+import Foundation
+import Glibc
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNs
+
+/// The client before nginx, which nobody here wrote. It answers when it has seen the headers, then
+/// closes the stream with RST_STREAM(NO_ERROR) while the body is still on its way, and says GOAWAY to a
+/// connection that has had its number of requests.
+@Suite struct NginxTests {
+    /// A server whose port was free a moment ago: another one is tried where that has changed.
+    private final class Nginx: Sendable {
+        let authority = CertificateAuthority(name: "Test CA")
+        let port: Int
+        private let directory: TemporaryDirectory
+        private let process: ChildProcess
+
+        init(_ http: String, _ server: String) async throws {
+            directory = try TemporaryDirectory()
+            let identity = authority.issue(for: ["localhost", "127.0.0.1"])
+            _ = try directory.write("chain.pem", identity.chainPEM)
+            _ = try directory.write("key.pem", identity.keyPEM)
+            for _ in 1..<5 {
+                if let (process, port) = try await Self.start(directory, http, server) {
+                    self.process = process
+                    self.port = port
+                    return
+                }
+            }
+            let (process, port) = try #require(try await Self.start(directory, http, server))
+            self.process = process
+            self.port = port
+        }
+
+        private static func start(
+            _ directory: TemporaryDirectory, _ http: String, _ server: String
+        ) async throws -> (ChildProcess, Int)? {
+            let free = try Listener.bind(host: "127.0.0.1", port: 0)
+            let port = free.address.port
+            close(free.descriptor)
+            let file = try directory.write(
+                "nginx.conf", configuration(directory.path, port, http, server))
+            let process = try ChildProcess("nginx", ["-p", directory.path, "-c", file])
+            do {
+                guard try await process.listeningPort() == port else { return nil }
+            } catch {
+                guard process.errors.contains("Address already in use") else { throw error }
+                return nil
+            }
+            return (process, port)
+        }
+
+        private static func configuration(
+            _ path: String, _ port: Int, _ http: String, _ server: String
+        ) -> String {
+            let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+                "\($0)_temp_path \(path)/\($0);"
+            }
+            return """
+                daemon off; master_process off; pid \(path)/pid; error_log stderr;
+                events { worker_connections 64; }
+                http {
+                    \(places.joined(separator: "\n"))
+                    log_format pushes '$status $request_uri';
+                    access_log \(path)/pushes.log pushes;
+                    \(http)
+                    server {
+                        listen 127.0.0.1:\(port) ssl http2;
+                        ssl_certificate \(path)/chain.pem; ssl_certificate_key \(path)/key.pem;
+                        \(server)
+                    }
+                }
+                """
+        }
+
+        /// How often nginx says that it answered each token with 200.
+        var accepted: [Substring: Int] {
+            let log = (try? String(contentsOfFile: directory.file("pushes.log"), encoding: .utf8)) ?? ""
+            let tokens = log.split(separator: "\n").filter { $0.hasPrefix("200 ") }.map { $0.suffix(64) }
+            return Dictionary(tokens.map { ($0, 1) }, uniquingKeysWith: +)
+        }
+
+        func pusher(_ change: (inout APNsSettings) -> Void = { _ in }) throws -> Pusher {
+            try Pusher(
+                Endpoint(host: "localhost", port: port),
+                trust: .authorities(.text(authority.certificatePEM)), change)
+        }
+    }
+
+    @Test func `nginx's goodbyes lose nothing and double nothing`() async throws {
+        let nginx = try await Nginx(
+            "keepalive_requests 100; http2_max_concurrent_streams 50;", "location /3/device/ { return 200; }")
+        let pusher = try nginx.pusher()
+        pusher.push(1..<2_001)
+        let seen = try await pusher.all(2_000)
+        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] && $0[0].disposition == .accepted })
+        let accepted = nginx.accepted
+        #expect(accepted.count == 2_000 && accepted.values.allSatisfy { $0 == 1 })
+        #expect(pusher.metrics.render().contains("flotilla_apns_goaways_total{code=\"NO_ERROR\"}"))
+    }
+
+    @Test(arguments: [("return 200;", 200, Disposition.accepted), ("return 413;", 413, .requestFaulty)])
+    func `an answer that comes before the body has been sent is the answer`(
+        answer: String, status: Int, disposition: Disposition
+    ) async throws {
+        // Of each body 512 bytes may be sent before nginx asks for more, which it never does.
+        let nginx = try await Nginx("http2_body_preread_size 512;", "location /3/device/ { \(answer) }")
+        let pusher = try nginx.pusher()
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
+        for tag in UInt64(1)...200 {
+            try pusher.push(tag) { client in
+                let path = "/3/device/" + String(decoding: Hex.encode(Pusher.token(tag)), as: UTF8.self)
+                return try PushTemplate(
+                    .fixed(path: Array(path.utf8)), headers: [], body: body,
+                    pool: client.pool(client.provider.settings.sandbox.push, Pusher.profile))
+            }
+        }
+        let seen = try await pusher.all(200)
+        #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
+        #expect(seen.values.allSatisfy { $0[0].status == status && $0[0].disposition == disposition })
+        #expect(status != 200 || nginx.accepted.values.allSatisfy { $0 == 1 })
+        #expect(!pusher.metrics.render().contains("flotilla_apns_resets_total"))
+    }
+
+    @Test func `what nginx says no with is read`() async throws {
+        let reason = #"{"reason":"Unregistered","timestamp":1763600000123}"#
+        let nginx = try await Nginx("", "location /3/device/ { return 410 '\(reason)'; }")
+        let pusher = try nginx.pusher()
+        pusher.push(1..<51)
+        let seen = try await pusher.all(50)
+        #expect(seen.values.allSatisfy { $0[0].disposition == .tokenGone })
+        #expect(seen.values.allSatisfy { $0[0].details?.answer.timestamp == 1_763_600_000_123 })
+    }
+}

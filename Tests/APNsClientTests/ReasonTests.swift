@@ -1,0 +1,140 @@
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import APNs
+@testable import APNsSimulator
+
+/// Every reason of the table: the simulator gives it, and the client does what the table says.
+@Suite struct ReasonTests {
+    // MARK: For a request that deserves it
+
+    @Test(arguments: WrongRequest.direct + WrongRequest.broadcastsAndChannels)
+    func `a wrong request is refused for its reason, told with its disposition, and not sent again`(
+        wrong: WrongRequest
+    ) async throws {
+        let stand = try SimulatorStand(key: wrong.key, tokenAges: wrong.tokenAges) { $0.channelsMax = 0 }
+        let profile = stand.profile
+        try stand.pusher.push(1) { try wrong.template($0, profile) }
+        let seen = try await stand.pusher.outcome(1)
+        #expect(seen.end == .answered && seen.details?.answer.reason == wrong.reason, "\(seen)")
+        #expect(seen.status == wrong.reason.status && seen.disposition == wrong.reason.disposition)
+        #expect(stand.summary.requests == wrong.tries)
+        let isGone = wrong.reason.disposition == .tokenGone
+        #expect((seen.details?.answer.timestamp != nil) == isGone)
+    }
+
+    @Test func `a token that gets too much is throttled, and only that token`() async throws {
+        let stand = try SimulatorStand { $0.pace = PaceSettings(burst: 1, refillMilliseconds: 600_000) }
+        for tag in UInt64(1)...2 {
+            stand.pusher.push(tag..<tag + 1, profile: stand.profile)
+            #expect(try await stand.pusher.outcome(tag).disposition == .accepted)
+        }
+        let profile = stand.profile
+        let again = WrongRequest(.tooManyRequests) {
+            $0.path = "/3/device/" + String(decoding: Hex.encode(Pusher.token(1)), as: UTF8.self)
+        }
+        try stand.pusher.push(3) { try again.template($0, profile) }
+        let seen = try await stand.pusher.outcome(3)
+        #expect(seen.details?.answer.reason == .tooManyRequests && seen.disposition == .tokenThrottled)
+    }
+
+    @Test func `each reason is met by a wrong request, or only a script can give it`() {
+        let deserved = (WrongRequest.direct + WrongRequest.broadcastsAndChannels).map(\.reason)
+        let scripted = Set(Reason.allCases).subtracting(deserved).subtracting([.tooManyRequests])
+        // Apple's trouble, what certificates are for, and what this client does not do.
+        #expect(
+            scripted == [
+                .idleTimeout, .shutdown, .internalServerError, .serviceUnavailable, .badCertificate,
+                .badCertificateEnvironment, .forbidden, .badEnvironmentKeyID, .missingProviderToken,
+                .unrelatedKeyID, .tooManyProviderTokenUpdates,
+            ])
+    }
+
+    // MARK: For a good request
+
+    /// Answers push 1 with the reason, the first `times` times.
+    private func script(_ answer: String, times: Int) -> String {
+        let token = String(decoding: Hex.encode(Pusher.token(1)), as: UTF8.self)
+        return """
+            {"rules":[{"match":{"tokens":["\(token)"],"times":\(times)},"answer":{\(answer)}}]}
+            """
+    }
+
+    @Test(arguments: Reason.allCases)
+    func `a reason that comes once is told, or got over as the table says`(reason: Reason) async throws {
+        let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 1))
+        stand.pusher.push(1..<2, profile: stand.profile)
+        let seen = try await stand.pusher.outcome(1)
+        let requests = stand.requests(of: 1)
+        #expect(stand.pusher.ends(1) == [.answered])
+        switch reason.disposition {
+        case .connectionOver, .providerTokenTooMany, .providerTokenExpired:
+            #expect(seen.disposition == .accepted, "\(seen)")
+            #expect(Set(requests.map(\.connection)).count == 2, "it went again, and over another connection")
+            #expect(requests.count == 2)
+        default:
+            #expect(seen.disposition == reason.disposition && seen.details?.answer.reason == reason)
+            #expect(seen.status == reason.status && requests.count == 1)
+        }
+        #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 1"))
+    }
+
+    @Test(arguments: [Reason.idleTimeout, .shutdown, .unrelatedKeyID])
+    func `a connection that is over again and again is told in the end`(reason: Reason) async throws {
+        let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 100))
+        stand.pusher.push(1..<2, profile: stand.profile)
+        let seen = try await stand.pusher.outcome(1)
+        #expect(seen.disposition == .connectionOver && seen.details?.answer.reason == reason)
+        let connections = stand.requests(of: 1).map(\.connection)
+        #expect(connections.count == PoolSettings().movesMax + 1)
+        #expect(Set(connections).count == connections.count, "each time over another connection")
+    }
+
+    @Test func `an expired token that is old is made anew, and its connection is kept`() async throws {
+        let stand = try SimulatorStand(
+            script(#""reason":"ExpiredProviderToken""#, times: 1), tokenAges: [1_800, 0])
+        stand.pusher.push(1..<2, profile: stand.profile)
+        #expect(try await stand.pusher.outcome(1).disposition == .accepted)
+        let requests = stand.requests(of: 1)
+        #expect(requests.count == 2 && Set(requests.map(\.connection)).count == 1)
+        #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 2"))
+    }
+
+    @Test func `after too many token updates none is made, whatever else comes`() async throws {
+        let tokens = (UInt64(1)...3).map { String(decoding: Hex.encode(Pusher.token($0)), as: UTF8.self) }
+        let rules = zip(
+            tokens, ["ExpiredProviderToken", "TooManyProviderTokenUpdates", "ExpiredProviderToken"]
+        ).map { #"{"match":{"tokens":["\#($0)"],"times":1},"answer":{"reason":"\#($1)"}}"# }
+        let stand = try SimulatorStand(
+            #"{"rules":[\#(rules.joined(separator: ","))]}"#, tokenAges: [1_800, 0])
+        for tag in UInt64(1)...3 {
+            stand.pusher.push(tag..<tag + 1, profile: stand.profile)
+            #expect(try await stand.pusher.outcome(tag).disposition == .accepted)
+        }
+        #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 2"))
+    }
+
+    // MARK: Reasons that nobody knows
+
+    @Test(arguments: [
+        (400, Disposition.requestFaulty), (403, .appMisconfigured), (404, .requestFaulty),
+        (405, .requestFaulty), (410, .requestFaulty), (413, .requestFaulty), (418, .requestFaulty),
+        (429, .tokenThrottled), (500, .serverTrouble), (502, .serverTrouble), (503, .serverTrouble),
+        (599, .serverTrouble),
+    ])
+    func `a reason that nobody knows is judged by its status, and never costs a token`(
+        status: Int, disposition: Disposition
+    ) async throws {
+        let stand = try SimulatorStand(
+            script(#""status":\#(status),"reason":"BrandNewReason","timestamp":1763600000123"#, times: 1))
+        stand.pusher.push(1..<2, profile: stand.profile)
+        let seen = try await stand.pusher.outcome(1)
+        #expect(seen.status == status && seen.disposition == disposition)
+        #expect(seen.details?.answer.reasonText == "BrandNewReason" && seen.details?.answer.reason == nil)
+        #expect(![Disposition.tokenGone, .tokenSuspect].contains(disposition))
+        #expect(stand.requests(of: 1).count == 1)
+    }
+}

@@ -1,0 +1,139 @@
+import APNs
+import JSON
+import Lifecycle
+import LiveActivity
+import TLS
+import Telemetry
+
+@testable import APNsSimulator
+
+/// A simulated APNs with a script, a journal and a few phones' tokens, and a client of it.
+final class SimulatorStand: Sendable {
+    /// How good the client's key is.
+    enum Key: Sendable {
+        case good
+        /// Another key than the one that Apple knows under this name.
+        case forged
+        case ofSandboxOnly
+        case ofAnotherApp
+    }
+
+    static let app = "com.example.matchday"
+    /// With the broadcast capability taken away.
+    static let quietApp = "com.example.quiet"
+
+    /// All of it lives on the simulator's loop.
+    private struct Parts: @unchecked Sendable {
+        let simulator: Simulator
+        let journal: Journal
+    }
+
+    private let run: RunningLoop
+    private let parts: Parts
+    let profile: PushProfile
+    let pusher: Pusher
+
+    /// - Parameters:
+    ///   - script: as people write it.
+    ///   - tokenAges: of the provider tokens that the client makes, in turn; the last stays.
+    init(
+        _ script: String = "{}", key: Key = .good, tokenAges: [Int] = [0],
+        simulator change: @Sendable (inout SimulatorSettings) -> Void = { _ in },
+        client: (inout APNsSettings) -> Void = { _ in }
+    ) throws {
+        let credentials = SimulatorCredentials()
+        let script = try Script(Array(script.utf8), with: JSONReader())
+        let run = try RunningLoop()
+        let own = SigningKey()
+        let settings = Self.settings(own, change)
+        let parts = run.loop.perform {
+            let mischief = ScriptedMischief(on: run.loop, script: script)
+            let journal = Journal(on: run.loop, limits: JournalLimits(), file: nil, metrics: Metrics())
+            let simulator = Simulator(
+                settings, credentials: credentials, on: run.loop, phones: DeadTokens(), mischief: mischief,
+                journal: journal)
+            return Parts(simulator: simulator, journal: journal)
+        }
+        guard let parts else { fatalError("the loop has ended") }
+        self.parts = parts
+        self.run = run
+        try parts.simulator.start()
+
+        let known: [Key: String] = [
+            .good: credentials.keyID, .forged: credentials.keyID, .ofSandboxOnly: "SANDBOXKEY",
+        ]
+        let name = ProviderKeyName(
+            teamID: SimulatorCredentials.teamID, keyID: known[key] ?? "NARROWKEY1")
+        profile = PushProfile(environment: .production, bundleID: Self.app, key: name)
+        let ports = parts.simulator.ports
+        let push = Endpoint(host: "localhost", port: ports.production)
+        let channels = Endpoint(host: "localhost", port: ports.productionChannels)
+        let ages = TracedLock(tokenAges)
+        pusher = try Pusher(
+            push, trust: .authorities(.text(credentials.authority.certificatePEM)),
+            tokensAt: Instant.now().advanced(byMilliseconds: -tokenAges[0] * 1_000),
+            key: (name, key == .good ? credentials.signingKey.pem : own.pem),
+            {
+                $0.production = .init(push: push, broadcast: push, channels: channels)
+                client(&$0)
+            },
+            wall: {
+                let age = ages.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+                return WallTime(milliseconds: WallTime.now().milliseconds - Int64(age) * 1_000)
+            })
+    }
+
+    private static func settings(
+        _ own: SigningKey, _ change: (inout SimulatorSettings) -> Void
+    ) -> SimulatorSettings {
+        var settings = SimulatorSettings()
+        let team = SimulatorCredentials.teamID
+        settings.keys = [
+            ProviderKey(
+                keyID: "SANDBOXKEY", teamID: team, key: own.verifyingKey, environments: [.sandbox]),
+            ProviderKey(
+                keyID: "NARROWKEY1", teamID: team, key: own.verifyingKey, apps: ["com.example.other"]),
+        ]
+        settings.apps = [app: SimulatedApp(), quietApp: SimulatedApp(mayBroadcast: false)]
+        change(&settings)
+        return settings
+    }
+
+    /// What the simulator has seen of one push, by its id.
+    func requests(of tag: UInt64) -> [(connection: Int, end: JournalEntry.End)] {
+        journal.filter { $0.id == PushID(high: 0, low: tag).description }.map {
+            ($0.facts.connection, $0.end)
+        }
+    }
+
+    /// The newest requests, oldest first, each when its end was known.
+    var journal: [JournalEntry] {
+        let parts = parts
+        return run.loop.perform {
+            parts.journal.ring.page(after: 0, JournalRing.Filter(), limit: 10_000).entries.map(\.entry)
+        } ?? []
+    }
+
+    var summary: JournalSummary {
+        let parts = parts
+        return run.loop.perform { parts.journal.summary } ?? JournalSummary()
+    }
+}
+
+/// Tokens that begin with `aa` to `ad` are dead, each in its way; all others are good.
+private final class DeadTokens: SimulatedPhones {
+    func standing(
+        of token: PushToken, environment: Environment, bundleID: String, at time: Int64
+    ) -> TokenStanding {
+        switch token.bytes.first {
+        case 0xAA: .unknown
+        case 0xAB where token.bytes.count < 32: .ofAnotherTopic
+        case 0xAC: .gone(since: 1_763_632_800_123)
+        case 0xAD: .expired(since: 1_763_632_800_456)
+        default: .good
+        }
+    }
+
+    func deliver(_ push: AcceptedPush) {}
+    func tick(at time: Int64) {}
+}

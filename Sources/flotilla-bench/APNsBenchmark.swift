@@ -24,7 +24,7 @@ struct APNsOptions {
     static let connections = 4
 
     var port: Int?
-    var requests = 200_000
+    var requests = 500_000
     var rounds = 5
     var shapes = [100, 1_000].flatMap { streams in
         [600, 4_096].map { Shape(streams: streams, bodyBytes: $0) }

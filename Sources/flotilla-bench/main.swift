@@ -4,6 +4,7 @@ internal import Glibc
 /// the same work in the same run.
 private let benchmarks: [(name: String, what: String, run: ([String]) throws -> Void)] = [
     ("apns", "pushes as senders make them, beside h2load", APNsBenchmark.run),
+    ("apns-simulator", "the simulated APNs, every check made, under h2load", SimulatorBenchmark.run),
     (
         "broker", "records and transactions through the embedded broker, beside librdkafka's mock cluster",
         BrokerBenchmark.run

@@ -1,4 +1,5 @@
 import APNs
+import Foundation
 import HTTP2
 import Lifecycle
 import LiveActivity
@@ -35,7 +36,13 @@ final class RunningSimulator: Sendable {
         try simulator.start()
     }
 
-    deinit { loop.stop() }
+    /// The last to let go may be a closure on the loop, which cannot wait for itself.
+    deinit {
+        Thread.detachNewThread { [loop, simulator] in
+            loop.stop()
+            withExtendedLifetime(simulator) {}
+        }
+    }
 
     func client(_ environment: Environment = .production, channels: Bool = false) -> PushClient {
         let ports = simulator.ports

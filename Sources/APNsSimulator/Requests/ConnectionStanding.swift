@@ -16,6 +16,8 @@ struct ConnectionStanding {
     private let settings: StreamSettings
     private(set) var provider: Provider?
     private(set) var streams: Int
+    /// Misbehaviour has chosen the streams: they stay as they are.
+    var isFixed = false
     private var points = 0
     private var pointsAtHalving: Int
 
@@ -56,7 +58,7 @@ struct ConnectionStanding {
     }
 
     private mutating func allowMore() -> Action {
-        if streams < settings.most, provider != nil, points == 0 {
+        if !isFixed, streams < settings.most, provider != nil, points == 0 {
             streams = settings.most
             pointsAtHalving = settings.pointsPerHalving
             return .allow(streams: streams)
@@ -66,7 +68,7 @@ struct ConnectionStanding {
 
     private mutating func allowLess() -> Action {
         if points >= settings.pointsMax { return .end }
-        guard points >= pointsAtHalving, streams > 1 else { return .none }
+        guard points >= pointsAtHalving, streams > 1, !isFixed else { return .none }
         pointsAtHalving = points + settings.pointsPerHalving
         streams /= 2
         return .allow(streams: streams)

@@ -26,21 +26,21 @@ struct RequestHeaders {
     /// The length of a name leaves at most two candidates.
     mutating func take(_ name: Span<UInt8>, _ value: Range<Int>) {
         switch name.count {
-        case 7 where Text.equal(name, "apns-id"): keep(\.id, value)
-        case 10 where Text.equal(name, "apns-topic"): keep(\.topic, value)
-        case 13 where Text.equal(name, "apns-priority"): keep(\.priority, value)
-        case 13 where Text.equal(name, "authorization"): keep(\.authorization, value)
-        case 14 where Text.equal(name, "apns-push-type"): keep(\.pushType, value)
-        case 15 where Text.equal(name, "apns-expiration"): keep(\.expiration, value)
-        case 15 where Text.equal(name, "apns-channel-id"): keep(\.channelID, value)
-        case 15 where Text.equal(name, "apns-request-id"): keep(\.requestID, value)
-        case 16 where Text.equal(name, "apns-collapse-id"): keep(\.collapseID, value)
+        case 7 where Text.equal(name, "apns-id"): Self.keep(value, &id, &isRepeated)
+        case 10 where Text.equal(name, "apns-topic"): Self.keep(value, &topic, &isRepeated)
+        case 13 where Text.equal(name, "apns-priority"): Self.keep(value, &priority, &isRepeated)
+        case 13 where Text.equal(name, "authorization"): Self.keep(value, &authorization, &isRepeated)
+        case 14 where Text.equal(name, "apns-push-type"): Self.keep(value, &pushType, &isRepeated)
+        case 15 where Text.equal(name, "apns-expiration"): Self.keep(value, &expiration, &isRepeated)
+        case 15 where Text.equal(name, "apns-channel-id"): Self.keep(value, &channelID, &isRepeated)
+        case 15 where Text.equal(name, "apns-request-id"): Self.keep(value, &requestID, &isRepeated)
+        case 16 where Text.equal(name, "apns-collapse-id"): Self.keep(value, &collapseID, &isRepeated)
         default: break
         }
     }
 
-    private mutating func keep(_ field: WritableKeyPath<RequestHeaders, Range<Int>?>, _ value: Range<Int>) {
-        if self[keyPath: field] != nil { isRepeated = true }
-        self[keyPath: field] = value
+    private static func keep(_ value: Range<Int>, _ field: inout Range<Int>?, _ isRepeated: inout Bool) {
+        if field != nil { isRepeated = true }
+        field = value
     }
 }

@@ -1,5 +1,4 @@
 internal import HTTP2
-internal import TLS
 
 /// What happens to the connection as a whole.
 extension ServedConnection {
@@ -7,7 +6,7 @@ extension ServedConnection {
     func begin(with first: [Ruling.ConnectionFault]) {
         for fault in first {
             switch fault {
-            case .close: tls.close()
+            case .close: transport.close()
             case .stall(let milliseconds): stall(milliseconds)
             case .goaway, .settings, .starveWindows, .resetAfter: faults.first.append(fault)
             }
@@ -25,19 +24,21 @@ extension ServedConnection {
         case .goaway(let code, let streamsBack, let reason, let thenClose):
             goaway(
                 code, last: stream - Int32(clamping: streamsBack), saying: reason, thenClose: thenClose)
-        case .settings(let streamsMax): allow(streams: streamsMax)
+        case .settings(let streamsMax):
+            standing.isFixed = true
+            allow(streams: streamsMax)
         case .stall(let milliseconds): stall(milliseconds)
         case .starveWindows: session.holdWindows()
         case .resetAfter(let bytes): faults.reset(afterBytes: bytes)
-        case .close: tls.close()
+        case .close: transport.close()
         }
-        if fault != nil { tls.wantsToSend() }
+        if fault != nil { transport.wantsToSend() }
     }
 
     /// Ends the connection in good order: what was begun is answered.
     func leave(saying reason: String, _ code: ErrorCode = .noError) {
         goaway(code, last: session.lastStream, saying: reason, thenClose: true)
-        tls.wantsToSend()
+        transport.wantsToSend()
     }
 
     func allow(streams: Int) {
@@ -55,12 +56,12 @@ extension ServedConnection {
 
     private func stall(_ milliseconds: Int) {
         faults.stalls += 1
-        tls.pauseReading()
+        transport.pauseReading()
         simulator.waiting.add(milliseconds: milliseconds) { [self] in
             faults.stalls -= 1
             guard faults.stalls == 0 else { return }
-            tls.resumeReading()
-            tls.wantsToSend()
+            transport.resumeReading()
+            transport.wantsToSend()
         }
     }
 }

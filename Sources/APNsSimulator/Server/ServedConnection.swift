@@ -9,13 +9,14 @@ internal import TLS
 ///
 /// Confined to the simulator's event loop.
 final class ServedConnection: TLSConnectionDelegate {
-    let simulator: Simulator
+    /// It outlives its connections: `Simulator.stop` or the end of its loop closes them.
+    unowned let simulator: Simulator
     let port: ServedPort
     let number: Int
-    let tls: TLSConnection
+    let transport: any ConnectionTransport
     let session: ServerSession
     private(set) var lastRequestAt: Instant
-    private var standing: ConnectionStanding
+    var standing: ConnectionStanding
     private var requests = 0
     var faults = ConnectionFaults()
     /// Replies that wait for their time.
@@ -25,12 +26,12 @@ final class ServedConnection: TLSConnectionDelegate {
     /// Journal entries of answers that have not left yet, by stream.
     private var leaving: [Int32: (stream: ServerStream, entry: JournalEntry)] = [:]
 
-    init(_ tls: TLSConnection, _ simulator: Simulator, _ port: ServedPort, number: Int) {
-        self.tls = tls
+    init(_ transport: any ConnectionTransport, _ simulator: Simulator, _ port: ServedPort, number: Int) {
+        self.transport = transport
         self.simulator = simulator
         self.port = port
         self.number = number
-        lastRequestAt = tls.loop.now
+        lastRequestAt = transport.loop.now
         let streams = simulator.settings.streams
         standing = ConnectionStanding(streams)
         var limits = ServerLimits()
@@ -50,7 +51,7 @@ final class ServedConnection: TLSConnectionDelegate {
     func received(_ plaintext: UnsafeRawBufferPointer) {
         unsafe session.receive(plaintext)
         if !session.requests.requests.isEmpty {
-            lastRequestAt = tls.loop.now
+            lastRequestAt = transport.loop.now
             serveAll()
             session.clearRequests()
         }
@@ -64,7 +65,7 @@ final class ServedConnection: TLSConnectionDelegate {
         if faults.sent(count) {
             noteLeft(isCut: session.wantsToSend)
             // In the next turn: what was pulled is sent in this one.
-            tls.loop.execute { [tls] in tls.reset() }
+            simulator.waiting.add(milliseconds: 0) { [self] in transport.reset() }
         }
         if count < room {
             noteLeft(isCut: false)
@@ -82,10 +83,10 @@ final class ServedConnection: TLSConnectionDelegate {
 
     /// Ends the connection when all is over: by HTTP/2's rules, or after a GOAWAY that says so.
     private func endIfDone() {
-        if session.isOver, !faults.staysOpen { return tls.finish() }
+        if session.isOver, !faults.staysOpen || session.events.failure != nil { return transport.finish() }
         guard faults.closesWhenDone, owed == 0, !session.wantsToSend else { return }
         silent.removeAll { !session.isOpen($0) }
-        if session.openStreams == silent.count { tls.finish() }
+        if session.openStreams == silent.count { transport.finish() }
     }
 
     // MARK: Requests
@@ -103,14 +104,15 @@ final class ServedConnection: TLSConnectionDelegate {
             environment: port.environment, connection: number, requestOfConnection: requests,
             request: simulator.countRequest(), stream: incoming.stream.number, receivedAt: time)
         var verdict = simulator.judge.judge(request, on: port, &standing, &facts)
-        if incoming.headersAreCut { verdict = .refused(.badPath) }
         if simulator.isStopping { verdict = .refused(.shutdown) }
         let ruling = simulator.mischief?.ruling(for: facts) ?? .none
         if case .goaway = ruling.connection { apply(ruling.connection, at: facts.stream) }
 
         let isDirect = port.kind == .push && facts.kind != .broadcast
         var exchange = Exchange(
-            stream: incoming.stream, course: ruling.course, verdict: verdict, facts: facts, isDirect: isDirect
+            stream: incoming.stream,
+            course: incoming.headersAreCut ? .answerBody(status: 431, body: []) : ruling.course,
+            verdict: verdict, facts: facts, isDirect: isDirect
         )
         if simulator.journal != nil { exchange.entry = JournalEntry(request, facts, batch, incoming) }
         let given = request.bytes.span.extracting(request.idRange(isDirect: isDirect) ?? 0..<0)
@@ -131,7 +133,7 @@ final class ServedConnection: TLSConnectionDelegate {
         simulator.waiting.add(milliseconds: milliseconds) { [self] in
             owed -= 1
             settle(exchange, id: id.span)
-            tls.wantsToSend()
+            transport.wantsToSend()
         }
     }
 

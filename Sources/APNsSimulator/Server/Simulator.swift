@@ -7,6 +7,8 @@ internal import Telemetry
 /// The simulated APNs: pushes and channel management, production and sandbox, on four ports of one
 /// event loop. Phones, misbehaviour and the journal live on the same loop, so that nothing here locks.
 ///
+/// Let it go only when it was stopped, or its loop was.
+///
 /// `@unchecked Sendable` so that the reference can travel: what changes is touched on the loop only,
 /// and the listeners only by the one who starts and stops.
 package final class Simulator: @unchecked Sendable {
@@ -28,7 +30,7 @@ package final class Simulator: @unchecked Sendable {
     private var listeners: [Listener] = []
     private(set) var connections: [Int: ServedConnection] = [:]
     private(set) var connectionsMade = 0
-    private var requestsMade = 0
+    private(set) var requestsMade = 0
     private var whenEmpty: (() -> Void)?
 
     /// - Parameters:
@@ -64,8 +66,12 @@ package final class Simulator: @unchecked Sendable {
 
     /// Listens when it returns. Not from a loop.
     package func start() throws {
+        let hour: Int64 = 3_600_000
+        let until = WallTime.now().milliseconds + Int64(settings.certificateDays) * 24 * hour
+        let from = min(WallTime.now().milliseconds, until) - hour
         let identity = credentials.authority.issue(
-            for: settings.certificateNames, days: settings.certificateDays)
+            for: settings.certificateNames,
+            validity: WallTime(milliseconds: from)...WallTime(milliseconds: until))
         let context = try TLSContext.server(
             chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
             // An expired certificate is one of the faults that may be asked for.
@@ -102,7 +108,8 @@ package final class Simulator: @unchecked Sendable {
     private func listen(_ number: Int, _ port: ServedPort, _ context: TLSContext) throws -> Listener {
         try Listener(
             host: settings.host, port: number, on: [loop], connectionsMax: settings.connectionsMax
-        ) { [self] tcp in
+        ) { [weak self] tcp in
+            guard let self else { return nil }
             connectionsMade += 1
             let number = connectionsMade
             let accepted = TLSConnection.accept(tcp, context) { tls in
@@ -128,8 +135,9 @@ package final class Simulator: @unchecked Sendable {
         isStopping = true
         whenEmpty = stopped
         for connection in connections.values { connection.leave(saying: Reason.shutdown.rawValue) }
-        waiting.add(milliseconds: deadline.milliseconds(since: loop.now)) { [self] in
-            for connection in connections.values { connection.tls.close() }
+        waiting.add(milliseconds: deadline.milliseconds(since: loop.now)) { [weak self] in
+            guard let self else { return }
+            for connection in connections.values { connection.transport.close() }
             stopWhenEmpty()
         }
         stopWhenEmpty()

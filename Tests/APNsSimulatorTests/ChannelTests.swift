@@ -1,0 +1,78 @@
+import LiveActivity
+import Testing
+
+@testable import APNsSimulator
+
+/// Channels from their making to their end, and who may see them.
+@Suite struct ChannelTests {
+    @Test func `a channel is made, read, listed, used and deleted`() async throws {
+        let phones = KnownTokens()
+        let subject = try RunningSimulator(phones: phones)
+        let token = subject.token()
+        let manager = subject.client(channels: true)
+        var ids: [String] = []
+        for policy in ["0", "1"] {
+            let made = await manager.send(.create(token, policy: policy))
+            #expect(made.status == 201 && made.body.isEmpty)
+            #expect(made.headers["apns-request-id"] == TestRequest.id)
+            ids.append(try #require(made.headers["apns-channel-id"]))
+        }
+        let read = await manager.send(.manage("GET", token, channel: ids[1]))
+        #expect(read.status == 200)
+        #expect(read.body == #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#)
+        let path = "/1/apps/\(RunningSimulator.app)/all-channels"
+        let list = await manager.send(.manage("GET", token).at(path))
+        #expect(list.status == 200)
+        #expect(list.body == #"{"channels":["\#(ids[0])","\#(ids[1])"]}"#)
+
+        let client = subject.client()
+        for id in ids { #expect(await client.send(.broadcast(token, channel: id)).status == 200) }
+        #expect(phones.delivered.map(\.isStored) == [false, true])
+        #expect(phones.delivered.map(\.target) == ids.map { .channel($0) })
+
+        let deleted = await manager.send(.manage("DELETE", token, channel: ids[0]))
+        #expect(deleted.status == 204 && deleted.body.isEmpty)
+        let gone = await client.send(.broadcast(token, channel: ids[0]))
+        #expect(gone.status == 400 && gone.reason == "ChannelNotRegistered")
+        #expect(await manager.send(.manage("GET", token).at(path)).body == #"{"channels":["\#(ids[1])"]}"#)
+    }
+
+    @Test func `the two environments and the apps share no channels`() async throws {
+        let subject = try RunningSimulator()
+        let token = subject.token()
+        let made = await subject.client(channels: true).send(.create(token))
+        let id = try #require(made.headers["apns-channel-id"])
+        let sandbox = await subject.client(.sandbox, channels: true).send(.manage("GET", token, channel: id))
+        #expect(sandbox.reason == "ChannelNotRegistered")
+        let other = await subject.client(channels: true).send(
+            .manage("GET", token, channel: id).at("/1/apps/com.example.other/channels"))
+        #expect(other.reason == "ChannelNotRegistered")
+    }
+
+    @Test func `what misbehaviour answers is not done`() async throws {
+        let subject = try RunningSimulator(
+            mischief: RulingsByRequest { facts in
+                facts.kind == .createChannel
+                    ? Ruling(
+                        course: .answer(
+                            status: 500, reason: "InternalServerError", timestamp: nil, retryAfterSeconds: nil
+                        ))
+                    : .none
+            })
+        let token = subject.token()
+        let manager = subject.client(channels: true)
+        #expect(await manager.send(.create(token)).status == 500)
+        let list = await manager.send(
+            .manage("GET", token).at("/1/apps/\(RunningSimulator.app)/all-channels"))
+        #expect(list.body == #"{"channels":[]}"#)
+    }
+
+    @Test func `an id is base64 of any length`() {
+        for good in ["AAAA", "QUJDRA==", "QUJDREU=", "dHN0LXNyY2gtY2hubA==", "a+/B"] {
+            #expect(Channels.isID(good))
+        }
+        for bad in ["", "=", "AAA", "A===", "AA=A", "AAA-", "AAAA ", "====", "ÄÄ=="] {
+            #expect(!Channels.isID(bad))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import LiveActivity
+import ProcessTesting
+import Testing
+
+@testable import APNsSimulator
+
+/// The simulator before clients that nobody here wrote.
+@Suite struct PeerTests {
+    /// Not standardized: a virtual environment is known by the path of its link to Python.
+    private static let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().path
+    private static let python = checkout + "/.build/conformance/push-client/bin/python"
+    private let peers = checkout + "/Tests/Peers/"
+
+    @Test func `curl pushes with a token that openssl signed`() async throws {
+        let directory = try TemporaryDirectory()
+        let credentials = try SimulatorCredentials(directory: directory.path)
+        let journal = KeptEntries()
+        let subject = try RunningSimulator(journal: journal, credentials: credentials)
+        let script = try ChildProcess(
+            "bash",
+            [
+                peers + "push.sh", directory.path, SimulatorCredentials.teamID,
+                "https://localhost:\(subject.simulator.ports.sandbox)", RunningSimulator.app,
+                TestRequest.token,
+            ])
+        #expect(try await script.exitStatus() == 0, "\(script.errors)")
+        #expect(script.output.contains("HTTP/2 200"), "\(script.output)\(script.errors)")
+        #expect(script.output.contains("apns-id: ") && script.output.contains("apns-unique-id: "))
+        try await eventually("the entry") { journal.entries.count == 1 }
+        let entry = journal.entries[0]
+        #expect(entry.end == .answered(status: 200, reason: nil, left: true))
+        #expect(entry.facts.target == .token(PushToken(hex: TestRequest.token)!))
+        #expect(entry.facts.bundleID == RunningSimulator.app && entry.facts.event == .update)
+        let authorization = try #require(entry.headers.first { $0.name == "authorization" })
+        #expect(authorization.value.hasPrefix("bearer ey") && authorization.value.hasSuffix(".…"))
+    }
+
+    /// `deploy/test` fetches the client.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python)))
+    func `a Python client pushes, and reads why a token is dead`() async throws {
+        let directory = try TemporaryDirectory()
+        let credentials = try SimulatorCredentials(directory: directory.path)
+        let phones = KnownTokens([PushToken(hex: "aa")!: .gone(since: 1_763_632_800_123)])
+        let subject = try RunningSimulator(phones: phones, credentials: credentials)
+        let client = try ChildProcess(
+            Self.python,
+            [
+                peers + "aioapns-push.py", directory.path, credentials.keyID,
+                SimulatorCredentials.teamID, String(subject.simulator.ports.production),
+                RunningSimulator.app + ".push-type.liveactivity", TestRequest.token, "aa",
+            ])
+        #expect(try await client.exitStatus() == 0, "\(client.errors)")
+        #expect(client.output == "first 200\nthen 199\nlast 410 Unregistered 1763632800123\n")
+        #expect(phones.delivered.count == 200)
+    }
+
+    @Test func `h2load gets every answer`() async throws {
+        let directory = try TemporaryDirectory()
+        let subject = try RunningSimulator { $0.streams.atFirst = 1_000 }
+        let body = try directory.write("body", ReasonTests.padded(600))
+        let load = try ChildProcess(
+            "h2load",
+            [
+                "-n", "5000", "-c", "4", "-m", "100", "-d", body,
+                "-H", "authorization: bearer \(subject.token())", "-H", "apns-push-type: liveactivity",
+                "-H", "apns-topic: \(RunningSimulator.app).push-type.liveactivity",
+                "-H", "apns-id: \(TestRequest.id)",
+                "https://127.0.0.1:\(subject.simulator.ports.production)/3/device/\(TestRequest.token)",
+            ])
+        #expect(try await load.exitStatus() == 0)
+        #expect(load.output.contains("5000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(load.output)")
+        #expect(load.output.contains("status codes: 5000 2xx"))
+    }
+}

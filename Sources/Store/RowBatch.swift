@@ -8,6 +8,9 @@ package struct RowBatch: ~Copyable {
         var keyBytes: Int
         /// Negative for a removal.
         var valueBytes: Int
+        /// The key's first bytes as a number that orders as they do: most comparisons end there and
+        /// need not go to the bytes.
+        var head: UInt64
     }
 
     private var bytes: [UInt8] = []
@@ -28,13 +31,14 @@ package struct RowBatch: ~Copyable {
     }
 
     package mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>) {
-        entries.append(Entry(start: bytes.count, keyBytes: key.count, valueBytes: value.count))
+        entries.append(
+            Entry(start: bytes.count, keyBytes: key.count, valueBytes: value.count, head: key.head))
         append(key)
         append(value)
     }
 
     package mutating func remove(_ key: Span<UInt8>) {
-        entries.append(Entry(start: bytes.count, keyBytes: key.count, valueBytes: -1))
+        entries.append(Entry(start: bytes.count, keyBytes: key.count, valueBytes: -1, head: key.head))
         append(key)
     }
 
@@ -48,6 +52,7 @@ package struct RowBatch: ~Copyable {
     package mutating func sort() {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             entries.sort { a, b in
+                if a.head != b.head { return a.head < b.head }
                 let order = unsafe memcmp(
                     bytes.baseAddress! + a.start, bytes.baseAddress! + b.start, min(a.keyBytes, b.keyBytes))
                 if order != 0 { return order < 0 }
@@ -74,5 +79,18 @@ package struct RowBatch: ~Copyable {
 
     private mutating func append(_ span: Span<UInt8>) {
         unsafe span.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+    }
+}
+
+extension Span<UInt8> {
+    /// The first eight bytes, the first of them the most significant; zeros where there are fewer. Where
+    /// two differ, so do the spans, in the same direction.
+    package var head: UInt64 {
+        unsafe withUnsafeBytes { bytes in
+            if bytes.count >= 8 { return unsafe UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
+            var head: UInt64 = 0
+            for index in 0..<8 { unsafe head = head << 8 | (index < bytes.count ? UInt64(bytes[index]) : 0) }
+            return head
+        }
     }
 }

@@ -7,10 +7,18 @@ package enum Name {
     package static func problem(_ text: some StringProtocol) -> String? {
         if text.isEmpty { return "must not be empty" }
         if text.utf8.count > bytesMax { return "must have at most \(bytesMax) bytes" }
-        if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }) {
-            return "must not have control characters"
+        return hasControlCharacter(text.utf8) ? "must not have control characters" : nil
+    }
+
+    /// By bytes, because this runs for every name of every record: those from U+0080 to U+009F are
+    /// 0xC2 and a byte below 0xA0.
+    private static func hasControlCharacter(_ bytes: some Collection<UInt8>) -> Bool {
+        var last: UInt8 = 0
+        for byte in bytes {
+            if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return true }
+            last = byte
         }
-        return nil
+        return false
     }
 }
 

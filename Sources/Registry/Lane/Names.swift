@@ -15,13 +15,25 @@ struct Names {
     }
 
     private let table: Table
-    private var remembered: [String: Int] = [:]
+    private var remembered: [ExactName: Int] = [:]
+
+    /// Names are bytes: Swift takes texts that are written in two ways for the same.
+    private struct ExactName: Hashable {
+        let text: String
+
+        static func == (a: ExactName, b: ExactName) -> Bool { a.text.isExactly(b.text) }
+
+        func hash(into hasher: inout Hasher) {
+            var text = text
+            text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
 
     init(_ table: Table) { self.table = table }
 
     /// The number of a name, given now when it has none. Never within another write.
     mutating func number(_ name: String, in file: StateFile) throws(StoreError) -> Int {
-        if let number = remembered[name] { return number }
+        if let number = remembered[ExactName(text: name)] { return number }
         let table = table
         let number = try file.write { transaction throws(StoreError) in
             if let number = try Self.number(name, table, transaction.view) {
@@ -42,7 +54,7 @@ struct Names {
 
     /// The number of a name, nil when no row has it.
     func known(_ name: String, _ view: borrowing ReadView) throws(StoreError) -> Int? {
-        if let number = remembered[name] { return number }
+        if let number = remembered[ExactName(text: name)] { return number }
         return try Self.number(name, table, view)
     }
 
@@ -56,7 +68,7 @@ struct Names {
 
     private mutating func remember(_ name: String, _ number: Int) {
         if remembered.count >= Self.rememberedMax { remembered.removeAll(keepingCapacity: true) }
-        remembered[name] = number
+        remembered[ExactName(text: name)] = number
     }
 
     private static func number(

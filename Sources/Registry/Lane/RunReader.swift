@@ -12,8 +12,7 @@ struct RunReader: ~Copyable {
     /// One more than the value has; zero for a removal.
     private var valueMark = 0
     private(set) var isAtEnd = false
-    /// The key's first bytes behind its kind, as a number that orders as they do: most comparisons end
-    /// there.
+    /// The key's first bytes: most comparisons end there.
     private(set) var headOfKey: UInt64 = 0
 
     init(_ file: consuming RunFile, bufferBytes: Int) throws(StoreError) {
@@ -52,7 +51,7 @@ struct RunReader: ~Copyable {
         keyStart = place + RunFile.headBytes
         keyBytes = keyCount
         valueMark = mark
-        headOfKey = Self.head(of: buffer.span.extracting(keyStart..<keyStart + keyBytes))
+        headOfKey = buffer.span.extracting(keyStart..<keyStart + keyBytes).head
     }
 
     /// Sees to it that so many bytes from the place are in the buffer and returns where they are now; nil
@@ -70,11 +69,5 @@ struct RunReader: ~Copyable {
             filePlace += read
         }
         return 0
-    }
-
-    static func head(of key: Span<UInt8>) -> UInt64 {
-        var head: UInt64 = 0
-        for index in 0..<8 { head = head << 8 | (index < key.count ? UInt64(key[index]) : 0) }
-        return head
     }
 }

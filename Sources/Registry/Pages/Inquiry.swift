@@ -83,7 +83,7 @@ extension Inquiry {
     fileprivate func means(_ key: RegistryKey) -> Bool {
         switch self {
         case .recipient(let recipient): key.recipient == recipient
-        case .installation(let installation): key.installation == installation
+        case .installation(let installation): key.installation?.isExactly(installation) ?? false
         }
     }
 }

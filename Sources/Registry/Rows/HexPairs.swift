@@ -5,10 +5,12 @@ enum HexPairs {
     private static let lower = table(isUpper: false)
     private static let upper = table(isUpper: true)
 
-    /// Over what stands there already.
-    static func write(_ bytes: Span<UInt8>, _ isUpper: Bool, at start: Int, of text: inout [UInt8]) {
-        let table = isUpper ? upper : lower
-        precondition(start + 2 * bytes.count <= text.count, "digits are written within the text")
+    static func table(_ isUpper: Bool) -> [UInt16] { isUpper ? upper : lower }
+
+    static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
+        let start = text.count
+        let table = lower
+        appendRoom(2 * bytes.count, to: &text)
         unsafe text.withUnsafeMutableBytes { text in
             for index in bytes.indices {
                 unsafe text.storeBytes(
@@ -17,12 +19,19 @@ enum HexPairs {
         }
     }
 
+    private static func appendRoom(_ count: Int, to bytes: inout [UInt8]) {
+        if count <= room.count { return bytes.append(contentsOf: room[..<count]) }
+        bytes.append(contentsOf: repeatElement(0, count: count))
+    }
+
+    private static let room = [UInt8](repeating: 0, count: 256)
+
     /// Appends what the digits mean; false, and what was appended is worth nothing, when these are not
     /// digits in pairs, or capital ones where only small ones read back as the same text.
     static func read(_ digits: Span<UInt8>, isLower: Bool, to value: inout [UInt8]) -> Bool {
         guard digits.count.isMultiple(of: 2) else { return false }
         let start = value.count
-        value.append(contentsOf: repeatElement(0, count: digits.count / 2))
+        appendRoom(digits.count / 2, to: &value)
         // Bits that only a byte that is no digit has.
         var seen: UInt8 = 0
         let table = isLower ? lowerValues : values

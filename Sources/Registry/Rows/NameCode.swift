@@ -114,11 +114,15 @@ enum UUIDText {
     static func write(_ bytes: Span<UInt8>, isUpper: Bool, to text: inout [UInt8]) {
         let start = text.count
         text.append(contentsOf: template)
-        HexPairs.write(bytes.extracting(0..<4), isUpper, at: start, of: &text)
-        HexPairs.write(bytes.extracting(4..<6), isUpper, at: start + 9, of: &text)
-        HexPairs.write(bytes.extracting(6..<8), isUpper, at: start + 14, of: &text)
-        HexPairs.write(bytes.extracting(8..<10), isUpper, at: start + 19, of: &text)
-        HexPairs.write(bytes.extracting(10..<16), isUpper, at: start + 24, of: &text)
+        let table = HexPairs.table(isUpper)
+        unsafe text.withUnsafeMutableBytes { text in
+            var place = start
+            for index in 0..<16 {
+                if index == 4 || index == 6 || index == 8 || index == 10 { place += 1 }
+                unsafe text.storeBytes(of: table[Int(bytes[index])], toByteOffset: place, as: UInt16.self)
+                place += 2
+            }
+        }
     }
 
     private static let template = Array(repeating: UInt8(ascii: "-"), count: digits)

@@ -27,7 +27,7 @@ enum RowPlace {
             key.append(NameCode.Tag.none)
             return true
         }
-        if case .installation(installation) = recipient {
+        if case .installation(let name) = recipient, name.isExactly(installation) {
             key.append(NameCode.Tag.recipient)
             return true
         }

@@ -43,7 +43,7 @@ enum StoredToken {
         var place = start + 1
         let count = value.length(at: &place)
         switch Form(rawValue: value[start]) {
-        case .hex: appendHex(value.extracting(place..<place + count), to: &text)
+        case .hex: HexPairs.append(value.extracting(place..<place + count), to: &text)
         case .sealed:
             let number = value.length(at: &place)
             text.append(UInt8(ascii: "s"))
@@ -52,12 +52,6 @@ enum StoredToken {
             Base64URL.append(value.extracting(place..<place + count), to: &text)
         case .text, nil: text.append(value.extracting(place..<place + count))
         }
-    }
-
-    static func appendHex(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
-        let start = text.count
-        text.append(contentsOf: repeatElement(0, count: bytes.count * 2))
-        HexPairs.write(bytes, false, at: start, of: &text)
     }
 
     /// Nil for what would not read back as the same text.

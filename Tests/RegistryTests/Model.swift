@@ -44,7 +44,7 @@ struct Model {
         }
         switch (selection.tokens, key.entry) {
         case (.starts(let wanted), .start(let type)):
-            if let type, type != wanted { return false }
+            if let type, !type.isExactly(wanted) { return false }
             if row.movedTo != nil {
                 guard let accepted = selection.startAcceptedAt, let movedAt = row.movedAt else {
                     return false
@@ -52,7 +52,7 @@ struct Model {
                 return accepted < movedAt
             }
             return true
-        case (.updates(let group), .update): return row.group == group && row.movedTo == nil
+        case (.updates(let group), .update): return row.group.isExactly(group) && row.movedTo == nil
         case (.activities(let wanted), .update(let activity)):
             return wanted.contains(activity) && row.movedTo == nil
         default: return false
@@ -66,15 +66,16 @@ struct RowMaker {
     static let installations = [
         "a", "7F3C9A52-1D0E-4B6F-9C58-2E61D7A4B093", "7f3c9a52-1d0e-4b6f-9c58-2e61d7a4b093",
         "7F3C9A52-1D0E-4B6F-9C58-2e61d7a4b093", String(repeating: "long", count: 50), "ü/ö%", "b", "c",
+        "\u{E9}", "e\u{301}",
     ]
     static let users = [
-        "ada", "7F3C9A52-1D0E-4B6F-9C58-2E61D7A4B093", String(repeating: "u", count: 81), "b",
+        "ada", "7F3C9A52-1D0E-4B6F-9C58-2E61D7A4B093", String(repeating: "u", count: 81), "b", "\u{301}",
     ]
     static let activities = ["x", "E2B7C0A4-5D19-4F83-A6C2-91B03D8E7F46", String(repeating: "é", count: 100)]
     static let groups: [String?] = [
         nil, "match", String(repeating: "g", count: 200), "E2B7C0A4-5D19-4F83-A6C2-91B03D8E7F46",
     ]
-    static let types: [String?] = ["Match", nil, "Order"]
+    static let types: [String?] = ["Match", nil, "Order", "\u{E9}", "e\u{301}"]
     static let apps = ["one", "two"]
 
     mutating func pick<T>(_ list: [T]) -> T { list[random.below(list.count)] }
@@ -112,7 +113,7 @@ struct RowMaker {
     mutating func selection() -> Selection {
         let tokens: Selection.Tokens =
             switch random.below(3) {
-            case 0: .starts(type: pick(["Match", "Order", "Unknown"]))
+            case 0: .starts(type: pick(["Match", "Order", "\u{E9}", "Unknown"]))
             case 1: .updates(group: pick(Self.groups))
             default: .activities(Array(Self.activities.shuffled(using: &random).prefix(2)) + ["none"])
             }

@@ -96,16 +96,16 @@ struct Found: Hashable {
     }
 
     init(_ key: RegistryKey, _ row: TokenRow) {
-        recipient = key.recipient.text
-        installation = key.installation ?? ""
-        entry = key.entry.text
+        recipient = spelled(key.recipient.text)
+        installation = spelled(key.installation ?? "")
+        entry = spelled(key.entry.text)
         token = row.token
         hash = row.tokenHash
         if case .start(let type) = key.entry {
-            self.type = type
+            self.type = type.map(spelled)
         } else {
-            group = row.group
-            type = row.attributesType
+            group = row.group.map(spelled)
+            type = row.attributesType.map(spelled)
         }
         channel = row.channel
         environment = row.environment
@@ -117,7 +117,12 @@ struct Found: Hashable {
     }
 }
 
-private func text(_ span: Span<UInt8>) -> String { String(decoding: Array(span), as: UTF8.self) }
+private func text(_ span: Span<UInt8>) -> String { spelled(String(decoding: Array(span), as: UTF8.self)) }
+
+/// A text in which two spellings of one character differ, as they do in names.
+private func spelled(_ text: String) -> String {
+    text.unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
+}
 
 func hash(_ number: Int) -> String {
     let digits = String(number, radix: 16)

@@ -1,3 +1,4 @@
+internal import LiveActivity
 internal import Store
 
 /// The numbers that stand for apps and activity types in keys and rows. A lane gives each name the next

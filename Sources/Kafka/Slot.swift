@@ -51,7 +51,7 @@ package final class Slot: Sendable {
     package func identity(stage: String, loop: Int) -> String { "flotilla.\(stage).\(id).\(loop)" }
 
     /// Nil when another process holds the slot.
-    private static func take(
+    static func take(
         _ path: String, _ number: Int, _ randomByte: () -> UInt8
     ) throws(SlotError) -> Slot? {
         while true {

@@ -1,0 +1,24 @@
+internal import Glibc
+
+/// The slots that processes have left in a data directory, for whoever looks after their files.
+extension Slot {
+    /// A slot that is there: held by this value from now on, or by a living process.
+    package enum Found: Sendable {
+        case free(Slot)
+        case held(path: String)
+    }
+
+    package static func all(under directory: String) throws(SlotError) -> [Found] {
+        var found: [Found] = []
+        for number in 0..<slotsMax {
+            let path = "\(directory)/slot-\(number)"
+            guard unsafe access(path, F_OK) == 0 else { continue }
+            if let slot = try take(path, number, { .random(in: .min ... .max) }) {
+                found.append(.free(slot))
+            } else {
+                found.append(.held(path: path))
+            }
+        }
+        return found
+    }
+}

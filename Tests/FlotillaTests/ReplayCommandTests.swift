@@ -1,0 +1,48 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+struct ReplayCommandTests {
+    @Test func `a rebuild waits for its process to stop, and the next start makes the state anew`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let state = directory.file("slots/slot-0/ingest")
+        func rebuild(_ arguments: String...) async throws -> Answer {
+            let process = try ChildProcess(
+                builtProduct("flotilla"),
+                [
+                    "replay", "rebuild", "--stage", "ingest", "--data", directory.path, "--kafka-brokers",
+                    "127.0.0.1:1",
+                ] + arguments)
+            return Answer(
+                status: try await process.exitStatus(), output: process.output, errors: process.errors)
+        }
+        do {
+            let installation = try await Installation(directory.path)
+            try await eventually("state files") { FileManager.default.fileExists(atPath: state) }
+            let early = try await rebuild("--yes")
+            #expect(early.status == 75 && early.errors.contains("a running process uses"), "\(early)")
+            installation.process.send(signal: SIGTERM)
+            #expect(try await installation.process.exitStatus() == 0)
+        }
+        let unsaid = try await rebuild()
+        #expect(unsaid.status == 64 && unsaid.output.contains(state), "\(unsaid)")
+        #expect(FileManager.default.fileExists(atPath: state), "it was not told to")
+        let done = try await rebuild("--yes")
+        #expect(done.status == 0 && done.output.contains("removed 1 of 1"), "\(done)")
+        #expect(!FileManager.default.fileExists(atPath: state))
+        #expect(try await rebuild("--yes").output.contains("there are no state files"))
+
+        let again = try await Installation(directory.path)
+        try await eventually("state made anew") { FileManager.default.fileExists(atPath: state) }
+        again.process.send(signal: SIGTERM)
+        #expect(try await again.process.exitStatus() == 0)
+    }
+
+    @Test func `what cannot be replayed is told with what can`() async throws {
+        let answer = try await flotilla("replay", "rebuild", "--stage", "sender")
+        #expect(answer.status == 64 && answer.errors.contains("ingest or registry"), "\(answer)")
+        #expect(try await flotilla("replay", "everything").status == 64)
+    }
+}

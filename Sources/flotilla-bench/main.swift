@@ -16,6 +16,10 @@ private let benchmarks: [(name: String, what: String, run: ([String]) throws -> 
     ),
     ("http2", "pushes over HTTP/2 and TLS, beside h2load and nghttpd", HTTP2Benchmark.run),
     (
+        "ingest", "reports through ingest: from Kafka, into the registry, transactions included",
+        IngestBenchmark.run
+    ),
+    (
         "ingest-kills", "ingest killed at every step while reports flow, against the model",
         IngestKillsProof.run
     ),

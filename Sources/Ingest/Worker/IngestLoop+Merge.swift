@@ -40,7 +40,7 @@ extension IngestLoop {
         var tally = Tally()
         let (arrivals, next, oldest) = readBatch(now, &tally)
         metrics.oldestSeconds.set(Double(max(0, now - oldest)) / 1000)
-        var changed: [Int32: [[UInt8]: Installation]] = [:]
+        var changed: [Int32: [[UInt8]: Known]] = [:]
         for (partition, list) in arrivals {
             guard let result = try decide(partition, list, now, &tally) else { return }
             changed[partition] = result
@@ -50,7 +50,7 @@ extension IngestLoop {
         onStep(.lettersAcknowledged)
         for (partition, installations) in changed {
             for (key, installation) in installations {
-                output.add(installation, key: key, partition: partition)
+                output.add(installation.installation, key: key, partition: partition)
             }
         }
         onStep(.merged)
@@ -187,24 +187,26 @@ extension IngestLoop {
     /// unusable, and the batch has to be read again.
     private func decide(
         _ partition: Int32, _ arrivals: [Arrival], _ now: Int64, _ tally: inout Tally
-    ) throws -> [[UInt8]: Installation]? {
+    ) throws -> [[UInt8]: Known]? {
         guard var known = try lookUp(partition, arrivals) else { return nil }
-        var changed: [[UInt8]: Installation] = [:]
+        var changed: [[UInt8]: Known] = [:]
         for arrival in arrivals {
             guard let merge = merger.merge(for: arrival.report.app, receivedAt: arrival.receivedAt) else {
                 bury(batch[arrival.index], .unknownApp(arrival.report.app), now, &tally)
                 continue
             }
             let outcome = merge.merge(
-                arrival.report, receivedAt: arrival.receivedAt, into: known[arrival.key], now: now)
+                arrival.report, receivedAt: arrival.receivedAt, into: known[arrival.key]?.installation,
+                now: now)
             switch outcome {
             case .rejected(let rejection): bury(batch[arrival.index], Misfit(rejection), now, &tally)
             case .unchanged: tally.unchanged += 1
             case .merged(let merged) where !merged.isDue: tally.unchanged += 1
             case .merged(let merged):
                 tally.merged += 1
-                known[arrival.key] = merged.installation
-                changed[arrival.key] = merged.installation
+                let next = Known(merged.installation)
+                known[arrival.key] = next
+                changed[arrival.key] = next
                 for change in merged.changes { output.add(change.row, at: change.key) }
                 for event in merged.events {
                     output.add(event, key: arrival.key, partition: partition)
@@ -217,9 +219,10 @@ extension IngestLoop {
     /// What is known of the installations that the reports are about.
     private func lookUp(
         _ partition: Int32, _ arrivals: [Arrival]
-    ) throws -> [[UInt8]: Installation]? {
+    ) throws -> [[UInt8]: Known]? {
         guard let own = owned[partition], let view = files[partition] else { return nil }
-        var known: [[UInt8]: Installation] = [:]
+        var known: [[UInt8]: Known] = [:]
+        known.reserveCapacity(arrivals.count)
         var asked: [[UInt8]] = []
         for arrival in arrivals where known[arrival.key] == nil {
             if let row = own.overlay[arrival.key] {
@@ -232,9 +235,10 @@ extension IngestLoop {
         do throws(StoreError) {
             try view.look(asked) { index, value in
                 do throws(RecordError) {
-                    known[asked[index]] = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                    let row = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
                         try unsafe Installation.decode(bytes, with: merger.reader)
                     }
+                    known[asked[index]] = Known(row)
                 } catch {
                     // The sum before the value is right, so this is what the topic holds.
                     if case .unknownVersion = error { unknownVersion = error }

@@ -83,7 +83,7 @@ extension IngestLoop {
         }
         let now = WallTime.now().milliseconds
         var range = sweep.range
-        var swept: [[UInt8]: Installation] = [:]
+        var swept: [[UInt8]: Known] = [:]
         output.removeAll()
         let more: Bool
         do throws(StoreError) {
@@ -91,7 +91,7 @@ extension IngestLoop {
                 let key = Array(key)
                 // What is newer than the view has its turn in the next pass.
                 guard own.overlay[key] == nil, let merged = sweepRow(value, now) else { return }
-                swept[key] = merged.installation
+                swept[key] = Known(merged.installation)
                 for change in merged.changes { output.add(change.row, at: change.key) }
                 output.add(merged.installation, key: key, partition: number)
                 metrics.sweptRows.add(merged.changes.count)

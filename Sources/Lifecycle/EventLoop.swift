@@ -142,9 +142,9 @@ internal import Glibc
 
     /// For what has no descriptor yet, such as a connection whose host is being looked up: it too is
     /// told when the loop ends.
-    func expect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = handler }
+    package func expect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = handler }
 
-    func unexpect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = nil }
+    package func unexpect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = nil }
 
     private func set(_ operation: Int32, _ descriptor: Int32, _ interest: Readiness) throws(SystemError) {
         let generation = registrations[Int(descriptor)].generation

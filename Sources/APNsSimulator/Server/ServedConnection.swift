@@ -9,8 +9,7 @@ internal import TLS
 ///
 /// Confined to the simulator's event loop.
 final class ServedConnection: TLSConnectionDelegate {
-    /// It outlives its connections: `Simulator.stop` or the end of its loop closes them.
-    unowned let simulator: Simulator
+    let simulator: Simulator
     let port: ServedPort
     let number: Int
     let transport: any ConnectionTransport

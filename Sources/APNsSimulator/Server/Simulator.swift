@@ -7,8 +7,6 @@ internal import Telemetry
 /// The simulated APNs: pushes and channel management, production and sandbox, on four ports of one
 /// event loop. Phones, misbehaviour and the journal live on the same loop, so that nothing here locks.
 ///
-/// Let it go only when it was stopped, or its loop was.
-///
 /// `@unchecked Sendable` so that the reference can travel: what changes is touched on the loop only,
 /// and the listeners only by the one who starts and stops.
 package final class Simulator: @unchecked Sendable {

@@ -3,7 +3,7 @@ internal import Lifecycle
 /// What is to happen later, earliest first and in order: one heap and one timer for all connections.
 ///
 /// Confined to the simulator's event loop.
-final class Waiting {
+final class Waiting: EventHandler {
     private struct Entry {
         let due: Instant
         let number: Int
@@ -23,6 +23,7 @@ final class Waiting {
 
     func add(milliseconds: Int, _ action: @escaping () -> Void) {
         made += 1
+        if heap.isEmpty { loop.expect(self) }
         let due = loop.now.advanced(byMilliseconds: max(0, milliseconds))
         heap.append(Entry(due: due, number: made, action: action))
         rise(heap.count - 1)
@@ -32,7 +33,13 @@ final class Waiting {
     func removeAll() {
         timer?.cancel()
         heap.removeAll()
+        loop.unexpect(self)
     }
+
+    func ready(_ readiness: Readiness) {}
+
+    /// What waits holds connections, and they the simulator: none of it would ever be freed.
+    func loopEnds() { removeAll() }
 
     private func schedule() {
         let timer = timer ?? LoopTimer(on: loop) { [weak self] in self?.fire() }
@@ -45,6 +52,7 @@ final class Waiting {
             removeFirst()
             first.action()
         }
+        if heap.isEmpty { loop.unexpect(self) }
         schedule()
     }
 

@@ -105,7 +105,7 @@ package final class ChildProcess: Sendable {
     package func exitStatus(seconds: Double = 60) async throws -> Int32 {
         try await eventually("the end of \(name)", seconds: seconds) { !isRunning }
         // What it said last may still be on its way; a grandchild may hold the pipe open for longer.
-        try? await eventually("the end of its output", seconds: 1) {
+        try? await eventually("the end of its output", seconds: 10) {
             standardOutput.hasEnded && standardError.hasEnded
         }
         let status = statusIfEnded() ?? 0

@@ -62,8 +62,6 @@ extension ScriptedAnswer {
             case .at(let time): json.field("timestamp", Int(time))
             case .fromNow(let milliseconds):
                 json.object("timestamp") { $0.field("fromNowMilliseconds", milliseconds) }
-            case .fromRegistration(let milliseconds):
-                json.object("timestamp") { $0.field("fromRegistrationMilliseconds", milliseconds) }
             }
             json.field("retryAfterSeconds", retryAfterSeconds)
         }

@@ -74,15 +74,10 @@ extension ScriptedTimestamp {
         let object = value.object()
         let range = -Self.millisecondsMax...Self.millisecondsMax
         let fromNow = object["fromNowMilliseconds"].optional?.int(in: range)
-        let fromRegistration = object["fromRegistrationMilliseconds"].optional?.int(in: range)
-        if value.kind == .object, (fromNow == nil) == (fromRegistration == nil) {
-            value.report(
-                "must be milliseconds since 1970, or have one of fromNowMilliseconds and fromRegistrationMilliseconds"
-            )
+        if value.kind == .object, fromNow == nil {
+            value.report("must be milliseconds since 1970, or have fromNowMilliseconds")
         }
-        self =
-            fromRegistration.map { .fromRegistration(milliseconds: $0) }
-            ?? .fromNow(milliseconds: fromNow ?? 0)
+        self = .fromNow(milliseconds: fromNow ?? 0)
         object.refuseUnknownFields()
     }
 

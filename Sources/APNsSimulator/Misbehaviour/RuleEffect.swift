@@ -38,14 +38,11 @@ enum ScriptedTimestamp: Sendable, Hashable {
     case at(Int64)
     /// Milliseconds after the request; below zero before it.
     case fromNow(milliseconds: Int)
-    /// Milliseconds after the phone got the token; below zero before it. Of a token that no phone has,
-    /// counted from the request.
-    case fromRegistration(milliseconds: Int)
 }
 
 extension RuleEffect.Course {
     /// - Parameter time: of the request, milliseconds since 1970.
-    func resolved(time: Int64, registeredAt: () -> Int64?) -> Ruling.Course {
+    func resolved(time: Int64) -> Ruling.Course {
         switch self {
         case .reset(let code, let processed): return .reset(code, processed: processed)
         case .silence(let processed): return .silence(processed: processed)
@@ -59,7 +56,6 @@ extension RuleEffect.Course {
                 case nil: nil
                 case .at(let time): time
                 case .fromNow(let milliseconds): time + Int64(milliseconds)
-                case .fromRegistration(let milliseconds): (registeredAt() ?? time) + Int64(milliseconds)
                 }
             return .answer(
                 status: answer.status, reason: reason, timestamp: timestamp,

@@ -24,13 +24,8 @@ struct RunningScript: Sendable {
 
     // MARK: Requests and connections
 
-    /// - Parameters:
-    ///   - milliseconds: since the script was given.
-    ///   - registeredAt: when the phone got the request's token, milliseconds since 1970; asked only
-    ///     where a rule counts from there.
-    mutating func ruling(
-        for facts: RequestFacts, milliseconds: Int, registeredAt: () -> Int64?
-    ) -> Ruling {
+    /// - Parameter milliseconds: since the script was given.
+    mutating func ruling(for facts: RequestFacts, milliseconds: Int) -> Ruling {
         if rules.isEmpty { return .none }
         var ruling = Ruling.none
         var isDelayed = false
@@ -39,7 +34,7 @@ struct RunningScript: Sendable {
             let effect = rules[index].rule.effect
             var acts = false
             if let course = effect.course, ruling.course == .judge {
-                ruling.course = course.resolved(time: facts.receivedAt, registeredAt: registeredAt)
+                ruling.course = course.resolved(time: facts.receivedAt)
                 acts = true
             }
             if let delay = effect.delay, !isDelayed {

@@ -1,12 +1,9 @@
 internal import Lifecycle
-internal import LiveActivity
 
 /// The script that a simulator goes by, its clock and its timetable. Confined to the simulator's loop.
 final class ScriptedMischief: Mischief {
     /// Does something to all connections.
     var inflict: (Ruling.ConnectionFault) -> Void = { _ in }
-    /// When the phone got a token, milliseconds since 1970; nil for one that no phone has.
-    var registeredAt: (PushToken) -> Int64? = { _ in nil }
 
     private let loop: EventLoop
     private(set) var running: RunningScript
@@ -34,10 +31,7 @@ final class ScriptedMischief: Mischief {
     func add(_ rule: Rule) -> Bool { running.add(rule) }
 
     func ruling(for request: RequestFacts) -> Ruling {
-        running.ruling(for: request, milliseconds: milliseconds) {
-            guard case .token(let token) = request.target else { return nil }
-            return registeredAt(token)
-        }
+        running.ruling(for: request, milliseconds: milliseconds)
     }
 
     func connectionOpened(_ number: Int) -> [Ruling.ConnectionFault] {

@@ -53,7 +53,7 @@ struct ScriptReadingTests {
             {"seed": 18446744073709551615, "rules": [
               {"name": "busy", "match": {"share": 0.25, "events": ["update", "end"]},
                "answer": {"reason": "TooManyRequests", "retryAfterSeconds": 2}},
-              {"answer": {"status": 410, "reason": "Unregistered", "timestamp": {"fromRegistrationMilliseconds": -1000}}},
+              {"answer": {"status": 410, "reason": "Unregistered", "timestamp": {"fromNowMilliseconds": -1000}}},
               {"answer": {"status": 418, "body": "a teapot"}},
               {"answer": {"status": 502}},
               {"reset": {"code": "REFUSED_STREAM"}}, {"reset": {"code": 8, "processed": true}},

@@ -92,11 +92,10 @@ struct ScriptSamples {
     }
 
     private mutating func timestamp() -> ScriptedTimestamp? {
-        switch random.below(4) {
+        switch random.below(3) {
         case 0: nil
         case 1: .at(Int64(random.below(1 << 40)))
-        case 2: .fromNow(milliseconds: random.below(2_000) - 1_000)
-        default: .fromRegistration(milliseconds: random.below(2_000) - 1_000)
+        default: .fromNow(milliseconds: random.below(2_000) - 1_000)
         }
     }
 

@@ -29,7 +29,7 @@ struct ScriptTests {
     private func acted(_ match: RuleMatch, of count: Int) -> [Int] {
         var running = script(reset(match))
         return (1...count).filter { number in
-            running.ruling(for: facts(number), milliseconds: number, registeredAt: { nil }) != .none
+            running.ruling(for: facts(number), milliseconds: number) != .none
         }
     }
 
@@ -42,10 +42,10 @@ struct ScriptTests {
             var second = RunningScript(script)
             var none = RunningScript(.none)
             for (index, request) in requests.enumerated() {
-                let a = first.ruling(for: request, milliseconds: index * 15, registeredAt: { 5 })
-                let b = second.ruling(for: request, milliseconds: index * 15, registeredAt: { 5 })
+                let a = first.ruling(for: request, milliseconds: index * 15)
+                let b = second.ruling(for: request, milliseconds: index * 15)
                 #expect(a == b, "seed \(seed)")
-                let c = none.ruling(for: request, milliseconds: 0, registeredAt: { 5 })
+                let c = none.ruling(for: request, milliseconds: 0)
                 #expect(c == .none)
             }
             #expect(first.hits == second.hits, "seed \(seed)")
@@ -63,8 +63,8 @@ struct ScriptTests {
             #expect(isAdded)
             for number in 1...60 {
                 let request = samples.facts(number)
-                let before = alone.ruling(for: request, milliseconds: 0, registeredAt: { nil })
-                let after = joined.ruling(for: request, milliseconds: 0, registeredAt: { nil })
+                let before = alone.ruling(for: request, milliseconds: 0)
+                let after = joined.ruling(for: request, milliseconds: 0)
                 #expect(before.course == .judge || before.course == after.course, "seed \(seed)")
                 #expect(before.delayMilliseconds == after.delayMilliseconds, "seed \(seed)")
                 #expect(before.connection == after.connection, "seed \(seed)")
@@ -77,7 +77,7 @@ struct ScriptTests {
             let count = 20_000
             var running = script(reset(RuleMatch(share: share)))
             for number in 1...count {
-                _ = running.ruling(for: facts(number), milliseconds: 0, registeredAt: { nil })
+                _ = running.ruling(for: facts(number), milliseconds: 0)
             }
             let expected = Double(count) * share
             let deviation = (expected * (1 - share)).squareRoot()
@@ -108,7 +108,7 @@ struct ScriptTests {
         ]
         for match in matches { #expect(acted(match, of: 5).isEmpty, "\(match)") }
         var running = script(reset(RuleMatch(tokens: tokens)))
-        let meant = running.ruling(for: facts(1, token: 4), milliseconds: 0, registeredAt: { nil })
+        let meant = running.ruling(for: facts(1, token: 4), milliseconds: 0)
         #expect(meant != .none)
         let good = RuleMatch(
             kinds: [.push], bundleID: "com.example.app", environment: .production, events: [.update],
@@ -117,7 +117,7 @@ struct ScriptTests {
         var broadcast = facts(1)
         broadcast.target = .channel("c2hhbm5lbA==")
         running = script(reset(RuleMatch(channel: "c2hhbm5lbA==")))
-        let sent = running.ruling(for: broadcast, milliseconds: 0, registeredAt: { nil })
+        let sent = running.ruling(for: broadcast, milliseconds: 0)
         #expect(sent != .none)
     }
 
@@ -127,33 +127,31 @@ struct ScriptTests {
             Rule(effect: RuleEffect(course: .silence(processed: true), delay: .fixed(milliseconds: 9))),
             Rule(effect: RuleEffect(course: .reset(.cancel, processed: false), connection: .close)),
             Rule(effect: RuleEffect(connection: .starveWindows)))
-        let ruling = running.ruling(for: facts(1), milliseconds: 0, registeredAt: { nil })
+        let ruling = running.ruling(for: facts(1), milliseconds: 0)
         #expect(ruling == Ruling(course: .silence(processed: true), delayMilliseconds: 5, connection: .close))
         #expect(running.hits.map(\.acted) == [1, 1, 1, 0])
     }
 
     @Test func `a timestamp counts from where the script says`() {
-        func timestamp(_ timestamp: ScriptedTimestamp, registeredAt: Int64?) -> Int64? {
+        func timestamp(_ timestamp: ScriptedTimestamp) -> Int64? {
             var running = script(
                 Rule(
                     effect: RuleEffect(
                         course: .answer(
                             ScriptedAnswer(
                                 status: 410, content: .reason("Unregistered"), timestamp: timestamp)))))
-            let ruling = running.ruling(for: facts(1), milliseconds: 0, registeredAt: { registeredAt })
+            let ruling = running.ruling(for: facts(1), milliseconds: 0)
             guard case .answer(410, "Unregistered", let time, nil) = ruling.course else { return nil }
             return time
         }
-        #expect(timestamp(.at(5), registeredAt: 700) == 5)
-        #expect(timestamp(.fromNow(milliseconds: -1), registeredAt: 700) == 999_999)
-        #expect(timestamp(.fromRegistration(milliseconds: -50), registeredAt: 700) == 650)
-        #expect(timestamp(.fromRegistration(milliseconds: 50), registeredAt: nil) == 1_000_050)
+        #expect(timestamp(.at(5)) == 5)
+        #expect(timestamp(.fromNow(milliseconds: -1)) == 999_999)
     }
 
     @Test func `rules at connect are about connections and not about requests`() {
         var running = script(
             Rule(match: RuleMatch(isAtConnect: true, every: 2), effect: RuleEffect(connection: .close)))
-        let ruling = running.ruling(for: facts(1), milliseconds: 0, registeredAt: { nil })
+        let ruling = running.ruling(for: facts(1), milliseconds: 0)
         #expect(ruling == .none)
         let closed = (1...6).filter { !running.faults(ofOpenedConnection: $0, milliseconds: 0).isEmpty }
         #expect(closed == [2, 4, 6])

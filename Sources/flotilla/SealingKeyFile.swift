@@ -27,7 +27,7 @@ enum SealingKeyFile {
         if settings[AllSettings.sealingKeysFile] != nil { return try read(settings, log: log) }
         let path = data + "/sealing-keys"
         if unsafe access(path, F_OK) != 0 {
-            try make(path)
+            try make(path, in: data)
             log.info(
                 "made keys that seal push tokens; a copy in a safe place keeps sealed tokens readable",
                 .field("file", path))
@@ -44,7 +44,7 @@ enum SealingKeyFile {
     }
 
     /// Whole and on the disk before it has its name: with a lost key, tokens are lost.
-    private static func make(_ path: String) throws {
+    private static func make(_ path: String, in data: String) throws {
         let draft = path + ".new"
         let descriptor = unsafe linux_open(draft, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         guard descriptor >= 0 else { throw failure("make", draft) }
@@ -54,6 +54,11 @@ enum SealingKeyFile {
             throw failure("write", draft)
         }
         guard unsafe rename(draft, path) == 0 else { throw failure("name", path) }
+        // The name, too: a machine that dies now must not come back without the keys and make others.
+        let directory = unsafe linux_open(data, O_RDONLY | O_DIRECTORY, 0)
+        guard directory >= 0 else { throw failure("open the directory of", path) }
+        defer { close(directory) }
+        guard fsync(directory) == 0 else { throw failure("keep the name of", path) }
     }
 
     private static func failure(_ verb: String, _ path: String) -> Refusal {

@@ -2,6 +2,8 @@
 struct ConnectionFaults {
     /// Told in a GOAWAY: what is above it is not processed.
     var lastStream = Int32.max
+    /// The highest stream that was answered or processed: no GOAWAY may say that it was not.
+    var settledStream: Int32 = 0
     var closesWhenDone = false
     /// A GOAWAY was sent that shall not end the connection.
     var staysOpen = false

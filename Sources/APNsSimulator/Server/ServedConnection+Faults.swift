@@ -46,7 +46,7 @@ extension ServedConnection {
     }
 
     private func goaway(_ code: ErrorCode, last: Int32, saying reason: String?, thenClose: Bool) {
-        faults.lastStream = min(faults.lastStream, max(0, last))
+        faults.lastStream = min(faults.lastStream, max(faults.settledStream, last))
         faults.closesWhenDone = faults.closesWhenDone || thenClose
         faults.staysOpen = !faults.closesWhenDone
         session.goaway(

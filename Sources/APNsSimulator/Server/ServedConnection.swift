@@ -143,6 +143,7 @@ final class ServedConnection: TLSConnectionDelegate {
         guard exchange.stream.number <= faults.lastStream else {
             return end(&exchange, id, .notProcessed)
         }
+        faults.settledStream = max(faults.settledStream, exchange.stream.number)
         switch exchange.course {
         case .judge: send(simulator.process(&exchange), exchange, id)
         case .answer(200, _, _, _): send(.accepted, exchange, id)

@@ -1,0 +1,47 @@
+import APNs
+import JSON
+import Simulation
+import Testing
+
+/// Bodies of errors as a broken or hostile peer may send them.
+@Suite struct AnswerFuzzTests {
+    private static let sound: [String] = [
+        #"{"reason":"Unregistered","timestamp":1763600000123}"#, #"{"reason":"BadDeviceToken"}"#,
+        #"{"reason":"TooManyRequests","retry":[1,{"a":null}]}"#, "{}", "", "null",
+    ]
+
+    /// A sound body with some bytes changed, taken out, doubled or put in.
+    private func mutated(_ random: inout SeededGenerator) -> [UInt8] {
+        var body = Array(Self.sound.randomElement(using: &random)!.utf8)
+        for _ in 0..<Int.random(in: 0...8, using: &random) {
+            let place = Int.random(in: 0...body.count, using: &random)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0 where place < body.count: body[place] = .random(in: .min ... .max, using: &random)
+            case 1 where place < body.count: body.remove(at: place)
+            case 2: body.insert(.random(in: .min ... .max, using: &random), at: place)
+            default: body.append(contentsOf: body.prefix(place))
+            }
+        }
+        if Int.random(in: 0..<50, using: &random) == 0 {
+            body += [UInt8](repeating: 0x5B, count: Int.random(in: 0...10_000, using: &random))
+        }
+        return body
+    }
+
+    @Test func `damaged bodies cost no token and say nothing that could not stand in a label`() {
+        for seed in 0..<trials(20_000) {
+            var random = SeededGenerator(seed)
+            let body = mutated(&random)
+            let status = Int.random(in: 100...599, using: &random)
+            let answer = Answer(status: status, body: body, with: JSONReader())
+            if let text = answer.reasonText {
+                #expect(text.utf8.count <= 64 && text.utf8.allSatisfy { $0 < 0x7F && $0 >= 0x20 })
+            }
+            if answer.reason == nil {
+                #expect(
+                    answer.disposition != .tokenGone && answer.disposition != .tokenSuspect,
+                    "seed \(seed), status \(status)")
+            }
+        }
+    }
+}

@@ -95,7 +95,7 @@ let package = Package(
 
         // What only tests import.
         module("ProcessTesting", "CLinux"),
-        module("Simulation"),
+        module("Simulation", "Lifecycle"),
         module("KafkaTesting", "CRdKafka", "Broker"),
         module(
             "IngestTesting", "Ingest", "Topics", "LiveActivity", "Kafka", "JSON", "Lifecycle", "Telemetry",
@@ -105,7 +105,7 @@ let package = Package(
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
             "KafkaTesting", "CKafkaPeer", "TLS", "HTTP2", "LiveActivity", "APNs", "APNsSimulator", "Topics",
-            "Catalog", "Ingest", "IngestTesting", "Registry", "Simulation"),
+            "Catalog", "Ingest", "IngestTesting", "Registry", "Simulation", "ProcessTesting"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON", "TLS",
             "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog", "Gateway", "Ingest",

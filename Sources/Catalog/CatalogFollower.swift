@@ -58,18 +58,13 @@ final class CatalogFollower {
             isAtEnd = false
         }
         next = record.offset + 1
-        let key = bytes(record.key) ?? []
-        let effect = view.apply(key: key, value: bytes(record.value), with: reader)
+        let key = [UInt8](copying: record.key) ?? []
+        let effect = view.apply(key: key, value: [UInt8](copying: record.value), with: reader)
         metrics.took(effect)
         if case .unusable(let reason) = effect {
             log.error(
                 "a catalogue record is kept out; update this program or write the record again",
                 .field("key", String(decoding: key, as: UTF8.self)), .field("reason", reason))
         }
-    }
-
-    private func bytes(_ span: Span<UInt8>?) -> [UInt8]? {
-        guard let span else { return nil }
-        return unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
     }
 }

@@ -23,14 +23,7 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
         self.make = make
         self.publish = publish
         self.fail = fail
-        try loop.start()
-        let failure = loop.perform { Result { try self.begin() } }
-        do {
-            try failure?.get()
-        } catch {
-            loop.stop()
-            throw error
-        }
+        try loop.start { try self.begin() }
     }
 
     func stop() { loop.stop() }

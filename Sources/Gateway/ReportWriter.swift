@@ -54,14 +54,7 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
         self.context = context
         self.seen = seen
         loop = try EventLoop(name: "reports")
-        try loop.start()
-        let failure = loop.perform { Result { try self.begin() } }
-        do {
-            try failure?.get()
-        } catch {
-            loop.stop()
-            throw error
-        }
+        try loop.start { try self.begin() }
     }
 
     /// Waits for what is on its way, then ends the thread. What has not come back by then was answered

@@ -54,18 +54,13 @@ extension ReadRecord {
         partition = record.partition
         offset = record.offset
         timestamp = record.timestamp ?? 0
-        key = copy(record.key)
-        value = copy(record.value)
+        key = [UInt8](copying: record.key)
+        value = [UInt8](copying: record.value)
         headers = [:]
         let list = record.headers
         for index in 0..<list.count {
-            let name = String(decoding: copy(list[index].name) ?? [], as: UTF8.self)
-            headers[name] = String(decoding: copy(list[index].value) ?? [], as: UTF8.self)
+            let name = String(decoding: [UInt8](copying: list[index].name), as: UTF8.self)
+            headers[name] = String(decoding: [UInt8](copying: list[index].value) ?? [], as: UTF8.self)
         }
     }
-}
-
-private func copy(_ span: Span<UInt8>?) -> [UInt8]? {
-    guard let span else { return nil }
-    return unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
 }

@@ -10,6 +10,17 @@ extension EventLoop {
         guard execute({ result.set(job()) }) else { return nil }
         return result.wait()
     }
+
+    /// Starts the thread with its owner's first job on it. Where that fails there is no loop to stop.
+    package func start(with job: @escaping @Sendable () throws -> Void) throws {
+        try start()
+        do {
+            try perform { Result { try job() } }?.get()
+        } catch {
+            stop()
+            throw error
+        }
+    }
 }
 
 /// A value that one thread waits for. Owned by both; `@unchecked Sendable` because the value is

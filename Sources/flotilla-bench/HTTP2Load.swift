@@ -20,7 +20,7 @@ enum PushLoad {
 
     /// Every process makes the same ones.
     static func token(_ index: Int) -> String {
-        var random = SplitMix(state: UInt64(index))
+        var random = SplitMix64(state: UInt64(index))
         return (0..<4).map { _ in
             let word = String(random.next(), radix: 16)
             return String(repeating: "0", count: 16 - word.count) + word

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import ProcessTesting
 
 /// A process on one processor, and what it cost from its start to its end: start-up is included, as a
 /// user pays for it too. Its output goes to a file. Killed with the value that holds it.
@@ -56,28 +57,10 @@ final class PinnedProcess {
     /// The port on which the process listens, once it does; the system has chosen it.
     func listeningPort() throws -> Int {
         for _ in 0..<2_000 {
-            if let port = openPort() { return port }
+            if let port = ProcessTesting.listeningPort(of: identifier) { return port }
             usleep(5_000)
         }
         throw BenchmarkFailure("\(name) does not listen: \(text().suffix(500))")
-    }
-
-    private func openPort() -> Int? {
-        let directory = "/proc/\(identifier)/fd"
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        let sockets = Set(
-            names.compactMap {
-                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
-            })
-        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
-        for line in table.split(separator: "\n").dropFirst() {
-            let columns = line.split(separator: " ")
-            guard columns.count > 9, columns[3] == "0A", sockets.contains("socket:[\(columns[9])]") else {
-                continue
-            }
-            return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }
-        }
-        return nil
     }
 
     private func reap() -> (Cost, Int32) {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Lifecycle
 internal import Store
 internal import Telemetry
 
@@ -59,7 +60,7 @@ enum StoreBenchmark {
 
     private static func upsert(_ environment: Environment, _ options: Options) throws {
         let table = environment.table("registry")
-        var random = SplitMix(state: 1)
+        var random = SplitMix64(state: 1)
         var batch = RowBatch()
         var key: [UInt8] = []
         var written = 0
@@ -157,18 +158,7 @@ extension StoreBenchmark {
     }
 }
 
-/// Fast numbers that repeat.
-struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
+extension SplitMix64 {
     mutating func append(_ count: Int, to bytes: inout [UInt8]) {
         var left = count
         while left > 0 {

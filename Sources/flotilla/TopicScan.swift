@@ -21,7 +21,9 @@ struct TopicScan {
         while Instant.now() < limit {
             let events = consumer.poll(into: &batch, waitMilliseconds: 100)
             for index in 0..<batch.count {
-                if let key = bytes(batch[index].key) { each(key, bytes(batch[index].value)) }
+                if let key = [UInt8](copying: batch[index].key) {
+                    each(key, [UInt8](copying: batch[index].value))
+                }
             }
             for event in events {
                 if case .end = event { return }
@@ -34,10 +36,5 @@ struct TopicScan {
             status: .unavailable,
             "\(place) was not read to its end in \(Self.millisecondsMax / 1000) s; check that the brokers run"
         )
-    }
-
-    private func bytes(_ span: Span<UInt8>?) -> [UInt8]? {
-        guard let span else { return nil }
-        return unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
     }
 }

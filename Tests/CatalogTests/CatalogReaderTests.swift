@@ -91,11 +91,18 @@ struct CatalogReaderTests {
         }
         try await eventually("the apps") { reader.view?.apps.count == 2 }
         try await onThread {
-            let admin = try Admin(bench.settings, log: .silent, metrics: Metrics())
-            _ = try admin.delete([bench.catalog])
-            let topic = NewTopic(
-                bench.catalog, partitions: 1, replication: 1, configuration: ["cleanup.policy": "compact"])
-            while try admin.create([topic]).first?.code != Kafka.ErrorCode.none { usleep(20_000) }
+            _ = try Admin(bench.settings, log: .silent, metrics: Metrics()).delete([bench.catalog])
+        }
+        try await eventually("the end of the old topic") {
+            try await onThread {
+                let topic = NewTopic(
+                    bench.catalog, partitions: 1, replication: 1,
+                    configuration: ["cleanup.policy": "compact"])
+                let admin = try Admin(bench.settings, log: .silent, metrics: Metrics())
+                return try admin.create([topic]).first?.code == Kafka.ErrorCode.none
+            }
+        }
+        try await onThread {
             try bench.writer().put(makeApp("b"), action: "app.create", now: .now())
         }
         try await eventually("the new life") { reader.view?.apps.keys.sorted() == ["b"] }

@@ -15,36 +15,6 @@ final class RunningLoop: Sendable {
     deinit { loop.stop() }
 }
 
-extension ChildProcess {
-    /// The TCP port on which the process listens, once it does: so that the system can choose it.
-    func listeningPort() async throws -> Int {
-        var port: Int?
-        try await eventually("a listening port of process \(identifier)") {
-            port = self.openPort()
-            return port != nil
-        }
-        return port ?? 0
-    }
-
-    private func openPort() -> Int? {
-        let directory = "/proc/\(identifier)/fd"
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        let sockets = Set(
-            names.compactMap {
-                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
-            })
-        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
-        for line in table.split(separator: "\n").dropFirst() {
-            let columns = line.split(separator: " ")
-            guard columns.count > 9, columns[3] == "0A", sockets.contains("socket:[\(columns[9])]") else {
-                continue
-            }
-            return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }
-        }
-        return nil
-    }
-}
-
 /// A certificate for this machine that signs itself, made by `openssl`.
 final class TestCertificate: Sendable {
     private let directory: TemporaryDirectory

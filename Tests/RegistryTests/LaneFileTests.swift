@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import LiveActivity
+import ProcessTesting
 import Store
 import Telemetry
 import Testing
@@ -9,7 +10,9 @@ import Testing
 
 /// Files that were left, lost, cut or made by others, and records that nobody can read.
 struct LaneFileTests {
-    private let directory = TemporaryDirectory()
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
     private let selection = Selection(
         app: "one", .updates(group: "g"), environments: [.production], now: start)
     private let key = RegistryKey(
@@ -66,7 +69,7 @@ struct LaneFileTests {
 
     @Test func `a file that was cut, lost, or of another boot is discarded and said so`() throws {
         func left(_ damage: (String) throws -> Void) throws -> Beginning {
-            let directory = TemporaryDirectory()
+            let directory = try TemporaryDirectory()
             try fill(try openLane(directory.path))
             try damage(directory.path + "/lane")
             let lane = try openLane(directory.path)
@@ -82,7 +85,7 @@ struct LaneFileTests {
             try left { try FileManager.default.removeItem(atPath: $0 + "/mark") } == .discarded(.unmarked))
         let cut = try left { truncate($0 + "/data.mdb", 5000) }
         guard case .discarded(.damaged) = cut else { return #expect(Bool(false), "\(cut)") }
-        let directory = TemporaryDirectory()
+        let directory = try TemporaryDirectory()
         try fill(try openLane(directory.path))
         #expect(try openLane(directory.path, boot: "boot-2").beginning == .discarded(.machineWentDown))
     }

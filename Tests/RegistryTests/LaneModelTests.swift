@@ -1,5 +1,6 @@
 import JSON
 import LiveActivity
+import ProcessTesting
 import Simulation
 import Store
 import Telemetry
@@ -12,7 +13,7 @@ struct LaneModelTests {
     @Test func `whatever came in whatever order, the lane serves what a dictionary of rows says`() throws {
         for seed in 1...UInt64(trials(25)) {
             var maker = RowMaker(random: SeededGenerator(seed))
-            let directory = TemporaryDirectory()
+            let directory = try TemporaryDirectory()
             var lane = try openLane(directory.path)
             var model = Model()
             var history: [(RegistryKey, TokenRow?)] = []
@@ -44,7 +45,7 @@ struct LaneModelTests {
     @Test func `a restore makes the lane that the same records made one by one`() throws {
         for seed in 1...UInt64(trials(25)) {
             var maker = RowMaker(random: SeededGenerator(seed &* 31))
-            let directory = TemporaryDirectory()
+            let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
             // Runs of a few rows, so that many are merged.
             let restore = LaneRestore(lane, runBytesMax: 600 + maker.random.below(20_000))
@@ -83,7 +84,7 @@ struct LaneModelTests {
     }
 
     @Test func `of two rows with one token the newer is served, and the older when it goes`() throws {
-        let directory = TemporaryDirectory()
+        let directory = try TemporaryDirectory()
         let lane = try openLane(directory.path)
         let selection = Selection(
             app: "one", .updates(group: "g"), environments: [.production], now: start)
@@ -108,7 +109,7 @@ struct LaneModelTests {
     @Test func `a person's question finds every token of a recipient or an installation, and its standing`()
         throws
     {
-        let directory = TemporaryDirectory()
+        let directory = try TemporaryDirectory()
         let lane = try openLane(directory.path)
         var keys: [RegistryKey] = []
         for (user, installation) in [("ada", "i"), ("ada", "j"), ("bob", "i")] {

@@ -1,4 +1,5 @@
 import LiveActivity
+import ProcessTesting
 import Simulation
 import Store
 import Telemetry
@@ -7,7 +8,9 @@ import Testing
 @testable import Registry
 
 struct LanePageTests {
-    private let directory = TemporaryDirectory()
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
     private let selection = Selection(
         app: "one", .updates(group: "g"), environments: [.production], now: start)
 
@@ -26,7 +29,7 @@ struct LanePageTests {
 
     @Test func `a row that is there throughout is met once, whatever is written between pages`() throws {
         for seed in 1...UInt64(trials(5)) {
-            let directory = TemporaryDirectory()
+            let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
             var random = SeededGenerator(seed)
             try fill(lane, 0..<300)

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import LiveActivity
+import ProcessTesting
 import Simulation
 import Store
 import Telemetry
@@ -146,7 +147,7 @@ struct SegmentTests {
     @Test func `a page of a segment is what asking each row's profiles gives`() throws {
         for seed in 1...UInt64(trials(10)) {
             var random = SeededGenerator(seed)
-            let directory = TemporaryDirectory()
+            let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
             var wanted: Set<String> = []
             for number in 0..<120 {

@@ -7,18 +7,6 @@ import Telemetry
 
 @testable import Registry
 
-/// A directory of one test, gone with it.
-final class TemporaryDirectory {
-    let path: String
-
-    init() {
-        path = NSTemporaryDirectory() + "registry-" + UUID().uuidString
-        precondition(mkdir(path, 0o700) == 0, "a temporary directory can be made")
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
-
 let partition = TopicPartition("registry", 0)
 let start: Int64 = 1_763_600_000_000
 

@@ -9,9 +9,4 @@ package struct ProviderKeyName: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { "\(teamID)/\(keyID)" }
-
-    static func isAppleID(_ text: some StringProtocol) -> Bool {
-        text.utf8.count == 10
-            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
-    }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Lifecycle
+internal import LiveActivity
 
 /// Where the key files are.
 package enum ProviderKeySource: Sendable {
@@ -16,7 +17,7 @@ package enum ProviderKeySource: Sendable {
         case .files(let files): return files
         case .directory(let root):
             var files: [ProviderKeyName: String] = [:]
-            for team in try names(in: root) where ProviderKeyName.isAppleID(team) {
+            for team in try names(in: root) where AppleID.isGood(team) {
                 for file in try names(in: "\(root)/\(team)") {
                     guard let keyID = ProviderKeySource.keyID(of: file) else { continue }
                     files[ProviderKeyName(teamID: team, keyID: keyID)] = "\(root)/\(team)/\(file)"
@@ -29,7 +30,7 @@ package enum ProviderKeySource: Sendable {
     private static func keyID(of file: String) -> String? {
         guard file.hasPrefix("AuthKey_"), file.hasSuffix(".p8") else { return nil }
         let keyID = file.dropFirst(8).dropLast(3)
-        return ProviderKeyName.isAppleID(keyID) ? String(keyID) : nil
+        return AppleID.isGood(keyID) ? String(keyID) : nil
     }
 
     private func names(in path: String) throws(ProviderKeyProblem) -> [String] {

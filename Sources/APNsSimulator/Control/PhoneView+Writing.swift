@@ -68,12 +68,3 @@ extension GroupView {
         json.endArray()
     }
 }
-
-extension JSONWriter {
-    /// Bytes that a reader has accepted before.
-    fileprivate mutating func field(_ name: StaticString, _ value: RawJSON?) {
-        guard let value else { return }
-        self.name(name)
-        unsafe value.bytes.withUnsafeBytes { unsafe raw($0) }
-    }
-}

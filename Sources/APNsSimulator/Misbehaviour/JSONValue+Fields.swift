@@ -10,9 +10,6 @@ extension JSONValue {
 
     func count() -> Int { int(in: 1...Int(Int32.max)) }
 
-    /// Milliseconds since 1970.
-    func time() -> Int64 { Int64(int(in: 0...(1 << 53))) }
-
     /// The name that RFC 9113 gives it, or its number.
     func errorCode() -> ErrorCode {
         if kind == .integer { return ErrorCode(rawValue: UInt32(int(in: 0...Int(UInt32.max)))) }
@@ -22,13 +19,6 @@ extension JSONValue {
             report("must be the name of an HTTP/2 error code, such as REFUSED_STREAM, or its number")
         }
         return .noError
-    }
-
-    func strings(countMax: Int) -> [String] {
-        var list: [String] = []
-        var elements = array(countMax: countMax)
-        while let element = elements.next() { list.append(element.string()) }
-        return list
     }
 
     func choices<Choice: RawRepresentable & CaseIterable & Hashable>(

@@ -1,31 +1,9 @@
 internal import JSON
 
-// Writers for fields; what is nil or an empty list is left out.
+// Writers for what scripts and the control API have besides plain fields.
 
 extension JSONWriter {
-    mutating func field(_ name: StaticString, _ value: String?) {
-        guard let value else { return }
-        self.name(name)
-        self.value(value)
-    }
-
-    mutating func field(_ name: StaticString, _ value: Int?) {
-        guard let value else { return }
-        self.name(name)
-        self.value(value)
-    }
-
-    mutating func field(_ name: StaticString, _ value: Int64?) {
-        guard let value else { return }
-        self.name(name)
-        self.value(value)
-    }
-
-    mutating func field(_ name: StaticString, _ value: Bool) {
-        self.name(name)
-        self.value(value)
-    }
-
+    /// An empty list is left out.
     mutating func list(_ name: StaticString, _ values: [String]) {
         if values.isEmpty { return }
         self.name(name)

@@ -1,18 +1,13 @@
+internal import Lifecycle
+
 /// Numbers that look random and are a function of their arguments: what a phone does then depends on
 /// the seed, the phone and how often it has done it, and not on the order in which pushes arrive.
 struct Mixing: Sendable {
     let seed: UInt64
 
-    /// SplitMix64's finish, over one argument after the other.
+    /// Over one argument after the other.
     func number(_ a: UInt64, _ b: UInt64 = 0, _ c: UInt64 = 0) -> UInt64 {
-        Self.mixed(Self.mixed(Self.mixed(seed &+ a) &+ b) &+ c)
-    }
-
-    private static func mixed(_ value: UInt64) -> UInt64 {
-        var z = value &+ 0x9E37_79B9_7F4A_7C15
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
+        SplitMix64.mixed(SplitMix64.mixed(SplitMix64.mixed(seed &+ a) &+ b) &+ c)
     }
 
     /// What a choice is about, so that no two of a phone's choices hang together.

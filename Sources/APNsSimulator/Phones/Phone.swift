@@ -1,3 +1,5 @@
+internal import LiveActivity
+
 /// One installation, in few bytes: what can be made from its number is not kept.
 struct Phone {
     struct Traits: OptionSet {

@@ -1,4 +1,4 @@
-internal import LiveActivity
+package import LiveActivity
 
 /// Many phones of one app, each as the seed and its number have it.
 package struct Population: Sendable {

@@ -1,3 +1,4 @@
+internal import Kafka
 internal import Lifecycle
 
 /// What this loop has committed to a partition and not yet read back from it: newer than the view, and
@@ -27,7 +28,7 @@ struct Overlay<State> {
     /// A record of this key is in the view.
     mutating func applied(_ key: Span<UInt8>) {
         if rows.isEmpty { return }
-        let key = Array(key)
+        let key = [UInt8](copying: key)
         guard var row = rows[key] else { return }
         row.outstanding -= 1
         rows[key] = row.outstanding > 0 ? row : nil
@@ -40,11 +41,4 @@ struct Overlay<State> {
     }
 
     mutating func removeAll() { rows.removeAll() }
-}
-
-extension Array where Element == UInt8 {
-    /// A copy of bytes that are only borrowed.
-    init(_ span: Span<UInt8>) {
-        self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
-    }
 }

@@ -88,7 +88,7 @@ extension IngestLoop {
         let more: Bool
         do throws(StoreError) {
             more = try view.page(&range, rows: SweepPosition.rowsMax) { key, value in
-                let key = Array(key)
+                let key = [UInt8](copying: key)
                 // What is newer than the view has its turn in the next pass.
                 guard own.overlay[key] == nil, let merged = sweepRow(value, now) else { return }
                 swept[key] = Known(merged.installation)

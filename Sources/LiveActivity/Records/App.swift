@@ -148,10 +148,9 @@ extension JSONValue {
     /// Apple's team and key ids.
     fileprivate func appleID() -> String {
         let text = string()
-        let isGood =
-            text.utf8.count == 10
-            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
-        if kind == .string, !isGood { report("must be 10 capital letters and digits, as Apple shows it") }
+        if kind == .string, !AppleID.isGood(text) {
+            report("must be 10 capital letters and digits, as Apple shows it")
+        }
         return text
     }
 }

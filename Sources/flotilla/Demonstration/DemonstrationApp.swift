@@ -38,8 +38,7 @@ struct DemonstrationApp {
     }
 
     static var population: Population {
-        var app = PhoneApp(id: id, bundleID: bundleID, types: [type])
-        app.build = "1"
+        let app = PhoneApp(id: id, bundleID: bundleID, types: [type])
         var population = Population(of: app, phones: phones)
         population.tags = [("home-fan", 0.5)]
         return population

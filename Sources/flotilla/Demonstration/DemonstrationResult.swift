@@ -17,7 +17,6 @@ struct DemonstrationResult {
     var reportSeconds = 0.0
     var started = 0
     var startSeconds = 0.0
-    var updatable = 0
     var updated = 0
     var updateSeconds = 0.0
     var screens: GroupView?

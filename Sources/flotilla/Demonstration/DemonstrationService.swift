@@ -22,7 +22,6 @@ internal import Telemetry
 final class DemonstrationService: Service, @unchecked Sendable {
     /// One step: phones that report, pushes that arrive.
     private static let stepMilliseconds = 30_000
-    private static let teamKey = SimulatorCredentials.teamID
 
     let name = "demonstration"
     private let data: String
@@ -62,19 +61,22 @@ final class DemonstrationService: Service, @unchecked Sendable {
         let starts = Selection(
             app: DemonstrationApp.id, .starts(type: DemonstrationApp.type.name),
             environments: [.production], now: WallTime.now().milliseconds)
-        (show.startable, show.reportSeconds) = try await count(
+        var began = Instant.now()
+        let startTokens = try await tokens(
             lanes, starts, enough: DemonstrationApp.phones * 9 / 10, "the phones' start tokens")
-        let began = Instant.now()
-        show.started = try await push(pusher, .start, "0:0", show.group, to: lanes.tokens(starts))
+        show.startable = startTokens.count
+        show.reportSeconds = Instant.now().seconds(since: began)
+        began = Instant.now()
+        show.started = try await push(pusher, .start, "0:0", show.group, to: startTokens)
         let updates = Selection(
             app: DemonstrationApp.id, .updates(group: show.group), environments: [.production],
             now: WallTime.now().milliseconds)
-        (show.updatable, _) = try await count(
+        let updateTokens = try await tokens(
             lanes, updates, enough: show.started, "the update tokens of the started activities")
         show.startSeconds = Instant.now().seconds(since: began)
-        let goal = Instant.now()
-        show.updated = try await push(pusher, .update, "1:0", show.group, to: lanes.tokens(updates))
-        show.updateSeconds = Instant.now().seconds(since: goal)
+        began = Instant.now()
+        show.updated = try await push(pusher, .update, "1:0", show.group, to: updateTokens)
+        show.updateSeconds = Instant.now().seconds(since: began)
         show.screens = running.simulator?.view(group: show.group)
         print(show.text(installation(phones)))
         // Whoever reads through a pipe shall see it now, and not when the process ends.
@@ -135,22 +137,20 @@ final class DemonstrationService: Service, @unchecked Sendable {
 
     // MARK: What it does
 
-    /// Reads the registry until a selection has enough tokens; returns how many, and how long it took.
-    private func count(
+    /// Reads the registry until a selection has enough tokens and nothing more has come for a while.
+    private func tokens(
         _ lanes: DemonstrationLanes, _ selection: Selection, enough: Int, _ what: String
-    ) async throws -> (Int, Double) {
-        let began = Instant.now()
-        var found = 0
+    ) async throws -> [PushToken] {
+        var found: [PushToken] = []
         var quiet = 0
         try await wait("the registry did not show \(what)") {
             try lanes.advance(milliseconds: 20)
-            let now = try lanes.tokens(selection).count
-            quiet = now == found ? quiet + 1 : 0
-            found = now
-            // Nothing more has come for a while: these are all.
-            return found >= enough && quiet >= 10
+            let before = found.count
+            found = try lanes.tokens(selection)
+            quiet = found.count == before ? quiet + 1 : 0
+            return found.count >= enough && quiet >= 10
         }
-        return (found, Instant.now().seconds(since: began))
+        return found
     }
 
     private func push(

@@ -12,6 +12,8 @@ package struct OSVersion: Sendable, Hashable, Comparable {
 
     /// The first from which a Live Activity can be started by push.
     package static let pushToStart = OSVersion(17, 2)
+    /// The first from which an activity can listen to a channel.
+    package static let channels = OSVersion(18, 0)
 
     /// Takes `17.2`, `iOS 17.2.1` and `18.0 (22A3354)`; nil where no version can be read. Numbers beyond
     /// 255 count as 255.
@@ -35,18 +37,6 @@ package struct OSVersion: Sendable, Hashable, Comparable {
     package static func < (a: OSVersion, b: OSVersion) -> Bool { a.number < b.number }
 
     private var number: Int { Int(major) << 16 | Int(minor) << 8 | Int(patch) }
-
-    static let bytes = 3
-
-    static func append(_ version: OSVersion?, to value: inout [UInt8]) {
-        value.append(version?.major ?? 0)
-        value.append(version?.minor ?? 0)
-        value.append(version?.patch ?? 0)
-    }
-
-    static func read(_ value: Span<UInt8>, at place: Int) -> OSVersion? {
-        value[place] == 0 ? nil : OSVersion(value[place], value[place + 1], value[place + 2])
-    }
 }
 
 extension OSVersion: CustomStringConvertible {

@@ -1,0 +1,14 @@
+// Readers for the kinds of fields that many documents share. Each notes what is wrong and returns a
+// placeholder.
+
+extension JSONValue {
+    /// Milliseconds since 1970.
+    package func time() -> Int64 { Int64(int(in: 0...(1 << 53))) }
+
+    package func strings(countMax: Int) -> [String] {
+        var list: [String] = []
+        var elements = array(countMax: countMax)
+        while let element = elements.next() { list.append(element.string()) }
+        return list
+    }
+}

@@ -1,0 +1,37 @@
+// Whole fields, name and value; what is nil is left out.
+
+extension JSONWriter {
+    package mutating func field(_ name: StaticString, _ value: String?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func field(_ name: StaticString, _ value: Int64?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func field(_ name: StaticString, _ value: Int?) { field(name, value.map(Int64.init)) }
+
+    package mutating func field(_ name: StaticString, _ value: Double?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func field(_ name: StaticString, _ value: Bool?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func field(_ name: StaticString, _ values: [String]?) {
+        guard let values else { return }
+        self.name(name)
+        beginArray()
+        for value in values { self.value(value) }
+        endArray()
+    }
+}

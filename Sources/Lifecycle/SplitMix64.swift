@@ -1,0 +1,24 @@
+/// Numbers that look random and are the same for the same state, on every machine. Small, fast, and good
+/// enough for choosing; never for secrets.
+package struct SplitMix64: RandomNumberGenerator, Sendable {
+    @usableFromInline var state: UInt64
+
+    @inlinable
+    package init(state: UInt64) { self.state = state }
+
+    @inlinable
+    package mutating func next() -> UInt64 {
+        let number = SplitMix64.mixed(state)
+        state &+= 0x9E37_79B9_7F4A_7C15
+        return number
+    }
+
+    /// The number that the generator gives in this state.
+    @inlinable
+    package static func mixed(_ state: UInt64) -> UInt64 {
+        var z = state &+ 0x9E37_79B9_7F4A_7C15
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,17 @@
+internal import LiveActivity
+
+// How a version lies in a row: three bytes, zeros where it is not known.
+
+extension OSVersion {
+    static let bytes = 3
+
+    static func append(_ version: OSVersion?, to value: inout [UInt8]) {
+        value.append(version?.major ?? 0)
+        value.append(version?.minor ?? 0)
+        value.append(version?.patch ?? 0)
+    }
+
+    static func read(_ value: Span<UInt8>, at place: Int) -> OSVersion? {
+        value[place] == 0 ? nil : OSVersion(value[place], value[place + 1], value[place + 2])
+    }
+}

@@ -148,7 +148,8 @@ let package = Package(
             "GatewayTests", "Gateway", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting",
             "HTTPServer",
             "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
-        tests("IngestPureTests", "Ingest", "LiveActivity", "JSON", "Telemetry", "Simulation"),
+        tests(
+            "IngestPureTests", "Ingest", "IngestTesting", "LiveActivity", "JSON", "Telemetry", "Simulation"),
         tests(
             "IngestTests", "Ingest", "IngestTesting", "Catalog", "Topics", "LiveActivity", "Kafka",
             "KafkaTesting", "Store",

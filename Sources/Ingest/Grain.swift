@@ -7,7 +7,7 @@ package struct Grain: Sendable, Hashable {
     package static let updateMillisecondsMax: Int64 = 3_600_000
 
     /// At most a quarter of the shortest life of an update token, so that none expires unwritten.
-    let updateMilliseconds: Int64
+    package let updateMilliseconds: Int64
 
     init(for app: App) {
         let shortest = app.types.map(\.updateTokenMilliseconds).min() ?? .max

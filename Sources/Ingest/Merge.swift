@@ -9,7 +9,7 @@ package import LiveActivity
 package final class Merge {
     package let app: App
     let seal: TokenSeal
-    let grain: Grain
+    package let grain: Grain
 
     package init(app: App, seal: TokenSeal) {
         self.app = app
@@ -95,7 +95,7 @@ package struct Merged: Sendable {
     package var changes: [RegistryChange]
     package var events: [Event]
     /// False for a repetition that was already written down in the present grain: nothing has changed but
-    /// the exact times. The local state should keep them. Where it does not, or was rebuilt, a report
-    /// that comes late and contradicts what was repeated can stand until the phone repeats itself once more.
+    /// the exact times, and these the local state keeps. Where it was rebuilt since, a report that comes late
+    /// and contradicts what was repeated can stand until the phone repeats itself once more.
     package var isDue: Bool
 }

@@ -1,3 +1,4 @@
+import IngestTesting
 import JSON
 import LiveActivity
 
@@ -81,19 +82,8 @@ final class IngestRun {
     var divergence: [RegistryKey] {
         let (registry, rows) = (registry, rows)
         return Set(registry.keys).union(rows.keys).filter { key in
-            switch (registry[key], rows[key]) {
-            case (.token(let a)?, .token(var b)?):
-                let grain = a.expiresAt == nil ? Grain.heartbeatMilliseconds : merge.grain.updateMilliseconds
-                if abs(a.registeredAt - b.registeredAt) >= grain { return true }
-                if abs((a.expiresAt ?? 0) - (b.expiresAt ?? 0)) >= grain { return true }
-                (b.registeredAt, b.expiresAt) = (a.registeredAt, a.expiresAt)
-                return a != b
-            case (.profile(let a)?, .profile(var b)?):
-                if abs(a.updatedAt - b.updatedAt) >= Grain.heartbeatMilliseconds { return true }
-                b.updatedAt = a.updatedAt
-                return a != b
-            default: return true
-            }
+            guard let row = registry[key], let truth = rows[key] else { return true }
+            return !row.agrees(with: truth, merge.grain)
         }
     }
 }

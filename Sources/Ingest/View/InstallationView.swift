@@ -2,8 +2,8 @@ internal import Kafka
 internal import Store
 internal import Telemetry
 
-/// One partition of `installations` on the local disk: a cache of the topic, changed only by what is
-/// read from the topic, and never ahead of it. Pinned to its loop's thread.
+/// One partition of `installations` on the local disk: a cache of the topic, changed by what is read from
+/// the topic, and ahead of it in the exact times of repetitions alone. Pinned to its loop's thread.
 final class InstallationView {
     /// Another number is another layout of the file; then it is rebuilt.
     static let schema = 1
@@ -18,6 +18,8 @@ final class InstallationView {
     private(set) var applied: Int64
     /// Read from the topic, and not in the file yet.
     private var rows = RowBatch()
+    /// What was repeated of rows that the file has.
+    private var kept = RowBatch()
     private var taken: Applied
     private var scratch: [UInt8] = []
 
@@ -45,7 +47,7 @@ final class InstallationView {
         PartitionStart(place, applied > 0 ? .offset(applied) : .beginning)
     }
     /// Rows that a full disk has kept out so far.
-    var pending: Int { rows.count }
+    var pending: Int { rows.count + kept.count }
 
     /// A record of the topic; `settle` enters it.
     func take(_ record: borrowing Kafka.Record) {
@@ -60,6 +62,13 @@ final class InstallationView {
         if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }
     }
 
+    /// A row of the file as a repetition has made it; `settle` enters it, below what was taken from the topic.
+    func keep(_ key: Span<UInt8>, _ value: Span<UInt8>) {
+        var stored: [UInt8] = []
+        RowCheck.write(key, value, to: &stored)
+        kept.put(key, stored.span)
+    }
+
     /// Everything below the offset has been taken.
     func reached(_ end: Int64, now: WallTime) {
         taken.offset = max(taken.offset, end)
@@ -71,13 +80,16 @@ final class InstallationView {
     func settle(_ each: (Span<UInt8>) -> Void) throws(StoreError) {
         let own = Store.TopicPartition(place.topic, place.partition)
         rows.sort()
+        kept.sort()
         try file.write { transaction throws(StoreError) in
+            try transaction.apply(kept, to: table)
             try transaction.apply(rows, to: table)
             try transaction.setApplied(taken, of: own)
         }
         applied = taken.offset
         for index in 0..<rows.count { each(rows.key(index)) }
         rows.removeAll()
+        kept.removeAll()
     }
 
     /// Looks rows up, one after the other, in one unchanging picture. A row that is not what was written

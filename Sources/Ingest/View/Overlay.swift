@@ -1,9 +1,11 @@
 internal import Kafka
 internal import Lifecycle
 
-/// What this loop has committed to a partition and not yet read back from it: newer than the view, and
-/// looked at first. Rows leave when the view has them; they are counted, because one key can be
-/// committed again before its first record has come back.
+/// What this loop knows of a partition and the view does not yet: looked at first.
+///
+/// Committed rows leave when the view has read them back; they are counted, because one key can be
+/// committed again before its first record has come back. Repeated rows differ from what was committed
+/// in times alone: the topic does not get them, and the view is handed them from here.
 struct Overlay<State> {
     /// A row that the topic compacted away before it was read never comes back. Then the view, which
     /// has been to the end since, knows better.
@@ -16,12 +18,28 @@ struct Overlay<State> {
     }
 
     private var rows: [[UInt8]: Row] = [:]
+    private var repeated: [[UInt8]: State] = [:]
 
     var count: Int { rows.count }
+    var repeatedCount: Int { repeated.count }
 
-    subscript(key: [UInt8]) -> State? { rows[key]?.state }
+    subscript(key: [UInt8]) -> State? { repeated[key] ?? rows[key]?.state }
+
+    /// - Parameter state: what stands for the key, with the exact times of a repetition.
+    mutating func repeated(_ key: [UInt8], _ state: State) { repeated[key] = state }
+
+    /// Gives away what was repeated. What was repeated of a row that the view is still to read back stays:
+    /// that row would undo it there.
+    mutating func takeRepeated(_ each: (_ key: [UInt8], _ state: State) -> Void) {
+        repeated = repeated.filter { key, state in
+            if rows[key] != nil { return true }
+            each(key, state)
+            return false
+        }
+    }
 
     mutating func committed(_ key: [UInt8], _ state: State, at now: Instant) {
+        repeated[key] = nil
         rows[key] = Row(state: state, outstanding: (rows[key]?.outstanding ?? 0) + 1, since: now)
     }
 
@@ -40,5 +58,8 @@ struct Overlay<State> {
         rows = rows.filter { now.milliseconds(since: $0.value.since) < Self.forgottenAfterMilliseconds }
     }
 
-    mutating func removeAll() { rows.removeAll() }
+    mutating func removeAll() {
+        rows.removeAll()
+        repeated.removeAll()
+    }
 }

@@ -13,7 +13,7 @@ extension IngestLoop {
         switch event {
         case .offered(let partitions): try takeOver(partitions)
         case .revoked, .lost:
-            letGo()
+            try letGo()
             try reports.release()
         case .suspended(let milliseconds):
             log.warning(
@@ -44,7 +44,7 @@ extension IngestLoop {
     /// The answer to an offer. Where each partition begins is found out afterwards, in one way for all
     /// occasions; until then nothing is read.
     private func takeOver(_ partitions: [TopicPartition]) throws {
-        letGo()
+        try letGo()
         try reports.assign(partitions.map { PartitionStart($0, .beginning) })
         reports.pause(partitions)
         let now = Instant.now()
@@ -58,7 +58,8 @@ extension IngestLoop {
         nextStartOver = now
     }
 
-    private func letGo() {
+    private func letGo() throws {
+        try keepRepeated()
         owned.removeAll()
         mustStartOver = false
         try? installations.release()
@@ -97,6 +98,7 @@ extension IngestLoop {
             return startOverAgain(error.description)
         }
         guard try openViews() else { return }
+        try keepRepeated()
         let now = Instant.now()
         for number in owned.keys {
             owned[number]?.overlay.removeAll()

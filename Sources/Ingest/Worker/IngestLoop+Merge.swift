@@ -13,6 +13,14 @@ private struct Arrival {
     var receivedAt: Int64
 }
 
+/// What the reports of one partition make of their installations.
+private struct Decided {
+    /// What the topic gets.
+    var changed: [[UInt8]: Known] = [:]
+    /// What was repeated, and written down before in this grain: new are its times alone.
+    var repeated: [[UInt8]: Known] = [:]
+}
+
 /// What a batch came to.
 private struct Tally {
     var merged = 0
@@ -40,16 +48,16 @@ extension IngestLoop {
         var tally = Tally()
         let (arrivals, next, oldest) = readBatch(now, &tally)
         metrics.oldestSeconds.set(Double(max(0, now - oldest)) / 1000)
-        var changed: [Int32: [[UInt8]: Known]] = [:]
+        var decided: [Int32: Decided] = [:]
         for (partition, list) in arrivals {
             guard let result = try decide(partition, list, now, &tally) else { return }
-            changed[partition] = result
+            decided[partition] = result
         }
         onStep(.lettersSent)
         if let problem = writer.acknowledge() { return giveUp("reports could not be set aside", problem) }
         onStep(.lettersAcknowledged)
-        for (partition, installations) in changed {
-            for (key, installation) in installations {
+        for (partition, decided) in decided {
+            for (key, installation) in decided.changed {
                 output.add(installation.installation, key: key, partition: partition)
             }
         }
@@ -63,13 +71,17 @@ extension IngestLoop {
         }
         guard try commit(offsets, group) else { return }
         let done = Instant.now()
-        for (partition, installations) in changed {
-            for (key, installation) in installations {
+        for (partition, decided) in decided {
+            for (key, installation) in decided.changed {
                 owned[partition]?.overlay.committed(key, installation, at: done)
+            }
+            for (key, installation) in decided.repeated {
+                owned[partition]?.overlay.repeated(key, installation)
             }
         }
         for (partition, offset) in next { owned[partition]?.reached(offset) }
         onStep(.overlaid)
+        if repeatedRows > Self.repeatedRowsMax { try keepRepeated() }
         count(tally, began)
     }
 
@@ -183,13 +195,12 @@ extension IngestLoop {
 
     // MARK: Deciding
 
-    /// What the reports of one partition make of their installations; nil when its view turned out to be
-    /// unusable, and the batch has to be read again.
+    /// Nil when the partition's view turned out to be unusable, and the batch has to be read again.
     private func decide(
         _ partition: Int32, _ arrivals: [Arrival], _ now: Int64, _ tally: inout Tally
-    ) throws -> [[UInt8]: Known]? {
+    ) throws -> Decided? {
         guard var known = try lookUp(partition, arrivals) else { return nil }
-        var changed: [[UInt8]: Known] = [:]
+        var decided = Decided()
         for arrival in arrivals {
             guard let merge = merger.merge(for: arrival.report.app, receivedAt: arrival.receivedAt) else {
                 bury(batch[arrival.index], .unknownApp(arrival.report.app), now, &tally)
@@ -201,19 +212,24 @@ extension IngestLoop {
             switch outcome {
             case .rejected(let rejection): bury(batch[arrival.index], Misfit(rejection), now, &tally)
             case .unchanged: tally.unchanged += 1
-            case .merged(let merged) where !merged.isDue: tally.unchanged += 1
             case .merged(let merged):
-                tally.merged += 1
                 let next = Known(merged.installation)
                 known[arrival.key] = next
-                changed[arrival.key] = next
+                if !merged.isDue, decided.changed[arrival.key] == nil {
+                    tally.unchanged += 1
+                    decided.repeated[arrival.key] = next
+                    continue
+                }
+                tally.merged += 1
+                decided.changed[arrival.key] = next
+                decided.repeated[arrival.key] = nil
                 for change in merged.changes { output.add(change.row, at: change.key) }
                 for event in merged.events {
                     output.add(event, key: arrival.key, partition: partition)
                 }
             }
         }
-        return changed
+        return decided
     }
 
     /// What is known of the installations that the reports are about.

@@ -31,6 +31,7 @@ extension IngestLoop {
         metrics.blocked.set(Double(owned.values.count { !$0.isServing && $0.isStuck(blocked != nil) }))
         if batch.isEmpty { metrics.oldestSeconds.set(0) }
         guard !mustStartOver, blocked == nil else { return }
+        try keepRepeated()
         if now >= nextAsOf {
             nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
             try refreshAsOf()

@@ -1,5 +1,6 @@
 internal import Kafka
 internal import Lifecycle
+internal import LiveActivity
 internal import Store
 internal import Telemetry
 internal import Topics
@@ -13,6 +14,8 @@ struct Blockage {
 extension IngestLoop {
     /// How long a disk without room is left alone.
     static let retryMilliseconds = 1000
+    /// Installations of which a repetition is known in memory alone; those that a kill makes forget it.
+    static let repeatedRowsMax = 10_000
 
     // MARK: Opening
 
@@ -129,6 +132,23 @@ extension IngestLoop {
         } catch {
             if error.passes { return block(error) }
             try rebuild(number, error)
+        }
+    }
+
+    var repeatedRows: Int { owned.values.reduce(0) { $0 + $1.overlay.repeatedCount } }
+
+    /// Hands the views what was repeated. It follows from records that they have read, so it is right there
+    /// whoever owns the partitions next: what others commit lies behind, and is read over it.
+    func keepRepeated() throws {
+        for number in owned.keys {
+            guard let view = files[number], blocked == nil, owned[number]?.overlay.repeatedCount != 0 else {
+                continue
+            }
+            owned[number]?.overlay.takeRepeated { key, known in
+                let value = known.installation.encoded()
+                view.keep(key.span, value.span)
+            }
+            if view.pending > 0 { try settle(number) }
         }
     }
 

@@ -163,6 +163,7 @@ final class IngestLoop {
     /// The end in order: what was read is committed, so there is nothing to finish.
     private func finish() throws {
         batch.clear()
+        try keepRepeated()
         owned.removeAll()
         if !reports.close() { log.warning("the group could not be left in time; it finds out by itself") }
         viewBatch.clear()

@@ -6,37 +6,55 @@ extension Installation {
     /// The record of an activity outlives its token by what a report may be late: until then nothing that
     /// is older can come back, and what was late itself still counts.
     mutating func forget(at now: Int64, _ app: App) {
-        let known = self
-        moved.removeAll { $0.until <= now }
+        if moved.contains(where: { $0.until <= now }) { moved.removeAll { $0.until <= now } }
         if moved.count > Self.movedMax { moved.removeFirst(moved.count - Self.movedMax) }
         forgetTokens(at: now, app)
+        if hasForgettable(at: now, app) { forgetEntries(at: now, app) }
+        while activities.count > Self.activitiesMax { activities.removeLeast { ($0.lastWordAt, $0.id) } }
+        while starts.count > Self.startsMax { starts.removeLeast { ($0.lastWordAt, $0.type ?? "") } }
+        while refused.count > Self.refusedMax { refused.removeLeast { ($0.at, $0.hash) } }
+    }
+
+    /// Mostly there is nothing to forget, and then nothing is touched: what is touched is copied.
+    private func hasForgettable(at now: Int64, _ app: App) -> Bool {
+        let (activities, starts) = (activities, starts)
+        return activities.indices.contains { activities[$0].keptUntil(app) <= now }
+            || starts.indices.contains { starts[$0].lastWordAt + Retention.reportMilliseconds <= now }
+            || refused.contains { $0.at + Retention.reportMilliseconds <= now }
+    }
+
+    private mutating func forgetEntries(at now: Int64, _ app: App) {
+        let known = self
         activities.removeAll { $0.keptUntil(app) <= now }
         starts.removeAll { start in
             guard start.lastWordAt + Retention.reportMilliseconds <= now else { return false }
             return start.isOf(known.environment?.value) && !known.isUsable(start)
         }
         refused.removeAll { $0.at + Retention.reportMilliseconds <= now }
-        while activities.count > Self.activitiesMax { activities.removeLeast { ($0.lastWordAt, $0.id) } }
-        while starts.count > Self.startsMax { starts.removeLeast { ($0.lastWordAt, $0.type ?? "") } }
-        while refused.count > Self.refusedMax { refused.removeLeast { ($0.at, $0.hash) } }
     }
 
     private mutating func forgetTokens(at now: Int64, _ app: App) {
-        for index in starts.indices {
-            if let token = starts[index].token, !token.sealed.isEmpty, isRefused(token) {
-                starts[index].token?.sealed = ""
-            }
+        for place in starts.indices where isWorthless(starts[place]) { starts[place].token?.sealed = "" }
+        for place in activities.indices {
+            let fate = fate(of: activities[place], at: now, app)
+            if fate.isWorthless { activities[place].token?.sealed = "" }
+            if let isExpired = fate.isExpired { activities[place].isExpired = isExpired }
         }
-        for index in activities.indices {
-            let activity = activities[index]
-            guard let token = activity.token else { continue }
-            if !token.sealed.isEmpty, activity.closing != nil || isRefused(token) {
-                activities[index].token?.sealed = ""
-            }
-            let life = app.updateTokenMilliseconds(activity.type?.value)
-            let isExpired = expiresAt(activity, life) <= now
-            if isExpired != activity.isExpired { activities[index].isExpired = isExpired }
-        }
+    }
+
+    private func isWorthless(_ start: Start) -> Bool {
+        guard let token = start.token, !token.sealed.isEmpty else { return false }
+        return isRefused(token)
+    }
+
+    /// Whether its token is of no more use, and whether it has expired where that is new.
+    private func fate(
+        of activity: Activity, at now: Int64, _ app: App
+    ) -> (isWorthless: Bool, isExpired: Bool?) {
+        guard let token = activity.token else { return (false, nil) }
+        let isWorthless = !token.sealed.isEmpty && (activity.closing != nil || isRefused(token))
+        let isExpired = expiresAt(activity, app.updateTokenMilliseconds(activity.type?.value)) <= now
+        return (isWorthless, isExpired == activity.isExpired ? nil : isExpired)
     }
 
     /// When `forget` has something to do next; nil for never.

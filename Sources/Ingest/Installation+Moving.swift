@@ -3,11 +3,11 @@ internal import LiveActivity
 extension Installation {
     /// After a login or a logout: the rows under the recipient that it has left serve for a day what was
     /// accepted before, marked as moved; under the new one they say since when.
-    mutating func move(from old: Installation, _ before: RegistryRows, at time: Int64, now: Int64) {
+    mutating func move(from old: Installation, at time: Int64, now: Int64, _ app: App) {
         guard recipient != old.recipient else { return }
         let present = recipient
         moved.removeAll { $0.recipient == present }
-        guard before.hasTokens else { return }
+        guard RegistryRows(of: old, app: app).hasTokens else { return }
         moved.append(
             Moved(recipient: old.recipient, at: time, until: now + Retention.movedMilliseconds))
         movedAt = time
@@ -15,11 +15,13 @@ extension Installation {
 
     /// The newest word on what a segment may look at.
     var profileHeardAt: ReportTime? {
-        let times = (tags?.at, attributes?.at, locale?.at, timeZone?.at)
-        var newest = times.0
-        for time in [times.1, times.2, times.3] {
+        var newest = tags?.at
+        func consider(_ time: ReportTime?) {
             if let time, newest.map({ $0 < time }) ?? true { newest = time }
         }
+        consider(attributes?.at)
+        consider(locale?.at)
+        consider(timeZone?.at)
         return newest
     }
 }

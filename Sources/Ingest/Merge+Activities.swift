@@ -5,13 +5,14 @@ extension Merge {
     func hearAlive(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         let place = try hearFacts(report, &hearing)
         let time = hearing.time
-        let activity = hearing.installation.activities[place]
-        guard let heard = activity.heardAt else {
+        guard let heard = hearing.installation.activities[place].heardAt else {
             hearing.installation.activities[place].heardAt = time
             return hearing.noteChange()
         }
         guard time > heard else { return }
-        let wasOver = activity.isExpired || hearing.installation.overBy(activity) != nil
+        let wasOver =
+            hearing.installation.activities[place].isExpired
+            || hearing.installation.overBy(hearing.installation.activities[place]) != nil
         hearing.installation.activities[place].heardAt = time
         hearing.note(.repeated, since: heard, grain: grain.updateMilliseconds)
         if wasOver { hearing.noteChange() }
@@ -72,22 +73,27 @@ extension Merge {
     }
 
     /// One event for each activity that ran and is over now.
-    func closings(from old: Installation?, to new: Installation, _ hearing: Hearing) -> [Event] {
-        var events: [Event] = []
-        for activity in new.activities {
-            guard let cause = new.overBy(activity) else { continue }
-            let known = old?.activities.first { $0.id.isExactly(activity.id) }
-            if let known, old?.overBy(known) != nil { continue }
-            // Reported late, when it was over already: nobody saw it run.
-            if known == nil, activity.closing == nil { continue }
+    func appendClosings(from old: Installation?, to hearing: inout Hearing) {
+        let new = hearing.installation
+        let activities = new.activities
+        for place in activities.indices {
+            guard let cause = new.overBy(activities[place]) else { continue }
+            if wasOver(activities[place], in: old) { continue }
             var event = hearing.event(.closed)
-            event.activity = activity.id
-            event.attributesType = activity.type?.value
-            event.group = activity.group?.value
+            event.activity = activities[place].id
+            event.attributesType = activities[place].type?.value
+            event.group = activities[place].group?.value
             event.cause = cause
-            events.append(event)
+            hearing.events.append(event)
         }
-        return events
+    }
+
+    /// Or was reported late, when it was over already: nobody saw it run.
+    private func wasOver(_ activity: Installation.Activity, in old: Installation?) -> Bool {
+        guard let old, let known = old.activities.firstIndex(where: { $0.id.isExactly(activity.id) }) else {
+            return activity.closing == nil
+        }
+        return old.overBy(old.activities[known]) != nil
     }
 }
 

@@ -47,8 +47,7 @@ package final class Merge {
         guard let due = nextSweep(installation), due <= now else { return nil }
         var swept = installation
         swept.forget(at: now, app)
-        let changes = RegistryChange.between(
-            RegistryRows(of: installation, app: app), RegistryRows(of: swept, app: app), grain)
+        let changes = RegistryChange.between(installation, swept, app, grain)
         return Merged(installation: swept, changes: changes, events: [], isDue: true)
     }
 
@@ -75,17 +74,16 @@ package final class Merge {
         }
     }
 
-    private func finish(_ hearing: Hearing, from old: Installation?, now: Int64) -> Merged {
-        var (new, events) = (hearing.installation, hearing.events)
+    private func finish(_ hearing: consuming Hearing, from old: Installation?, now: Int64) -> Merged {
         guard hearing.isChanged || hearing.isGrainCrossed else {
-            return Merged(installation: new, changes: [], events: [], isDue: false)
+            return Merged(installation: hearing.installation, changes: [], events: [], isDue: false)
         }
-        let before = RegistryRows(of: old, app: app)
-        if let old { new.move(from: old, before, at: hearing.time.received, now: now) }
-        new.forget(at: now, app)
-        let changes = RegistryChange.between(before, RegistryRows(of: new, app: app), grain)
-        if hearing.isChanged { events += closings(from: old, to: new, hearing) }
-        return Merged(installation: new, changes: changes, events: events, isDue: true)
+        if let old { hearing.installation.move(from: old, at: hearing.time.received, now: now, app) }
+        hearing.installation.forget(at: now, app)
+        let changes = RegistryChange.between(old, hearing.installation, app, grain)
+        if hearing.isChanged { appendClosings(from: old, to: &hearing) }
+        return Merged(
+            installation: hearing.installation, changes: changes, events: hearing.events, isDue: true)
     }
 }
 

@@ -11,9 +11,22 @@ package struct RegistryChange: Sendable, Hashable {
         self.row = row
     }
 
-    /// What turns one set of rows into another. Rows that differ in nothing but times of one grain are
-    /// the same.
-    static func between(_ old: RegistryRows, _ new: RegistryRows, _ grain: Grain) -> [RegistryChange] {
+    /// What turns the rows of one record into those of another. Rows that differ in nothing but times of
+    /// one grain are the same.
+    static func between(
+        _ old: Installation?, _ new: Installation, _ app: App, _ grain: Grain
+    ) -> [RegistryChange] {
+        let before = old ?? Installation(app: new.app, subject: new.subject)
+        guard old == nil || before.staysUnderItsRecipient(as: new) else {
+            return between(RegistryRows(of: old, app: app), RegistryRows(of: new, app: app), grain)
+        }
+        var changes = PresentChanges(before, new, app, grain)
+        changes.find()
+        return changes.list
+    }
+
+    private static func between(_ old: RegistryRows, _ new: RegistryRows, _ grain: Grain) -> [RegistryChange]
+    {
         var changes: [RegistryChange] = []
         var kept = 0
         for place in new.entries.indices {
@@ -43,7 +56,7 @@ package struct RegistryChange: Sendable, Hashable {
         }
     }
 
-    private static func isNews(_ new: RegistryRow, after old: RegistryRow, _ grain: Grain) -> Bool {
+    static func isNews(_ new: RegistryRow, after old: RegistryRow, _ grain: Grain) -> Bool {
         switch (new, old) {
         case (.token(let new), .token(var old)):
             let (registered, expires) = (old.registeredAt, old.expiresAt)

@@ -75,8 +75,8 @@ extension Installation {
         var rows: [(RegistryKey.Entry, RegistryRow)] = []
         rows.reserveCapacity(starts.count + activities.count + 1)
         for start in starts {
-            guard let token = start.token, isUsable(start) else { continue }
-            rows.append((.start(type: start.type), .token(row(token, type: start.type))))
+            guard let row = row(start) else { continue }
+            rows.append((.start(type: start.type), .token(row)))
         }
         for activity in activities {
             guard let row = row(activity, app) else { continue }
@@ -85,7 +85,12 @@ extension Installation {
         return rows
     }
 
-    private func row(_ activity: Activity, _ app: App) -> TokenRow? {
+    func row(_ start: Start) -> TokenRow? {
+        guard let token = start.token, isUsable(start) else { return nil }
+        return row(token, type: start.type)
+    }
+
+    func row(_ activity: Activity, _ app: App) -> TokenRow? {
         let life = app.updateTokenMilliseconds(activity.type?.value)
         var row: TokenRow
         if let closing = activity.closing, closing.isDismissed {
@@ -116,9 +121,13 @@ extension Installation {
     }
 
     /// Nil where nothing was said that a segment could look at beyond what the tokens' rows have.
-    fileprivate var profileRow: ProfileRow? {
+    var profileUpdatedAt: Int64? {
         let heard = max(profileHeardAt?.received ?? -1, appBuild?.at.received ?? -1)
-        guard heard >= 0 else { return nil }
+        return heard >= 0 ? heard : nil
+    }
+
+    var profileRow: ProfileRow? {
+        guard let heard = profileUpdatedAt else { return nil }
         var row = ProfileRow(tags: tags?.value ?? [], attributes: attributes?.value, updatedAt: heard)
         row.locale = locale?.value
         row.timeZone = timeZone?.value

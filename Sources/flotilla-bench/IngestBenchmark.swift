@@ -19,11 +19,18 @@ enum IngestBenchmark {
         var installations = 100_000
         var rounds = 3
         var batch = IngestSettings().batchRecordsMax
+        /// A cluster that runs already; without it a broker of its own.
+        var brokers: [String]?
 
         init(_ arguments: [String]) throws {
             var rest = arguments[...]
             while let name = rest.popFirst() {
-                guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
+                let value = rest.popFirst()
+                if name == "--brokers", let value {
+                    brokers = value.split(separator: ",").map(String.init)
+                    continue
+                }
+                guard let value, let number = Int(value), number > 0 else {
                     throw BenchmarkFailure("\(name) needs a number above 0")
                 }
                 switch name {
@@ -33,7 +40,7 @@ enum IngestBenchmark {
                 case "--batch": batch = number
                 default:
                     throw BenchmarkFailure(
-                        "\(name) is not known; use --reports, --installations, --rounds, --batch")
+                        "\(name) is not known; use --reports, --installations, --rounds, --batch, --brokers")
                 }
             }
         }
@@ -41,15 +48,17 @@ enum IngestBenchmark {
 
     static func run(_ arguments: [String]) throws {
         let options = try Options(arguments)
-        let peer = try BrokerPeer(.broker, shape: BrokerShape(compression: .zstd, partitions: 1))
-        defer { peer.end() }
+        let shape = BrokerShape(compression: .zstd, partitions: 1)
+        let peer = options.brokers == nil ? try BrokerPeer(.broker, shape: shape) : nil
+        defer { peer?.end() }
+        let brokers = options.brokers ?? [peer!.address]
         print(
             "ingest: \(grouped(Double(options.reports))) reports of \(grouped(Double(options.installations))) "
                 + "installations over 12 partitions, transactions of up to \(options.batch)")
         print("of 100 reports: \(ReportMix.shares)")
         var rates: [(perSecond: Double, perCoreSecond: Double)] = []
         for round in 1...options.rounds {
-            let result = try measure(options, peer.address)
+            let result = try measure(options, brokers)
             rates.append(result)
             print(
                 "  round \(round): \(grouped(result.perSecond)) reports a second, "
@@ -61,9 +70,9 @@ enum IngestBenchmark {
 
     /// A backlog that is there before the stage starts, and the time until it is gone.
     private static func measure(
-        _ options: Options, _ address: String
+        _ options: Options, _ brokers: [String]
     ) throws -> (perSecond: Double, perCoreSecond: Double) {
-        let bed = try IngestBed([address], lanes: TopicLayout.lanesDefault)
+        let bed = try IngestBed(brokers, lanes: TopicLayout.lanesDefault)
         let sender = try ReportSender(bed)
         var mix = ReportMix(installations: options.installations, seed: 1)
         for _ in 0..<options.reports { sender.send(mix.next()) }

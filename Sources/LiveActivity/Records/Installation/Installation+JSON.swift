@@ -32,6 +32,12 @@ extension Installation {
 
     package init(from record: JSONObject) {
         self.init(app: record["app"].appID(), subject: record["subject"].recipient())
+        facts[0] = Facts(from: record)
+    }
+}
+
+extension Installation.Facts {
+    fileprivate init(from record: JSONObject) {
         environment = record["environment"].optional?.said()
         user = record["recipient"].optional?.said()
         os = record["os"].optional?.said()
@@ -42,14 +48,16 @@ extension Installation {
         attributes = record["attributes"].optional?.said()
         locale = record["locale"].optional?.said()
         timeZone = record["timeZone"].optional?.said()
-        starts = record["starts"].list(countMax: Self.startsMax, Start.init(from:))
-        activities = record["activities"].list(countMax: Self.activitiesMax, Activity.init(from:))
+        starts = record["starts"].list(countMax: Installation.startsMax, Installation.Start.init(from:))
+        activities = record["activities"].list(
+            countMax: Installation.activitiesMax, Installation.Activity.init(from:))
         running = record["running"].optional?.said()
-        refused = record["refused"].list(countMax: Self.refusedMax) {
-            Refused(hash: $0["tokenHash"].name(), at: $0["at"].time())
+        refused = record["refused"].list(countMax: Installation.refusedMax) {
+            Installation.Refused(hash: $0["tokenHash"].name(), at: $0["at"].time())
         }
-        moved = record["moved"].list(countMax: Self.movedMax) {
-            Moved(recipient: $0["from"].recipient(), at: $0["at"].time(), until: $0["until"].time())
+        moved = record["moved"].list(countMax: Installation.movedMax) {
+            Installation.Moved(
+                recipient: $0["from"].recipient(), at: $0["at"].time(), until: $0["until"].time())
         }
         movedAt = record["movedAt"].optional?.time()
         tappedAt = record["tappedAt"].optional.map { Int64($0.int()) }

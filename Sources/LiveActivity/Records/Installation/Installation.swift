@@ -15,28 +15,9 @@ package struct Installation: Record, Hashable {
     package let app: String
     /// Whom it is about. A user's has a profile and nothing else.
     package let subject: Recipient
-
-    package var environment: Said<Environment>?
-    /// Who is logged in; the installation itself once it was said that nobody is.
-    package var user: Said<Recipient>?
-    package var os: Said<String>?
-    package var appBuild: Said<String>?
-    package var frequentPushesEnabled: Said<Bool>?
-    package var activitiesEnabled: Said<Bool>?
-    package var tags: Said<[String]>?
-    package var attributes: Said<RawJSON>?
-    package var locale: Said<String>?
-    package var timeZone: Said<String>?
-    package var starts: [Start] = []
-    package var activities: [Activity] = []
-    /// The newest word on which activities run.
-    package var running: Said<[String]>?
-    package var refused: [Refused] = []
-    package var moved: [Moved] = []
-    /// When it came to its present recipient from another one that had its tokens.
-    package var movedAt: Int64?
-    /// The time of the newest tap by the phone's clock: one that is not newer is the same again.
-    package var tappedAt: Int64?
+    /// One, in an array: there is much of it, it is handed on far more often than it is changed, and an
+    /// array is copied only where one of two holders changes it.
+    package var facts = [Facts()]
 
     package init(app: String, subject: Recipient) {
         self.app = app

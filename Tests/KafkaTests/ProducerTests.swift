@@ -107,7 +107,10 @@ import Testing
     #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
     #expect(deliveries.count == 300 && deliveries.allSatisfy { $0.isStored })
     let values = try makeReader(cluster, partitions: 1).read(300).compactMap(\.value)
-    #expect(values == (0..<300).map(String.init))
+    let missing = Set((0..<300).map(String.init)).subtracting(values)
+    #expect(
+        values == (0..<300).map(String.init),
+        "\(missing.count) missing, \(Set(values).count) different ones")
 }
 
 @Test func `retriable errors of a broker stay inside the client`() throws {

@@ -41,6 +41,8 @@ extension Client {
             return unsafe TopicDescription(
                 name: String(cString: topic.topic),
                 partitions: (0..<Int(topic.partition_cnt)).map { unsafe topic.partitions[$0].id }.sorted(),
+                replicas: (0..<Int(topic.partition_cnt)).map { unsafe Int(topic.partitions[$0].replica_cnt) }
+                    .min() ?? 0,
                 code: ErrorCode(topic.err))
         }
     }

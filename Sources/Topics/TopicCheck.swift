@@ -3,20 +3,23 @@ package import Kafka
 extension TopicLayout {
     /// How long one question to the cluster may take.
     static let askMilliseconds = 15_000
+    /// Of three copies or more: with one alone, what was acknowledged could be lost with one disk.
+    private static let insyncReplicasMin: Int64 = 2
 
     /// What about these topics is not as it must be, all of it.
     package func check(
         _ topics: [TopicName] = TopicName.allCases, on admin: Admin
     ) throws(KafkaError) -> [TopicMismatch] {
         let known = try admin.topics(withinMilliseconds: Self.askMilliseconds)
-        let partitions = Dictionary(known.map { ($0.name, $0.partitions.count) }) { first, _ in first }
-        let existing = topics.map(name).filter { partitions[$0, default: 0] > 0 }
+        let descriptions = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
+        let existing = topics.map(name).filter { descriptions[$0]?.partitions.isEmpty == false }
         let configurations =
             existing.isEmpty
             ? [:] : try admin.configurations(of: existing, withinMilliseconds: Self.askMilliseconds)
         return topics.flatMap { topic in
             mismatches(
-                of: topic, partitions: partitions[name(topic)] ?? 0,
+                of: topic, partitions: descriptions[name(topic)]?.partitions.count ?? 0,
+                replicas: descriptions[name(topic)]?.replicas ?? 0,
                 configuration: configurations[name(topic)] ?? [:])
         }
     }
@@ -28,7 +31,7 @@ extension TopicLayout {
     }
 
     func mismatches(
-        of topic: TopicName, partitions: Int, configuration: [String: String]
+        of topic: TopicName, partitions: Int, replicas: Int, configuration: [String: String]
     ) -> [TopicMismatch] {
         let need = need(of: topic)
         func mismatch(_ property: TopicMismatch.Property, _ have: String, _ want: String) -> TopicMismatch {
@@ -52,6 +55,7 @@ extension TopicLayout {
         atLeast(.retention, need.cleanup.retentionMilliseconds)
         atLeast(.deleteRetention, need.cleanup.isCompacting ? Self.deleteRetentionMilliseconds : nil)
         atLeast(.recordBytes, need.recordBytesMax.map(Int64.init))
+        atLeast(.insync, replicas > 2 ? Self.insyncReplicasMin : nil)
         if need.isStampedByCluster, text(.timestamps) != "LogAppendTime" {
             found.append(mismatch(.timestamps, text(.timestamps), "LogAppendTime"))
         }

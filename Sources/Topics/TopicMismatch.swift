@@ -8,6 +8,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         case deleteRetention = "delete.retention.ms"
         case recordBytes = "max.message.bytes"
         case timestamps = "message.timestamp.type"
+        case insync = "min.insync.replicas"
     }
 
     package let topic: String
@@ -21,7 +22,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         case .partitions:
             "topic \(topic) has \(have) partitions, \(want) are needed; a topic's partitions are fixed once "
                 + "it is created: set topics.lanes to what the cluster has, or choose another topics.prefix"
-        case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps:
+        case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps, .insync:
             "topic \(topic) has \(property.rawValue) \(have), \(want) is needed; "
                 + "alter it with your cluster's tools (kafka-configs --alter)"
         }

@@ -35,11 +35,13 @@ func `a prefix is what Kafka takes in a name`(prefix: String, isGood: Bool) {
 
 @Test func `more than is needed fits, less does not, and each fault is told`() {
     let layout = TopicLayout(lanes: 4)
-    func faults(_ topic: TopicName, _ partitions: Int, _ change: [String: String]) -> [TopicMismatch.Property]
-    {
+    func faults(
+        _ topic: TopicName, _ partitions: Int, _ change: [String: String], replicas: Int = 3
+    ) -> [TopicMismatch.Property] {
         let configuration = layout.need(of: topic).configuration(replication: 3).merging(change) { $1 }
-        return layout.mismatches(of: topic, partitions: partitions, configuration: configuration).map(
-            \.property)
+        return layout.mismatches(
+            of: topic, partitions: partitions, replicas: replicas, configuration: configuration
+        ).map(\.property)
     }
     #expect(faults(.reports, 4, [:]) == [])
     #expect(faults(.reports, 4, ["retention.ms": "-1"]) == [])
@@ -51,5 +53,7 @@ func `a prefix is what Kafka takes in a name`(prefix: String, isGood: Bool) {
         faults(.registry, 5, ["cleanup.policy": "delete", "delete.retention.ms": "1"])
             == [.partitions, .cleanup, .deleteRetention])
     #expect(faults(.superseded, 1, ["cleanup.policy": "delete, compact"]) == [])
+    #expect(faults(.reports, 4, ["min.insync.replicas": "1"]) == [.insync])
+    #expect(faults(.reports, 4, ["min.insync.replicas": "1"], replicas: 2) == [])
     #expect(faults(.sends, 4, ["max.message.bytes": "1048588"]) == [.recordBytes])
 }

@@ -4,6 +4,11 @@ package struct HeaderFields: Sequence {
     let bytes: [UInt8]
     let range: Range<Int>
 
+    package init(bytes: [UInt8], range: Range<Int>) {
+        self.bytes = bytes
+        self.range = range
+    }
+
     package struct Field {
         package let name: ArraySlice<UInt8>
         package let value: ArraySlice<UInt8>

@@ -18,6 +18,10 @@ package struct ServerStream: Hashable, Sendable {
     let generation: UInt32
     /// The number on the wire.
     package let number: Int32
+
+    /// Its place among the session's open streams, below the most that it allows. Used again once the
+    /// stream has closed.
+    package var place: Int { Int(index) }
 }
 
 /// The requests read since the batch was last emptied. Its memory is used again: copy what is to be kept.
@@ -28,6 +32,11 @@ package struct RequestBatch {
     package func method(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.method] }
     package func path(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.path] }
     package func body(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.body] }
+
+    /// Where a request lies in `bytes`: its fields, and its body behind them.
+    package func place(of request: IncomingRequest) -> (fields: Range<Int>, body: Range<Int>) {
+        (request.fields, request.body)
+    }
 
     /// All fields, the pseudo fields (`:path`) among them.
     package func fields(of request: IncomingRequest) -> HeaderFields {
@@ -67,9 +76,7 @@ package struct RequestBatch {
         let path = unsafe slot.pointee.path
         requests.append(
             IncomingRequest(
-                stream: unsafe ServerStream(
-                    index: Int32(slot.pointee.index), generation: slot.pointee.generation,
-                    number: slot.pointee.stream),
+                stream: unsafe slot.pointee.name,
                 fields: start..<body, method: start + method.lowerBound..<start + method.upperBound,
                 path: start + path.lowerBound..<start + path.upperBound, body: body..<bytes.count,
                 headersAreCut: unsafe slot.pointee.headersAreCut, bodyIsCut: unsafe slot.pointee.bodyIsCut))

@@ -125,7 +125,7 @@ extension ServerSession {
     /// The last frame of an answer goes out. A client that still sends is told to stop: the stream
     /// would otherwise stay open for as long as it likes.
     private func answerEnds(_ slot: UnsafeMutablePointer<ServerSlot>) {
-        if keepsLeftAnswers { leftAnswers.append(unsafe slot.pointee.stream) }
+        if keepsLeftAnswers { leftAnswers.append(unsafe slot.pointee.name) }
         if unsafe !slot.pointee.isComplete { unsafe handle.reset(slot.pointee.stream, .noError) }
     }
 }

@@ -23,9 +23,9 @@ internal import CNghttp2
     var holdsWindows = false
     var heldBytes = 0
     var isClosed = false
-    /// Keep the numbers of streams whose whole answer was pulled, for `takeLeftAnswers`.
+    /// Keep the streams whose whole answer was pulled, for `takeLeftAnswers`.
     package var keepsLeftAnswers = false
-    var leftAnswers: [Int32] = []
+    var leftAnswers: [ServerStream] = []
     /// The owner's GOAWAY. From then on, not only once it is sent, streams above its last do not exist.
     var ownGoaway: (last: Int32, code: ErrorCode) = (.max, .noError)
 
@@ -114,9 +114,9 @@ internal import CNghttp2
     package func clearRequests() { unsafe arrived.pointee.removeAll() }
 
     /// The streams whose answers were pulled to their last byte since the last call.
-    package func takeLeftAnswers() -> [Int32] {
-        defer { leftAnswers.removeAll(keepingCapacity: true) }
-        return leftAnswers
+    package func takeLeftAnswers(_ body: (ServerStream) -> Void) {
+        for stream in leftAnswers { body(stream) }
+        leftAnswers.removeAll(keepingCapacity: true)
     }
 
     package func takeEvents() -> SessionEvents {

@@ -29,6 +29,8 @@
 
     init(index: Int) { self.index = index }
 
+    var name: ServerStream { ServerStream(index: Int32(index), generation: generation, number: stream) }
+
     mutating func begin(stream: Int32) {
         generation &+= 1
         self.stream = stream

@@ -20,6 +20,36 @@ extension TLSFaultPlace: SettingValue {
     package var settingText: String { "\(fault.rawValue)@\(port)" }
 }
 
+/// `127.0.0.1:8080`, or `http://127.0.0.1:8080/hooks/reports`.
+struct ReportAddress: SettingValue, Hashable {
+    static let kind = "HOST:PORT, or http://HOST:PORT/PATH"
+    private static let scheme = "http://"
+    static let pathUsual = "/v1/reports"
+
+    let place: HostPort
+    let path: String
+
+    init?(settingText: String) {
+        guard settingText.hasPrefix(Self.scheme) else {
+            guard let place = HostPort(settingText: settingText) else { return nil }
+            self.place = place
+            path = Self.pathUsual
+            return
+        }
+        let rest = settingText.dropFirst(Self.scheme.count)
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        guard let place = HostPort(settingText: String(rest[..<slash])),
+            rest[slash...].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { return nil }
+        self.place = place
+        path = slash == rest.endIndex ? "/" : String(rest[slash...])
+    }
+
+    var settingText: String {
+        path == Self.pathUsual ? place.settingText : Self.scheme + place.settingText + path
+    }
+}
+
 extension AllSettings {
     static let simulatorData = Setting(
         "apns-simulator.data", default: "",
@@ -67,9 +97,21 @@ extension AllSettings {
     static let simulatorSeed = Setting(
         "apns-simulator.seed", default: 1, in: 0...Int.max,
         "what is random about the phones is the same for the same seed")
+    static let simulatorStartBudget = Setting(
+        "apns-simulator.start-budget", default: Int?.none,
+        "starts by push that a phone allows in an hour; else any number", check: Self.anHour)
+    static let simulatorUpdateBudget = Setting(
+        "apns-simulator.update-budget", default: Int?.none,
+        "updates of priority 10 that a phone shows in an hour; else any number", check: Self.anHour)
+    static let simulatorFrequentBudget = Setting(
+        "apns-simulator.frequent-update-budget", default: Int?.none,
+        "the same where the person allows frequent updates, as on every other phone", check: Self.anHour)
     static let simulatorReports = Setting(
-        "apns-simulator.report-to", default: HostPort?.none,
-        "where the phones post their reports (POST /v1/reports), as their apps would; else they tell nobody")
+        "apns-simulator.report-to", default: ReportAddress?.none,
+        """
+        where the phones post their reports, as their apps would: HOST:PORT (then POST /v1/reports) or \
+        http://HOST:PORT/PATH; else they tell nobody
+        """)
     static let simulatorReportKey = Setting(
         "apns-simulator.report-key", default: "", "the API key that they report with", secret: true)
     static let simulatorScript = Setting(
@@ -89,13 +131,19 @@ extension AllSettings {
     static let simulatorTLSFaults = Setting(
         "apns-simulator.tls-fault", default: [TLSFaultPlace](), "further ports, each with a fault in its TLS")
 
+    /// A budget tells a push from the next by milliseconds.
+    private static let anHour: @Sendable (Int?) -> String? = {
+        (1...3_600_000).contains($0 ?? 1) ? nil : "must be 1 to 3600000"
+    }
+
     static let simulator: [Declaration] = [
         simulatorData.declaration, simulatorHost.declaration, simulatorPort.declaration,
         simulatorSandboxPort.declaration, simulatorChannelsPort.declaration,
         simulatorSandboxChannelsPort.declaration, simulatorControl.declaration, simulatorNames.declaration,
         simulatorApps.declaration, simulatorStreams.declaration, simulatorBurst.declaration,
         simulatorPhones.declaration, simulatorPhoneApp.declaration, simulatorPhoneTypes.declaration,
-        simulatorSeed.declaration, simulatorReports.declaration, simulatorReportKey.declaration,
+        simulatorSeed.declaration, simulatorStartBudget.declaration, simulatorUpdateBudget.declaration,
+        simulatorFrequentBudget.declaration, simulatorReports.declaration, simulatorReportKey.declaration,
         simulatorScript.declaration, simulatorJournal.declaration,
         simulatorJournalSync.declaration,
         simulatorJournalEntries.declaration, simulatorIDs.declaration, simulatorTLSFaults.declaration,
@@ -115,6 +163,12 @@ extension SimulatorServiceSettings {
         simulator.streams.most = settings[AllSettings.simulatorStreams]
         simulator.pace.burst = settings[AllSettings.simulatorBurst]
         phoneSettings.seed = UInt64(settings[AllSettings.simulatorSeed])
+        func budget(_ pushes: Int?) -> PhoneSettings.Budget? {
+            pushes.map { PhoneSettings.Budget(pushes: $0, milliseconds: 3_600_000) }
+        }
+        phoneSettings.startBudget = budget(settings[AllSettings.simulatorStartBudget])
+        phoneSettings.updateBudget = budget(settings[AllSettings.simulatorUpdateBudget])
+        phoneSettings.frequentUpdateBudget = budget(settings[AllSettings.simulatorFrequentBudget])
         let count = settings[AllSettings.simulatorPhones]
         if count > 0 {
             let bundleID = settings[AllSettings.simulatorPhoneApp]
@@ -126,7 +180,8 @@ extension SimulatorServiceSettings {
         }
         if let target = settings[AllSettings.simulatorReports] {
             reportTarget = ReportPoster.Target(
-                host: target.host, port: target.port, key: settings[AllSettings.simulatorReportKey])
+                host: target.place.host, port: target.place.port, path: target.path,
+                key: settings[AllSettings.simulatorReportKey])
         }
         controlHost = settings[AllSettings.simulatorControl].host
         controlPort = settings[AllSettings.simulatorControl].port

@@ -101,7 +101,7 @@ final class SimulatorStand: Sendable {
 
     /// What the simulator has seen of one push, by its id.
     func requests(of tag: UInt64) -> [(connection: Int, end: JournalEntry.End)] {
-        journal.filter { $0.id == PushID(high: 0, low: tag).description }.map {
+        journal.filter { $0.id == PushID(high: 0, low: tag) }.map {
             ($0.facts.connection, $0.end)
         }
     }

@@ -1,3 +1,4 @@
+import APNs
 import HTTP2
 import Lifecycle
 import LiveActivity
@@ -125,7 +126,7 @@ import Testing
         let production = await subject.client().send(.push(subject.token()).setting("apns-id", nil))
         #expect(production.status == 200 && production.headers["apns-unique-id"] == nil)
         let id = try #require(production.headers["apns-id"])
-        let isUUID = Text.isCanonicalUUID(Array(id.utf8).span)
+        let isUUID = PushID(canonical: id) != nil
         #expect(isUUID)
     }
 

@@ -33,7 +33,7 @@ import Testing
         #expect(entry.end == .answered(status: 200, reason: nil, left: true))
         #expect(entry.facts.target == .token(PushToken(hex: TestRequest.token)!))
         #expect(entry.facts.bundleID == RunningSimulator.app && entry.facts.event == .update)
-        let authorization = try #require(entry.headers.first { $0.name == "authorization" })
+        let authorization = try #require(entry.request.headers.first { $0.name == "authorization" })
         #expect(authorization.value.hasPrefix("bearer ey") && authorization.value.hasSuffix(".…"))
     }
 

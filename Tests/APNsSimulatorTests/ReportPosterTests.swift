@@ -1,89 +1,12 @@
+import Foundation
 import JSON
 import Lifecycle
 import LiveActivity
 import ProcessTesting
+import Telemetry
 import Testing
 
 @testable import APNsSimulator
-
-/// A server that does as it is told, request by request, and keeps what it was sent.
-private final class ScriptedServer: @unchecked Sendable {
-    enum Step {
-        case answer(Int)
-        case answerAndClose(Int)
-        /// No word about the length; the end of the connection is the end of the answer.
-        case answerWithoutLength(Int)
-        case close
-        case garbage
-    }
-
-    private let state = TracedLock<(steps: [Step], bodies: [[UInt8]], heads: [String])>(([], [], []))
-    private var listener: Listener?
-
-    init(_ steps: [Step], on loop: EventLoop) throws {
-        state.withLock { $0.steps = steps }
-        listener = try Listener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 10) { connection in
-            Served(connection, self)
-        }
-    }
-
-    var port: Int { listener?.port ?? 0 }
-    var bodies: [[UInt8]] { state.withLock { $0.bodies } }
-    var heads: [String] { state.withLock { $0.heads } }
-    func stop() { listener?.stop() }
-
-    fileprivate func next(_ head: String, _ body: [UInt8]) -> Step {
-        state.withLock { state in
-            state.heads.append(head)
-            state.bodies.append(body)
-            return state.steps.isEmpty ? .answer(202) : state.steps.removeFirst()
-        }
-    }
-
-    private final class Served: TCPConnectionDelegate {
-        let connection: TCPConnection
-        let server: ScriptedServer
-        var bytes: [UInt8] = []
-
-        init(_ connection: TCPConnection, _ server: ScriptedServer) {
-            self.connection = connection
-            self.server = server
-        }
-
-        func received(_ new: UnsafeRawBufferPointer) {
-            bytes += new
-            guard let split = bytes.indices.first(where: { bytes[$0...].starts(with: "\r\n\r\n".utf8) })
-            else {
-                return
-            }
-            let head = String(decoding: bytes[..<split], as: UTF8.self)
-            let length = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
-                .flatMap { Int($0.dropFirst(16)) }
-            guard let length, bytes.count >= split + 4 + length else { return }
-            let body = Array(bytes[(split + 4)..<(split + 4 + length)])
-            bytes.removeFirst(split + 4 + length)
-            act(server.next(head, body))
-        }
-
-        private func act(_ step: Step) {
-            func send(_ text: String) { connection.send(Array(text.utf8)) }
-            switch step {
-            case .answer(let status): send("HTTP/1.1 \(status) Word\r\nContent-Length: 2\r\n\r\n{}")
-            case .answerAndClose(let status):
-                send("HTTP/1.1 \(status) Word\r\ncontent-length: 0\r\nConnection: Close\r\n\r\n")
-                connection.finish()
-            case .answerWithoutLength(let status):
-                send("HTTP/1.1 \(status) Word\r\n\r\nwords")
-                connection.finish()
-            case .close: connection.close()
-            case .garbage: send("220 mail.example.com ESMTP\r\n\r\n")
-            }
-        }
-
-        func writable() {}
-        func closed(_ reason: TCPCloseReason) {}
-    }
-}
 
 private func reports(_ numbers: Range<Int>) -> [Report] {
     numbers.map {
@@ -92,25 +15,24 @@ private func reports(_ numbers: Range<Int>) -> [Report] {
 }
 
 private func installations(_ body: [UInt8]) throws -> [String] {
-    try JSONReader(limits: JSONLimits(bytesMax: 1 << 20, keysMax: 64_000)).read(body) { value in
-        value.array(countMax: 1_000).map { Report(from: $0.object()).installation ?? "" }
-    }
+    try ReportServer.reports(in: body).map { $0.installation ?? "" }
 }
 
 private final class Held: @unchecked Sendable { var poster: ReportPoster? }
 
 private func run(
-    _ steps: [ScriptedServer.Step], reports count: Int,
-    _ check: (ScriptedServer, ReportPoster.Counts) throws -> Void
+    _ steps: [ReportServer.Step], reports count: Int, log: Log = .silent,
+    pauses: ClosedRange<Int> = ReportPoster.pauseMilliseconds,
+    _ check: (ReportServer, ReportPoster.Counts) throws -> Void
 ) async throws {
     let loop = try EventLoop(name: "poster-test")
     try loop.start()
     defer { loop.stop() }
-    let server = try ScriptedServer(steps, on: loop)
+    let server = try ReportServer(steps, on: loop)
     let target = ReportPoster.Target(host: "127.0.0.1", port: server.port, key: "secret")
     let held = Held()
     loop.perform {
-        let poster = ReportPoster(to: target, on: loop)
+        let poster = ReportPoster(to: target, on: loop, log: log, pauses: pauses)
         held.poster = poster
         poster.take(reports(0..<count))
     }
@@ -156,12 +78,59 @@ private func run(
     }
 }
 
+@Test func `a key that is refused is tried again for some minutes, and then never again`() async throws {
+    let directory = try TemporaryDirectory()
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.write("log", "")))
+    let sink = LogSink(level: .info, format: .text, descriptor: file.fileDescriptor)
+    let steps = [ReportServer.Step](repeating: .answer(403), count: ReportPoster.keyRefusalsMax - 1)
+    // In between the key is good: the count begins anew.
+    let good = steps + [.answer(202)] + steps
+    try await run(good, reports: 1_500, log: Log("test", to: sink), pauses: 1...2) { server, counts in
+        #expect(counts.taken == 1_500 && counts.refused == 0)
+        #expect(counts.retries == 2 * (ReportPoster.keyRefusalsMax - 1))
+    }
+    let bad = steps + [.answer(401)]
+    try await run(bad, reports: 1_500, log: Log("test", to: sink), pauses: 1...2) { server, counts in
+        #expect(counts.taken == 0 && counts.refused == 1_500)
+        #expect(server.bodies.count == ReportPoster.keyRefusalsMax)
+    }
+    sink.flush()
+    let lines = try String(contentsOfFile: directory.file("log"), encoding: .utf8).split(separator: "\n")
+    let errors = lines.filter { $0.contains("correct apns-simulator.report-key") }
+    #expect(errors.count == 1 && errors[0].contains("401"), "\(lines)")
+    #expect(lines.contains { $0.contains("refuses the key with status 403") })
+}
+
+@Test func `a poster that has given up takes what comes and drops it, counted`() async throws {
+    let loop = try EventLoop(name: "poster-given-up")
+    try loop.start()
+    defer { loop.stop() }
+    let steps = [ReportServer.Step](repeating: .answer(401), count: ReportPoster.keyRefusalsMax)
+    let server = try ReportServer(steps, on: loop)
+    let held = Held()
+    loop.perform {
+        held.poster = ReportPoster(
+            to: .init(host: "127.0.0.1", port: server.port, key: "k"), on: loop, log: .silent, pauses: 1...2)
+        held.poster?.take(reports(0..<3))
+    }
+    try await eventually("giving up") { loop.perform { held.poster?.counts.refused } == 3 }
+    let counts = loop.perform {
+        held.poster?.take(reports(0..<7))
+        return held.poster.map { ($0.counts.refused, $0.room, $0.trouble) }
+    }
+    let (refused, room, trouble) = try #require(counts ?? nil)
+    #expect(refused == 10 && room == ReportPoster.waitingMax)
+    #expect(trouble?.contains("refused the key 20 times") == true)
+    #expect(server.bodies.count == ReportPoster.keyRefusalsMax, "nothing more was posted")
+    server.stop()
+}
+
 @Test func `a poster takes no more than it can hold`() throws {
     let loop = try EventLoop(name: "poster-room")
     try loop.start()
     defer { loop.stop() }
     let room = loop.perform {
-        let poster = ReportPoster(to: .init(host: "127.0.0.1", port: 9, key: "k"), on: loop)
+        let poster = ReportPoster(to: .init(host: "127.0.0.1", port: 9, key: "k"), on: loop, log: .silent)
         poster.take(reports(0..<ReportPoster.waitingMax))
         defer { poster.end() }
         return poster.room

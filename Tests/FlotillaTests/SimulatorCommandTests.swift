@@ -138,6 +138,63 @@ struct SimulatorCommandTests {
         #expect(try await paste("curl -s \(control)/v1/phones/phone-10").output.contains("no_phone"))
     }
 
+    @Test func `a day on a phone passes as the operator's book has it`() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try await simulator(directory.file("apns"), "--phones", "2")
+        let control = try line("control", of: process)
+        #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
+        let example = try #require(
+            page.components(separatedBy: "<!-- example clock -->\n```\n").dropFirst().first)
+        let lines = example.components(separatedBy: "\n```")[0].components(separatedBy: "\n")
+        var seen: [String] = []
+        for line in lines {
+            seen.append(try await paste(line.replacing("http://127.0.0.1:2199", with: control)).output)
+        }
+        #expect(seen.count == 4 && seen[0].contains(#""aheadSeconds":28800"#), "\(seen)")
+        #expect(seen[1].contains(#""state":"ended""#), "\(seen)")
+        #expect(
+            seen[2].contains(#""aheadSeconds":43200"#) && seen[3].contains(#""activities":[]"#), "\(seen)")
+    }
+
+    @Test func `phones report to whatever URL they are given, until it takes it`() async throws {
+        let directory = try TemporaryDirectory()
+        let endpoint = try ChildProcess("python3", ["-u", "-c", Self.endpoint])
+        try await endpoint.waitFor("port ")
+        let port = try line("port", of: endpoint)
+        let process = try await simulator(
+            directory.file("apns"), "--phones", "2", "--report-to", "http://127.0.0.1:\(port)/hooks/tokens",
+            "--config",
+            try directory.write("settings.json5", #"{"apns-simulator": {"report-key": "secret"}}"#))
+        let control = try line("control", of: process)
+        let tokens = try await paste("curl -s \(control)/v1/phones/phone-1/tokens").output
+        let token = try #require(tokens.firstMatch(of: /"token":"([0-9a-f]+)"/)).output.1
+        try await endpoint.waitFor("202 /hooks/tokens Bearer secret")
+        #expect(endpoint.output.contains("500 /hooks/tokens"), "the first answer was no good")
+        try await endpoint.waitFor(String(token))
+        let wrong = try await flotilla(
+            "apns-simulator", "--report-to", "https://example.com:1/x", "--port", "0")
+        #expect(wrong.status == 78 && wrong.errors.contains("http://HOST:PORT/PATH"), "\(wrong)")
+    }
+
+    /// Refuses once, then takes and prints what comes.
+    private static let endpoint = """
+        import http.server
+        class Endpoint(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            answers = [500]
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                status = self.answers.pop() if self.answers else 202
+                print(status, self.path, self.headers["Authorization"], body)
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            def log_message(self, *words): pass
+        server = http.server.HTTPServer(("127.0.0.1", 0), Endpoint)
+        print("port", server.server_address[1])
+        server.serve_forever()
+        """
+
     /// The operator's book is what people copy from.
     private var page: String {
         get throws {
@@ -174,7 +231,8 @@ struct SimulatorCommandTests {
         let process = try await simulator(directory.file("apns"))
         let control = try line("control", of: process)
         let paths = Set(
-            try page.matches(of: /\/(v1\/[a-z-]+(?:\/{[a-z]+})?|metrics|livez)/).map { String($0.output.0) })
+            try page.replacing("/phone-0", with: "/{installation}")
+                .matches(of: /\/(v1\/[a-z-]+(?:\/{[a-z]+})?|metrics|livez)/).map { String($0.output.0) })
         #expect(paths.count >= 9, "\(paths)")
         for path in paths {
             let asked = path.replacing(/{[a-z]+}/, with: "c0de")

@@ -11,7 +11,7 @@ package struct PushID: Hashable, Sendable, CustomStringConvertible {
     package static let textBytes = 36
 
     /// Writes the canonical form, lower case, to the beginning.
-    func write(to text: UnsafeMutableRawBufferPointer) {
+    package func write(to text: UnsafeMutableRawBufferPointer) {
         let first = HexWord.digits(UInt32(truncatingIfNeeded: high >> 32))
         let second = HexWord.digits(UInt32(truncatingIfNeeded: high))
         let third = HexWord.digits(UInt32(truncatingIfNeeded: low >> 32))

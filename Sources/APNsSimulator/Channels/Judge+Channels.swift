@@ -40,7 +40,7 @@ extension Judge {
         _ facts: inout RequestFacts
     ) -> Reason? {
         if request.headers.isRepeated { return .badRequestParameters }
-        if let id = request.headers.requestID, !Text.isCanonicalUUID(request.bytes.span.extracting(id)) {
+        if let id = request.headers.requestID, PushID(canonical: request.bytes.span.extracting(id)) == nil {
             return .badMessageID
         }
         if let reason = refusal(ofProviderIn: request, &standing, facts) { return reason }

@@ -12,6 +12,7 @@ struct ControlAPI {
         ConnectionRoutes(desk: desk).add(to: &routes)
         TokenRoutes(desk: desk).add(to: &routes)
         PhoneRoutes(desk: desk).add(to: &routes)
+        ClockRoute(desk: desk).add(to: &routes)
         JournalRoutes(desk: desk).add(to: &routes)
         ProviderTokenRoute(credentials: credentials).add(to: &routes)
         AdminEndpoints(metrics: metrics) { [] }.add(to: &routes)

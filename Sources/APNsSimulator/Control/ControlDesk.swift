@@ -18,7 +18,7 @@ final class ControlDesk: @unchecked Sendable {
     /// Puts a simulator together; on its loop.
     init(
         _ settings: SimulatorSettings, _ credentials: SimulatorCredentials, on loop: EventLoop,
-        script: Script, journal: Journal, phones: Phones? = nil
+        script: Script, journal: Journal, phones: Phones?, clock: SimulatorClock
     ) {
         self.loop = loop
         self.journal = journal
@@ -27,7 +27,7 @@ final class ControlDesk: @unchecked Sendable {
         standings = TokenStandings(before: phones)
         let simulator = Simulator(
             settings, credentials: credentials, on: loop, phones: standings, mischief: mischief,
-            journal: journal)
+            journal: journal, clock: clock)
         mischief.inflict = { [weak simulator] fault in simulator?.inflict(fault) }
         self.mischief = mischief
         self.simulator = simulator

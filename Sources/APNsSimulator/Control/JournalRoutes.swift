@@ -1,3 +1,4 @@
+internal import APNs
 internal import HTTPServer
 internal import JSON
 
@@ -18,7 +19,7 @@ struct JournalRoutes {
                 try await desk.ask { $0.journal.ring.page(after: after, filter, limit: limit) })
         }
         routes.control(.get, "/v1/summary") { [desk] _ in
-            let reports = try await desk.ask { $0.phones?.reportCounts }
+            let reports = try await desk.ask { $0.reports }
             let (summary, leftOut, made, open) = try await desk.ask { desk in
                 (
                     desk.journal.summary, desk.journal.file?.leftOut ?? 0, desk.simulator.connectionsMade,
@@ -33,11 +34,7 @@ struct JournalRoutes {
                 }
                 json.field("leftOutOfJournalFile", leftOut)
                 guard let reports else { return }
-                json.object("reports") { json in
-                    json.field("waiting", reports.waiting)
-                    json.field("sent", reports.sent)
-                    json.field("lost", reports.lost)
-                }
+                json.object("reports") { reports.writeFields(to: &$0) }
             }
         }
     }
@@ -52,7 +49,13 @@ struct JournalRoutes {
             }
         }
         filter.channel = request.query("channel")
-        filter.id = request.query("id")
+        if let text = request.query("id") {
+            filter.id = PushID(canonical: text)
+            if filter.id == nil {
+                throw ControlRefusal(
+                    400, "bad_query", "id must be a UUID in lower-case digits, as apns-id is")
+            }
+        }
         filter.connection = try request.query("connection").map { _ in
             try request.number("connection", in: 1...Int.max, or: 1)
         }

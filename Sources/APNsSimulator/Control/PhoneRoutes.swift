@@ -12,6 +12,7 @@ struct PhoneRoutes {
         case open
         case update
         case uninstall
+        case install
     }
 
     private static let receivedUsual = 20
@@ -27,7 +28,7 @@ struct PhoneRoutes {
             let limit = try request.number("received", in: 0...Self.receivedMax, or: Self.receivedUsual)
             let view = try await desk.ask { desk throws(ControlRefusal) in
                 let (phones, number) = try Self.phone(name, desk)
-                return phones.view(number, receptions: limit, at: desk.simulator.clock())
+                return phones.view(number, receptions: limit, at: desk.simulator.clock.now)
             }
             return .object { view.writeFields(to: &$0) }
         }
@@ -51,14 +52,14 @@ struct PhoneRoutes {
             }
             try await desk.ask { desk throws(ControlRefusal) in
                 let (phones, number) = try Self.phone(name, desk)
-                if let deed { Self.act(deed, milliseconds, on: number, phones, at: desk.simulator.clock()) }
+                if let deed { Self.act(deed, milliseconds, on: number, phones, at: desk.simulator.clock.now) }
             }
             return .object { $0.field("installation", name) }
         }
         routes.control(.get, "/v1/groups/{group}") { request in
             let name = request.parameters["group"] ?? ""
             let view = try await desk.ask { desk throws(ControlRefusal) in
-                let view = desk.phones?.view(group: name, limit: Self.statesMax, at: desk.simulator.clock())
+                let view = desk.phones?.view(group: name, limit: Self.statesMax, at: desk.simulator.clock.now)
                 guard let view else {
                     throw ControlRefusal(404, "no_group", "no phone shows anything of this group")
                 }
@@ -90,6 +91,7 @@ struct PhoneRoutes {
         case .open: phones.open(number, at: time)
         case .update: phones.update(number, at: time)
         case .uninstall: phones.uninstall(number, at: time)
+        case .install: phones.install(number, at: time)
         }
     }
 }

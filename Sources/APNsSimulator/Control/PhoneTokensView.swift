@@ -7,11 +7,14 @@ struct PhoneTokensView: Sendable {
         /// Nil for a token that starts every type.
         var attributesType: String?
         var token: PushToken
+        /// Milliseconds since 1970, as below: a 410 with an earlier time is not about this registration.
+        var registeredAt: Int64
     }
 
     struct Update: Sendable {
         var activity: String
         var token: PushToken
+        var registeredAt: Int64
     }
 
     var starts: [Start]
@@ -24,6 +27,7 @@ struct PhoneTokensView: Sendable {
             json.beginObject()
             json.field("attributesType", start.attributesType)
             json.field("token", String(decoding: start.token.hex, as: UTF8.self))
+            json.field("registeredAt", start.registeredAt)
             json.endObject()
         }
         json.endArray()
@@ -33,6 +37,7 @@ struct PhoneTokensView: Sendable {
             json.beginObject()
             json.field("activity", update.activity)
             json.field("token", String(decoding: update.token.hex, as: UTF8.self))
+            json.field("registeredAt", update.registeredAt)
             json.endObject()
         }
         json.endArray()
@@ -45,11 +50,13 @@ extension Phones {
         let starts = (0..<startTokenCount(app)).map { slot in
             PhoneTokensView.Start(
                 attributesType: app.hasOneStartToken ? nil : app.types[slot].name,
-                token: startToken(slot, of: number))
+                token: startToken(slot, of: number),
+                registeredAt: startTokens[Int(phones[number].firstStartToken) + slot].registeredAt)
         }
         let updates = places(of: number).filter { activities[$0].isTokenReported }.map { place in
             PhoneTokensView.Update(
-                activity: activityID(place, activities[place].life), token: updateToken(of: place))
+                activity: activityID(place, activities[place].life), token: updateToken(of: place),
+                registeredAt: activities[place].tokenRegisteredAt)
         }
         return PhoneTokensView(starts: starts, updates: updates)
     }

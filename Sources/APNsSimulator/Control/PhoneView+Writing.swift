@@ -12,6 +12,7 @@ extension PhoneView {
         json.field("isQuit", isQuit)
         json.field("isRemoved", isRemoved)
         json.field("isSwitchedOff", isSwitchedOff)
+        json.field("allowsFrequentUpdates", allowsFrequentUpdates)
         json.name("activities")
         json.beginArray()
         for activity in activities {

@@ -55,16 +55,20 @@ package final class SimulatorService: Service, @unchecked Sendable {
         let loop = try EventLoop(name: "apns-simulator")
         try loop.start()
         running.loop = loop
+        let clock = SimulatorClock()
         let desk = loop.perform { [settings] in
             let journal = Journal(on: loop, limits: settings.journal, file: file, metrics: context.metrics)
             let phones = settings.phones.map { population in
                 let phones = Phones(settings.phoneSettings)
-                if let target = settings.reportTarget { phones.sink = ReportPoster(to: target, on: loop) }
-                phones.add(population, at: WallTime.now().milliseconds)
+                if let target = settings.reportTarget {
+                    phones.sink = ReportPoster(to: target, on: loop, log: context.log)
+                }
+                phones.add(population, at: clock.now)
                 return phones
             }
             return ControlDesk(
-                settings.simulator, credentials, on: loop, script: script, journal: journal, phones: phones)
+                settings.simulator, credentials, on: loop, script: script, journal: journal, phones: phones,
+                clock: clock)
         }
         guard let desk else { preconditionFailure("a loop that has just been started has stopped") }
         running.desk = desk
@@ -90,7 +94,7 @@ package final class SimulatorService: Service, @unchecked Sendable {
     /// What the phones of a group show now. Not from a loop; blocks for a turn of the simulator's.
     package func view(group: String) -> GroupView? {
         guard let desk = running.desk else { return nil }
-        return desk.loop.perform { desk.phones?.view(group: group, at: desk.simulator.clock()) } ?? nil
+        return desk.loop.perform { desk.phones?.view(group: group, at: desk.simulator.clock.now) } ?? nil
     }
 
     package func stop(by deadline: Instant) async {

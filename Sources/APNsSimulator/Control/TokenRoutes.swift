@@ -22,7 +22,7 @@ struct TokenRoutes {
         }
         routes.control(.post, "/v1/tokens/{token}") { request in
             let token = try Self.token(request)
-            let standing = try request.read { Self.standing($0, now: desk.simulator.clock()) }
+            let standing = try request.read { Self.standing($0, now: desk.simulator.clock.now) }
             try await Self.say(standing, of: token, at: desk)
             return Self.shown(token, standing)
         }

@@ -11,6 +11,8 @@ final class TokenStandings: SimulatedPhones {
 
     init(before phones: (any SimulatedPhones)?) { self.phones = phones }
 
+    var readsPayloads: Bool { phones?.readsPayloads ?? false }
+
     /// Nil takes back what was said. False when it would be of one token too many.
     func say(_ standing: TokenStanding?, of token: PushToken) -> Bool {
         if standing != nil, said[token] == nil, said.count >= Self.tokensMax { return false }
@@ -29,4 +31,5 @@ final class TokenStandings: SimulatedPhones {
 
     func deliver(_ push: AcceptedPush) { phones?.deliver(push) }
     func tick(at time: Int64) { phones?.tick(at: time) }
+    func live(from start: Int64, to end: Int64) { phones?.live(from: start, to: end) }
 }

@@ -9,15 +9,19 @@ struct CountShard: Sendable {
 
     func count(of key: Key128) -> Int { Int(counts[place(of: key)]) }
 
-    mutating func add(_ key: Key128) {
+    /// One more; how often the key has been seen now, or nil when it is new and may not be taken.
+    mutating func add(_ key: Key128, takesNew: Bool) -> Int? {
         let place = place(of: key)
-        if counts[place] == 0 {
+        let before = counts[place]
+        if before == 0 {
+            guard takesNew else { return nil }
             keys[place] = key
             used += 1
         }
         // Nobody is pushed to four thousand million times; if so, the count stays there.
-        counts[place] += counts[place] < .max ? 1 : 0
+        counts[place] = before < .max ? before + 1 : before
         if used * 4 > counts.count * 3 { grow() }
+        return Int(before) + 1
     }
 
     /// Where the key is, or the empty place where it belongs.

@@ -11,14 +11,9 @@ struct CountTable: Sendable {
 
     /// One more; how often the key has been seen now, or nil when the table is full and the key is new.
     mutating func add(_ key: Key128) -> Int? {
-        let shard = Int(key.high >> 56)
-        let before = shards[shard].count(of: key)
-        if before == 0 {
-            guard count < keysMax else { return nil }
-            count += 1
-        }
-        shards[shard].add(key)
-        return before + 1
+        let times = shards[Int(key.high >> 56)].add(key, takesNew: count < keysMax)
+        if times == 1 { count += 1 }
+        return times
     }
 
     func seen(_ key: Key128) -> Int {

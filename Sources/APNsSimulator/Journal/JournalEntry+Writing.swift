@@ -1,3 +1,4 @@
+internal import APNs
 internal import HTTP2
 internal import JSON
 internal import LiveActivity
@@ -31,20 +32,20 @@ extension JournalEntry {
         }
         json.field("bundleId", facts.bundleID)
         json.field("event", facts.event?.rawValue)
-        json.field("id", id)
-        json.field("method", method)
+        json.field("id", id.description)
+        json.field("method", request.method)
         json.field("path", shownPath)
         json.name("headers")
         json.beginArray()
-        for header in headers {
+        for header in request.headers {
             json.beginArray()
             json.value(header.name)
             json.value(Redaction.scrub(header.value))
             json.endArray()
         }
         json.endArray()
-        json.field("bodyBytes", bodyBytes)
-        json.field("bodyHash", String(decoding: Hex.encode(bodyHash), as: UTF8.self))
+        json.field("bodyBytes", request.bodyBytes)
+        json.field("bodyHash", String(decoding: Hex.encode(request.bodyHash), as: UTF8.self))
         switch end {
         case .answered(let status, let reason, let left):
             json.field("status", status)
@@ -62,6 +63,7 @@ extension JournalEntry {
     /// What stands in the place of a token may be most of one.
     private var shownPath: String {
         let stem = "/3/device/"
+        let path = request.path
         guard path.hasPrefix(stem) else { return Redaction.scrub(path) }
         if case .token(let token) = facts.target { return stem + token.description }
         return stem + "…"

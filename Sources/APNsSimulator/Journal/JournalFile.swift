@@ -11,6 +11,7 @@ internal import Telemetry
 final class JournalFile: @unchecked Sendable {
     private struct State {
         var waiting: [JournalRing.Numbered] = []
+        var waitingBytes = 0
         var leftOut = 0
         var isStopping = false
     }
@@ -48,11 +49,15 @@ final class JournalFile: @unchecked Sendable {
     var leftOut: Int { state.withLock { $0.leftOut } }
 
     func append(_ entries: [JournalRing.Numbered]) {
+        let bytes = entries.reduce(0) { $0 + $1.entry.bytes }
         let isFirst = state.withLock { state in
-            guard state.waiting.count + entries.count <= limits.waitingMax else {
+            guard state.waiting.count + entries.count <= limits.waitingMax,
+                state.waitingBytes + bytes <= limits.waitingBytesMax
+            else {
                 state.leftOut += entries.count
                 return false
             }
+            state.waitingBytes += bytes
             defer { state.waiting += entries }
             return state.waiting.isEmpty
         }
@@ -73,7 +78,10 @@ final class JournalFile: @unchecked Sendable {
         var json = JSONWriter(capacity: 64 * 1024)
         while true {
             let (batch, isLast) = state.withLock { state in
-                defer { state.waiting = [] }
+                defer {
+                    state.waiting = []
+                    state.waitingBytes = 0
+                }
                 return (state.waiting, state.isStopping)
             }
             if batch.isEmpty {

@@ -12,6 +12,8 @@ package struct JournalLimits: Sendable {
     /// Entries that wait to be written to the file; beyond it new ones are left out of the file and
     /// counted, because no push waits for a disk.
     package var waitingMax = 200_000
+    /// Bytes that those which wait take, roughly; likewise.
+    package var waitingBytesMax = 256 << 20
     /// Bytes of the file; beyond it the file is renamed (`.1`, in the place of the one before) and begun anew.
     package var fileBytesMax = 1 << 30
 

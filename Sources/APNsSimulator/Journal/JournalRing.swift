@@ -1,3 +1,4 @@
+internal import APNs
 internal import LiveActivity
 
 /// The newest entries, numbered from 1 in the order in which their ends were known.
@@ -11,7 +12,7 @@ struct JournalRing: Sendable {
     struct Filter: Sendable {
         var tokens = TokenSet()
         var channel: String?
-        var id: String?
+        var id: PushID?
         var connection: Int?
         var status: Int?
     }
@@ -45,14 +46,15 @@ struct JournalRing: Sendable {
 
     var count: Int { newest - oldest + 1 }
 
-    mutating func append(_ entry: JournalEntry) -> Numbered {
+    /// The entry's number.
+    mutating func append(_ entry: JournalEntry) -> Int {
         newest += 1
         if count > entriesMax { drop() }
         let place = (newest - 1) % entriesMax
         if place == places.count { places.append(entry) } else { places[place] = entry }
         bytes += entry.bytes
         while bytes > bytesMax, count > 1 { drop() }
-        return Numbered(number: newest, entry: entry)
+        return newest
     }
 
     private mutating func drop() {
@@ -89,12 +91,11 @@ extension JournalRing.Filter {
 
 extension JournalEntry {
     /// What it takes in memory, roughly.
-    fileprivate var bytes: Int {
-        headers.reduce(Self.bytesAlone + path.utf8.count + bodyHash.count) {
-            $0 + Self.bytesPerHeader + $1.name.utf8.count + $1.value.utf8.count
-        }
+    var bytes: Int {
+        let target = if case .token(let token) = facts.target { token.bytes.count } else { 0 }
+        return Self.bytesAlone + request.bytesKept + target
     }
 
-    private static let bytesAlone = 512
-    private static let bytesPerHeader = 64
+    /// With what the allocator takes for itself.
+    private static let bytesAlone = 384
 }

@@ -1,3 +1,4 @@
+internal import APNs
 internal import HTTP2
 internal import JSON
 internal import LiveActivity
@@ -39,7 +40,7 @@ extension JournalSummary {
             json.beginArray()
             for doubled in doubledListed {
                 json.beginObject()
-                json.field("id", doubled.id)
+                json.field("id", doubled.id.description)
                 json.field("times", doubled.times)
                 json.endObject()
             }

@@ -1,3 +1,4 @@
+internal import APNs
 internal import HTTP2
 internal import LiveActivity
 
@@ -11,7 +12,7 @@ struct JournalSummary: Sendable {
 
     /// An apns-id that was answered 200 more than once.
     struct Doubled: Sendable, Hashable {
-        var id: String
+        var id: PushID
         var times: Int
     }
 

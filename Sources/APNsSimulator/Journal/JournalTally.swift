@@ -1,3 +1,4 @@
+internal import APNs
 internal import HTTP2
 internal import LiveActivity
 
@@ -30,7 +31,7 @@ struct JournalTally: ~Copyable {
         }
     }
 
-    private mutating func countID(_ id: String) {
+    private mutating func countID(_ id: PushID) {
         guard let times = ids.add(Key128(id)) else {
             summary.idsNotFollowed += 1
             return
@@ -73,7 +74,7 @@ extension JournalSummary {
         }
     }
 
-    fileprivate mutating func countDoubled(_ id: String, _ times: Int) {
+    fileprivate mutating func countDoubled(_ id: PushID, _ times: Int) {
         doubledPushes += 1
         if times == 2 {
             doubledIDs += 1

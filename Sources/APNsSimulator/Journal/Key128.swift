@@ -1,27 +1,43 @@
-/// Stands for a text or for bytes in tables: 128 bits of two keyed hashes, so that two that differ share
-/// one about as often as never.
+internal import APNs
+internal import Lifecycle
+
+/// Stands for an id, a text or bytes in tables: 128 bits, mixed with numbers that nobody outside knows,
+/// so that two that differ share one about as often as never. Two ids never do.
 struct Key128: Hashable, Sendable {
+    private static let secret = PushID(
+        high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+
     let high: UInt64
     let low: UInt64
 
-    static let none = Key128("")
+    static let none = Key128(high: 0, low: 0)
 
-    init(_ text: String) {
-        self.init { $0.combine(text) }
+    private init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
     }
+
+    /// Each step can be undone, so no two ids become one.
+    init(_ id: PushID) {
+        let low = id.low ^ SplitMix64.mixed(id.high ^ Self.secret.high)
+        let high = id.high ^ SplitMix64.mixed(low ^ Self.secret.low)
+        self.init(high: high, low: low ^ SplitMix64.mixed(high))
+    }
+
+    init(_ text: String) { self.init(Array(text.utf8)) }
 
     init(_ bytes: [UInt8]) {
-        self.init { hasher in unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) } }
-    }
-
-    private init(_ feed: (inout Hasher) -> Void) {
-        var first = Hasher()
-        first.combine(UInt8(1))
-        feed(&first)
-        var second = Hasher()
-        second.combine(UInt8(2))
-        feed(&second)
-        high = UInt64(bitPattern: Int64(first.finalize()))
-        low = UInt64(bitPattern: Int64(second.finalize()))
+        var high = Self.secret.high ^ UInt64(bytes.count)
+        var low = Self.secret.low
+        unsafe bytes.withUnsafeBytes { bytes in
+            for start in stride(from: 0, to: bytes.count, by: 8) {
+                var word: UInt64 = 0
+                let piece = unsafe bytes[start..<min(start + 8, bytes.count)]
+                unsafe withUnsafeMutableBytes(of: &word) { unsafe $0.copyBytes(from: piece) }
+                high = SplitMix64.mixed(high ^ word)
+                low = SplitMix64.mixed(low &+ word) ^ high
+            }
+        }
+        self.init(high: high, low: low)
     }
 }

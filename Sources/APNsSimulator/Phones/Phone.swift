@@ -45,6 +45,16 @@ struct Phone {
 
 struct StartToken {
     var generation: UInt16 = 0
-    /// Since when the generation is this one.
-    var changedAt: Int64 = 0
+    /// When the phone registered this generation with APNs.
+    var registeredAt: Int64
+    /// When the generation before died: as it was replaced, or earlier, with the app.
+    var replacedDiedAt: Int64 = 0
+
+    init(registeredAt: Int64) { self.registeredAt = registeredAt }
+
+    mutating func replace(at time: Int64, diedAt: Int64) {
+        generation &+= 1
+        registeredAt = time
+        replacedDiedAt = diedAt
+    }
 }

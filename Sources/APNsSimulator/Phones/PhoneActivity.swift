@@ -35,8 +35,8 @@ struct PhoneActivity {
     var tokenAt = Int64.max
     /// When a throttled update is shown.
     var throttledUntil = Int64.max
-    /// Since when the token has this generation.
-    var rotatedAt: Int64 = 0
+    /// When the phone registered the token of this generation with APNs, and the one before died.
+    var tokenRegisteredAt: Int64 = 0
     /// The earliest entry in the heap.
     var wakesAt = Int64.max
 

@@ -43,6 +43,7 @@ package struct PhoneView: Sendable, Hashable {
     package var isQuit: Bool
     package var isRemoved: Bool
     package var isSwitchedOff: Bool
+    package var allowsFrequentUpdates: Bool
     /// Newest first.
     package var activities: [Activity]
     package var received: [Reception]

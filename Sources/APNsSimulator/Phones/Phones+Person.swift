@@ -66,6 +66,17 @@ extension Phones {
         phones[number].changesAt = time
     }
 
+    /// The app is put back on the phone and opened. Its tokens are new ones; the old ones died with it.
+    package func install(_ number: Int, at time: Int64) {
+        guard phones[number].traits.contains(.removed) else { return }
+        phones[number].traits.subtract([.removed, .away, .quit, .owesReconcile])
+        for slot in 0..<startTokenCount(apps[Int(phones[number].app)]) {
+            startTokens[Int(phones[number].firstStartToken) + slot].replace(
+                at: time, diedAt: phones[number].changesAt)
+        }
+        reportFirstLaunch(number, at: time)
+    }
+
     /// The app wants no more activities of the type; APNs knows nothing of it.
     @discardableResult
     package func unregister(_ type: String, on number: Int, at time: Int64) -> Bool {
@@ -125,15 +136,14 @@ extension Phones {
     func rotateUpdateToken(_ place: Int, at time: Int64) {
         guard activities[place].isTokenReported || activities[place].owesToken else { return }
         activities[place].generation &+= 1
-        activities[place].rotatedAt = time
+        activities[place].tokenRegisteredAt = time
         activities[place].owesToken = true
         if phones[Int(activities[place].phone)].canReport { reportToken(place, at: time) }
     }
 
     func rotateStartToken(_ slot: Int, of number: Int, at time: Int64) {
         let index = Int(phones[number].firstStartToken) + slot
-        startTokens[index].generation &+= 1
-        startTokens[index].changedAt = time
+        startTokens[index].replace(at: time, diedAt: time)
         if phones[number].canReport {
             report(.startToken, number, place: slot, at: time)
         } else {

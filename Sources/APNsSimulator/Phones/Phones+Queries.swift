@@ -12,6 +12,7 @@ extension Phones {
             app: apps[Int(phone.app)].id, environment: environment(of: phone), system: phone.system,
             isAway: phone.traits.contains(.away), isQuit: phone.traits.contains(.quit),
             isRemoved: phone.traits.contains(.removed), isSwitchedOff: phone.traits.contains(.switchedOff),
+            allowsFrequentUpdates: phone.traits.contains(.frequentUpdates),
             activities: places(of: number).map(activityView),
             received: receptions.newest(limit, of: number, phone).map { entry in
                 .init(

@@ -18,6 +18,7 @@ extension Phones {
 
     func reportToken(_ place: Int, at time: Int64) {
         activities[place].owesToken = false
+        if !activities[place].isTokenReported { activities[place].tokenRegisteredAt = time }
         activities[place].isTokenReported = true
         report(.updateToken, Int(activities[place].phone), place: place, at: time)
     }

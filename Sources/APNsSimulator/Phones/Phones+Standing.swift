@@ -29,7 +29,10 @@ extension Phones: SimulatedPhones {
         }
         let token = startTokens[Int(phone.firstStartToken) + identity.place]
         if identity.generation == token.generation { return .good }
-        return isRemembered(token.changedAt, at: time) ? .good : .expired(since: token.changedAt)
+        if isRemembered(token.replacedDiedAt, at: time) { return .good }
+        // One that died before there was another died with the app.
+        return token.replacedDiedAt < token.registeredAt
+            ? .gone(since: token.replacedDiedAt) : .expired(since: token.replacedDiedAt)
     }
 
     private func updateStanding(_ identity: PhoneTokens.Identity, _ time: Int64) -> TokenStanding {
@@ -41,7 +44,8 @@ extension Phones: SimulatedPhones {
             return isRemembered(since, at: time) ? .good : .gone(since: since)
         }
         if identity.generation == activity.generation { return .good }
-        return isRemembered(activity.rotatedAt, at: time) ? .good : .expired(since: activity.rotatedAt)
+        let since = activity.tokenRegisteredAt
+        return isRemembered(since, at: time) ? .good : .expired(since: since)
     }
 
     /// Whether APNs still takes what died then.

@@ -23,6 +23,17 @@ extension Phones {
         sendReports(at: time)
     }
 
+    /// Lives through a stretch of time at once, in the turns in which something is due: so everything
+    /// happens in its order, and is reported as having happened at its time.
+    func live(from start: Int64, to end: Int64) {
+        var time = start
+        while time < end {
+            let due = min(activityWakes.earliest ?? end, phoneWakes.earliest ?? end)
+            time = min(end, max(due, time + Int64(Simulator.tickMilliseconds)))
+            tick(at: time)
+        }
+    }
+
     private func wake(_ place: Int, at time: Int64) {
         settle(place, at: time)
         guard activities[place].state != .free else { return }

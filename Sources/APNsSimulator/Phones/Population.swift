@@ -64,7 +64,7 @@ extension Phones {
             phone.user = Int32(number / max(1, population.phonesPerUser))
         }
         phones.append(phone)
-        for _ in 0..<startTokenCount(population.app) { startTokens.append(StartToken()) }
+        for _ in 0..<startTokenCount(population.app) { startTokens.append(StartToken(registeredAt: time)) }
         if phone.traits.contains(.away) {
             let share = mixing.unit(.away, number, 1)
             goAway(number, until: time + Int64(share * Double(population.awayMilliseconds)))

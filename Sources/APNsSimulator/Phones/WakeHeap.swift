@@ -9,6 +9,7 @@ struct WakeHeap {
     private var heap: [Entry] = []
 
     var count: Int { heap.count }
+    var earliest: Int64? { heap.first?.time }
 
     mutating func insert(_ entry: Entry) {
         var child = heap.count

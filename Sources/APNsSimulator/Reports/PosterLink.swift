@@ -30,11 +30,11 @@ final class PosterLink: TCPConnectionDelegate {
         precondition(!isAsking, "one request at a time")
         isAsking = true
         reader = PostAnswer()
+        let authorization = key.isEmpty ? "" : "Authorization: Bearer \(key)\r\n"
         let head = """
             POST \(path) HTTP/1.1\r
             Host: \(host):\(port)\r
-            Authorization: Bearer \(key)\r
-            Content-Type: application/json\r
+            \(authorization)Content-Type: application/json\r
             Content-Length: \(body.count)\r
             \r
 

@@ -1,30 +1,33 @@
 internal import JSON
 package import Lifecycle
 package import LiveActivity
+package import Telemetry
 
 /// Posts reports to a server's `POST /v1/reports`, as the SDK on a phone does, but a thousand at a time:
-/// one connection, one request after the other. What was not taken for good is posted again, so a
-/// report can arrive twice and is never lost before the process ends.
+/// one connection, one request after the other. What was not taken is posted again, so a report can
+/// arrive twice and is not lost before the process ends – but for what the server refuses for good, and
+/// for all of them once it has refused the key too often.
 ///
 /// Confined to its loop.
 package final class ReportPoster: ReportSink {
     package struct Target: Sendable {
         package var host: String
         package var port: Int
-        package var path = "/v1/reports"
+        package var path: String
         /// An API key with the role `report`.
         package var key: String
 
-        package init(host: String, port: Int, key: String) {
+        package init(host: String, port: Int, path: String = "/v1/reports", key: String) {
             self.host = host
             self.port = port
+            self.path = path
             self.key = key
         }
     }
 
     package struct Counts: Sendable, Hashable {
         package var taken = 0
-        /// Refused by the server, which will refuse them again: dropped.
+        /// Refused by the server, which will refuse them again, or not posted any more: dropped.
         package var refused = 0
         package var retries = 0
     }
@@ -35,29 +38,46 @@ package final class ReportPoster: ReportSink {
     /// Reports that wait here.
     static let waitingMax = 10_000
     static let answerMilliseconds = 15_000
-    static let pauseMilliseconds = 200...10_000
+    package static let pauseMilliseconds = 200...10_000
+    /// A wrong key may be about to be created; after so many refusals in a row, some minutes, it is given
+    /// up, and nothing is posted any more.
+    static let keyRefusalsMax = 20
 
     private let target: Target
     private let loop: EventLoop
+    private let log: Log
+    private let pauses: ClosedRange<Int>
     private var waiting: [Report] = []
     /// In the request that is on its way: the first so many of those that wait.
     private var posted = 0
     private var link: PosterLink?
     private var failures = 0
+    /// Of the key, one after the other.
+    private var keyRefusals = 0
+    private var hasGivenUp = false
     private var timer: LoopTimer?
     private var isEnded = false
     package private(set) var counts = Counts()
     /// What went wrong last, for a person.
     package private(set) var trouble: String?
 
-    package init(to target: Target, on loop: EventLoop) {
+    /// - Parameter pauses: milliseconds between one try and the next, doubling from the first.
+    package init(
+        to target: Target, on loop: EventLoop, log: Log, pauses: ClosedRange<Int> = pauseMilliseconds
+    ) {
         self.target = target
         self.loop = loop
+        self.log = log
+        self.pauses = pauses
     }
 
     package var room: Int { max(0, Self.waitingMax - waiting.count) }
 
     package func take(_ reports: [Report]) {
+        if hasGivenUp {
+            counts.refused += reports.count
+            return
+        }
         waiting += reports
         post()
     }
@@ -103,10 +123,13 @@ package final class ReportPoster: ReportSink {
         case .status(let status) where (200...299).contains(status):
             counts.taken += posted
             settle()
-        case .status(let status)
-        where (400...499).contains(status) && ![401, 403, 408, 429].contains(status):
+        case .status(let status) where status == 401 || status == 403:
+            keyRefusals += 1
+            if keyRefusals >= Self.keyRefusalsMax { return giveUp(status) }
+            retry("the server refuses the key with status \(status)")
+        case .status(let status) where (400...499).contains(status) && status != 408 && status != 429:
             counts.refused += posted
-            trouble = "the server refuses reports with status \(status)"
+            say("the server refuses reports with status \(status); they are dropped")
             settle()
         case .status(let status): retry("the server answers reports with status \(status)")
         case .failed(let reason): retry(reason)
@@ -115,20 +138,45 @@ package final class ReportPoster: ReportSink {
 
     private func settle() {
         failures = 0
+        keyRefusals = 0
         waiting.removeFirst(posted)
         posted = 0
         post()
     }
 
-    /// A wrong key is retried too: somebody may be about to create it.
-    private func retry(_ reason: String) {
+    private func giveUp(_ status: Int) {
+        hasGivenUp = true
+        counts.refused += waiting.count
+        trouble = "the server has refused the key \(keyRefusals) times; nothing is reported any more"
+        log.error(
+            """
+            the phones report nothing any more, because their server refuses the key; correct \
+            apns-simulator.report-key and start again
+            """,
+            .field("status", status), .field("tries", keyRefusals), .field("host", target.host),
+            .field("port", target.port))
+        waiting = []
+        posted = 0
+        end()
+    }
+
+    /// Once for each new trouble: what goes on is not said again.
+    private func say(_ reason: String) {
+        if trouble != reason {
+            log.warning(
+                "reports of the phones are not taken", .field("reason", reason), .field("host", target.host),
+                .field("port", target.port))
+        }
         trouble = reason
+    }
+
+    private func retry(_ reason: String) {
+        say(reason)
         counts.retries += 1
         posted = 0
         link?.end()
         link = nil
-        let range = Self.pauseMilliseconds
-        let pause = min(range.upperBound, range.lowerBound << min(failures, 10))
+        let pause = min(pauses.upperBound, pauses.lowerBound << min(failures, 10))
         failures += 1
         let timer = self.timer ?? LoopTimer(on: loop) { [weak self] in self?.post() }
         self.timer = timer

@@ -1,3 +1,4 @@
+internal import APNs
 internal import HTTP2
 
 /// Who is told of each request, once, when its end is known. Confined to the simulator's event loop.
@@ -18,22 +19,10 @@ struct JournalEntry: Sendable {
         case silence
     }
 
-    struct Header: Sendable, Hashable {
-        var name: String
-        /// `authorization` is a secret: its scheme and the claims it carries are kept, the signature is not.
-        var value: String
-    }
-
     var facts: RequestFacts
-    var method: String
-    /// With the token, if there is one: what a person may see of it is the reader's business.
-    var path: String
-    var headers: [Header]
-    var bodyBytes: Int
-    /// SHA-256.
-    var bodyHash: [UInt8]
+    var request: RecordedRequest
     /// The apns-id or the apns-request-id that the answer carries.
-    var id: String
+    var id: PushID
     var end: End
     /// Whether the phones were given the push.
     var isDelivered: Bool

@@ -12,7 +12,7 @@ extension Judge {
         _ facts: inout RequestFacts
     ) -> Verdict {
         let digits = request.bytes.span.extracting(token)
-        let target = isWatched ? PushToken(hex: Text.array(digits)) : nil
+        let target = isWatched ? PushToken(hex: digits) : nil
         if let target { facts.target = .token(target) }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
         if let reason = refusal(ofHeaders: request, isDirect: true) { return .refused(reason) }
@@ -51,11 +51,11 @@ extension Judge {
     func payload(_ request: ReceivedRequest, _ facts: inout RequestFacts) -> PushPayload? {
         guard !request.body.isEmpty else { return nil }
         let body = request.bytes.span.extracting(request.body)
-        let isWatched = isWatched
+        let readsPayloads = readsPayloads
         let payload = try? unsafe body.withUnsafeBytes { bytes throws(JSONError) in
             try unsafe reader.read(bytes) { value -> PushPayload? in
                 guard value.kind == .object else { return nil }
-                return isWatched ? PushPayload(value) : PushPayload(event: PushPayload.event(of: value))
+                return readsPayloads ? PushPayload(value) : PushPayload(event: PushPayload.event(of: value))
             }
         }
         facts.event = payload?.event
@@ -68,7 +68,7 @@ extension Judge {
         let bytes = request.bytes
         if headers.isRepeated { return .duplicateHeaders }
         let id = isDirect ? headers.id : headers.requestID
-        if let id, !Text.isCanonicalUUID(bytes.span.extracting(id)) { return .badMessageID }
+        if let id, PushID(canonical: bytes.span.extracting(id)) == nil { return .badMessageID }
         if let type = headers.pushType {
             let type = bytes.span.extracting(type)
             // The pages about channels spell it in three ways.

@@ -13,8 +13,10 @@ final class Judge {
     static let topicSuffix: StaticString = ".push-type.liveactivity"
 
     let settings: SimulatorSettings
-    /// Whether anybody looks at what a push says, or who it is for.
+    /// Whether anybody looks at who a push is for, and of which app.
     let isWatched: Bool
+    /// Whether anybody looks at what it says, beyond its event.
+    let readsPayloads: Bool
     let channels: Channels
     let reader = JSONReader(limits: JSONLimits(bytesMax: bodyBytesMax))
     var pace: TokenPace
@@ -22,9 +24,10 @@ final class Judge {
     /// The bundle id of the last request: usually that of the next one.
     private var lastBundleID: (bytes: [UInt8], text: String) = ([], "")
 
-    init(_ settings: SimulatorSettings, isWatched: Bool) {
+    init(_ settings: SimulatorSettings, isWatched: Bool, readsPayloads: Bool) {
         self.settings = settings
         self.isWatched = isWatched
+        self.readsPayloads = readsPayloads
         channels = Channels(perAppMax: settings.channelsMax)
         pace = TokenPace(settings.pace)
         providers = ProviderTokens(settings.keys, reader)
@@ -53,14 +56,15 @@ final class Judge {
         }
     }
 
-    /// Who sends it: nil when that is good.
+    /// Who sends it: nil when that is good. The age of a provider token goes by the machine's clock,
+    /// as its issuer does: putting the simulator's forward makes no token old.
     func refusal(
         ofProviderIn request: ReceivedRequest, _ standing: inout ConnectionStanding, _ facts: RequestFacts
     ) -> Reason? {
         guard let authorization = request.headers.authorization else { return .missingProviderToken }
         let verdict = providers.judge(
             request.bytes.span.extracting(authorization), last: standing.provider,
-            at: facts.receivedAt / 1000)
+            at: (facts.receivedAt - facts.clockAhead) / 1000)
         switch verdict {
         case .refused(let reason): return reason
         case .good(let provider):

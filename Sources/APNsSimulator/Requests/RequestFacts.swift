@@ -23,8 +23,10 @@ struct RequestFacts: Sendable, Hashable {
     /// From 1, over all connections.
     var request: Int
     var stream: Int32
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970, by the simulator's clock.
     var receivedAt: Int64
+    /// By how many milliseconds that clock was before the machine's.
+    var clockAhead: Int64 = 0
     /// Nil where neither could be read.
     var target: AcceptedPush.Target?
     var bundleID: String?

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Reading short texts where they lie. Nothing here allocates or traps on what a client sent.
 enum Text {
     static func equal(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
@@ -17,7 +19,11 @@ enum Text {
     static func equal(_ bytes: Span<UInt8>, _ other: [UInt8]) -> Bool {
         guard bytes.count == other.count else { return false }
         return unsafe bytes.withUnsafeBytes { a in
-            unsafe other.withUnsafeBytes { b in unsafe a.elementsEqual(b) }
+            unsafe other.withUnsafeBytes { b in
+                // Both are empty where one has no address.
+                guard let a = a.baseAddress, let b = b.baseAddress else { return true }
+                return unsafe memcmp(a, b, other.count) == 0
+            }
         }
     }
 
@@ -40,20 +46,6 @@ enum Text {
             value = value * 10 + Int64(bytes[index] - 0x30)
         }
         return value
-    }
-
-    /// 32 lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12.
-    static func isCanonicalUUID(_ bytes: Span<UInt8>) -> Bool {
-        guard bytes.count == 36 else { return false }
-        for index in 0..<36 {
-            switch (index, bytes[index]) {
-            case (8, 0x2D), (13, 0x2D), (18, 0x2D), (23, 0x2D): continue
-            case (8, _), (13, _), (18, _), (23, _): return false
-            case (_, 0x30...0x39), (_, 0x61...0x66): continue
-            default: return false
-            }
-        }
-        return true
     }
 
     /// An even number of hexadecimal digits, at least two.

@@ -1,3 +1,4 @@
+internal import APNs
 internal import HTTP2
 
 /// One request between its verdict and its end.
@@ -9,7 +10,9 @@ struct Exchange {
     /// Answered with apns-id and not with apns-request-id.
     let isDirect: Bool
     /// Nil where nobody keeps a journal.
-    var entry: JournalEntry?
+    let record: RecordedRequest?
+    /// Of the answer: the request's own where it brought a good one.
+    let id: PushID
     /// The phones were given the push.
     var isDelivered = false
 }

@@ -57,6 +57,15 @@ final class ReplyFrames {
     /// - Parameter isUnique: the answer carries an apns-unique-id.
     /// False when the stream is gone.
     func answer(
+        _ reply: Reply, to stream: ServerStream, of session: ServerSession, id: PushID, isDirect: Bool,
+        isUnique: Bool
+    ) -> Bool {
+        id.withText { text in
+            answer(reply, to: stream, of: session, id: text, isDirect: isDirect, isUnique: isUnique)
+        }
+    }
+
+    private func answer(
         _ reply: Reply, to stream: ServerStream, of session: ServerSession, id: Span<UInt8>, isDirect: Bool,
         isUnique: Bool
     ) -> Bool {
@@ -68,8 +77,7 @@ final class ReplyFrames {
                     200,
                     [
                         HeaderField(
-                            "apns-unique-id", String(decoding: uniqueIDs.next(), as: UTF8.self),
-                            isIndexed: false)
+                            "apns-unique-id", uniqueIDs.next().description, isIndexed: false)
                     ],
                     isDirect: isDirect) : accepted[isDirect ? 0 : 1]
             return session.answer(stream, template, varying: id)

@@ -22,8 +22,7 @@ final class ServedConnection: TLSConnectionDelegate {
     private var owed = 0
     /// Requests that are never answered, as long as their streams are open.
     private var silent: [ServerStream] = []
-    /// Journal entries of answers that have not left yet, by stream.
-    private var leaving: [Int32: (stream: ServerStream, entry: JournalEntry)] = [:]
+    private var leaving = LeavingAnswers()
 
     init(_ transport: any ConnectionTransport, _ simulator: Simulator, _ port: ServedPort, number: Int) {
         self.transport = transport
@@ -75,8 +74,8 @@ final class ServedConnection: TLSConnectionDelegate {
 
     func closed(_ reason: TLSCloseReason) {
         session.end()
-        for (_, (_, entry)) in leaving { journal(entry, left: false) }
-        leaving.removeAll()
+        let time = simulator.clock.now
+        for entry in leaving.takeClosed({ _ in false }) { journal(entry, left: false, at: time) }
         simulator.closed(self)
     }
 
@@ -92,130 +91,127 @@ final class ServedConnection: TLSConnectionDelegate {
 
     private func serveAll() {
         let batch = session.requests
-        let time = simulator.clock()
-        for request in batch.requests { serve(request, batch, at: time) }
+        let ahead = simulator.clock.ahead
+        let time = simulator.clock.now
+        for request in batch.requests { serve(request, batch, at: time, ahead: ahead) }
     }
 
-    private func serve(_ incoming: IncomingRequest, _ batch: RequestBatch, at time: Int64) {
+    private func serve(
+        _ incoming: IncomingRequest, _ batch: RequestBatch, at time: Int64, ahead: Int64
+    ) {
         requests += 1
         let request = ReceivedRequest(batch, incoming)
         var facts = RequestFacts(
             environment: port.environment, connection: number, requestOfConnection: requests,
-            request: simulator.countRequest(), stream: incoming.stream.number, receivedAt: time)
+            request: simulator.countRequest(), stream: incoming.stream.number, receivedAt: time,
+            clockAhead: ahead)
         var verdict = simulator.judge.judge(request, on: port, &standing, &facts)
         if simulator.isStopping { verdict = .refused(.shutdown) }
         let ruling = simulator.mischief?.ruling(for: facts) ?? .none
         if case .goaway = ruling.connection { apply(ruling.connection, at: facts.stream) }
 
         let isDirect = port.kind == .push && facts.kind != .broadcast
-        var exchange = Exchange(
+        let given = request.idRange(isDirect: isDirect).flatMap {
+            PushID(canonical: request.bytes.span.extracting($0))
+        }
+        let exchange = Exchange(
             stream: incoming.stream,
             course: incoming.headersAreCut ? .answerBody(status: 431, body: []) : ruling.course,
-            verdict: verdict, facts: facts, isDirect: isDirect
-        )
-        if simulator.journal != nil { exchange.entry = JournalEntry(request, facts, batch, incoming) }
-        let given = request.bytes.span.extracting(request.idRange(isDirect: isDirect) ?? 0..<0)
-        if !Text.isCanonicalUUID(given) {
-            settle(exchange, id: simulator.ids.next(), after: ruling.delayMilliseconds)
-        } else if ruling.delayMilliseconds > 0 {
-            settle(exchange, id: Text.array(given), after: ruling.delayMilliseconds)
-        } else {
-            settle(exchange, id: given)
-        }
+            verdict: verdict, facts: facts, isDirect: isDirect,
+            record: simulator.journal == nil ? nil : RecordedRequest(request, batch, incoming),
+            id: given ?? simulator.ids.next())
+        settle(exchange, after: ruling.delayMilliseconds)
         if case .goaway = ruling.connection { return }
         apply(ruling.connection, at: facts.stream)
     }
 
-    private func settle(_ exchange: Exchange, id: [UInt8], after milliseconds: Int) {
-        guard milliseconds > 0 else { return settle(exchange, id: id.span) }
+    private func settle(_ exchange: Exchange, after milliseconds: Int) {
+        guard milliseconds > 0 else { return settle(exchange) }
         owed += 1
         simulator.waiting.add(milliseconds: milliseconds) { [self] in
             owed -= 1
-            settle(exchange, id: id.span)
+            settle(exchange)
             transport.wantsToSend()
         }
     }
 
     /// Does what the course says, now. A request that waited is processed whether or not its sender
     /// still does, unless a GOAWAY has said meanwhile that it is not.
-    private func settle(_ exchange: Exchange, id: Span<UInt8>) {
+    private func settle(_ exchange: Exchange) {
         var exchange = exchange
-        guard exchange.stream.number <= faults.lastStream else {
-            return end(&exchange, id, .notProcessed)
-        }
+        guard exchange.stream.number <= faults.lastStream else { return end(exchange, .notProcessed) }
         faults.settledStream = max(faults.settledStream, exchange.stream.number)
         switch exchange.course {
-        case .judge: send(simulator.process(&exchange), exchange, id)
-        case .answer(200, _, _, _): send(.accepted, exchange, id)
+        case .judge: send(simulator.process(&exchange), exchange)
+        case .answer(200, _, _, _): send(.accepted, exchange)
         case .answer(let status, let reason, let timestamp, let retryAfter):
             let reply = Reply.refused(
                 status: status, reason: reason, timestamp: timestamp, retryAfterSeconds: retryAfter)
-            send(reply, exchange, id)
-        case .answerBody(let status, let body): send(.body(status: status, body), exchange, id)
+            send(reply, exchange)
+        case .answerBody(let status, let body): send(.body(status: status, body), exchange)
         case .reset(let code, let processed):
             if processed { _ = simulator.process(&exchange) }
             session.reset(exchange.stream, code)
-            end(&exchange, id, .reset(code))
+            end(exchange, .reset(code))
         case .silence(let processed):
             if processed { _ = simulator.process(&exchange) }
             if session.isOpen(exchange.stream) { silent.append(exchange.stream) }
-            end(&exchange, id, .silence)
+            end(exchange, .silence)
         }
     }
 
-    private func send(_ reply: Reply, _ exchange: Exchange, _ id: Span<UInt8>) {
+    private func send(_ reply: Reply, _ exchange: Exchange) {
         let isUnique =
             reply.status == 200
             && (exchange.facts.kind == .broadcast
                 || exchange.facts.kind == .push && port.environment == .sandbox)
         let isSent = simulator.frames.answer(
-            reply, to: exchange.stream, of: session, id: id, isDirect: exchange.isDirect, isUnique: isUnique)
+            reply, to: exchange.stream, of: session, id: exchange.id, isDirect: exchange.isDirect,
+            isUnique: isUnique)
         let isBadToken = reply.status == 400 && reply.reason == Reason.badDeviceToken.rawValue
         switch standing.answered(reply.status, isBadToken: isBadToken) {
         case .none: break
         case .allow(let streams): allow(streams: streams)
         case .end: leave(saying: reply.reason ?? "TooManyErrors", .enhanceYourCalm)
         }
-        guard var entry = exchange.entry else { return }
-        entry.id = Text.string(id)
-        entry.end = .answered(status: reply.status, reason: reply.reason, left: false)
-        entry.isDelivered = exchange.isDelivered
-        if isSent {
-            leaving[exchange.stream.number] = (exchange.stream, entry)
-        } else {
-            journal(entry, left: false)
-        }
+        let end = JournalEntry.End.answered(status: reply.status, reason: reply.reason, left: false)
+        guard let entry = entry(of: exchange, end) else { return }
+        let displaced = isSent ? leaving.add(entry, of: exchange.stream) : entry
+        if let displaced { journal(displaced, left: false, at: simulator.clock.now) }
     }
 
     // MARK: The journal
 
-    private func end(_ exchange: inout Exchange, _ id: Span<UInt8>, _ end: JournalEntry.End) {
-        guard var entry = exchange.entry else { return }
-        entry.id = Text.string(id)
-        entry.end = end
-        entry.isDelivered = exchange.isDelivered
-        entry.endedAt = simulator.clock()
+    private func end(_ exchange: Exchange, _ end: JournalEntry.End) {
+        guard var entry = entry(of: exchange, end) else { return }
+        entry.endedAt = simulator.clock.now
         simulator.journal?.ended(entry)
     }
 
-    private func journal(_ entry: JournalEntry, left: Bool) {
+    /// When it ended is filled in when that is known.
+    private func entry(of exchange: Exchange, _ end: JournalEntry.End) -> JournalEntry? {
+        guard let record = exchange.record else { return nil }
+        return JournalEntry(
+            facts: exchange.facts, request: record, id: exchange.id, end: end,
+            isDelivered: exchange.isDelivered, endedAt: exchange.facts.receivedAt)
+    }
+
+    private func journal(_ entry: JournalEntry, left: Bool, at time: Int64) {
         var entry = entry
-        if case .answered(let status, let reason, _) = entry.end {
-            entry.end = .answered(status: status, reason: reason, left: left)
+        if left, case .answered(let status, let reason, _) = entry.end {
+            entry.end = .answered(status: status, reason: reason, left: true)
         }
-        entry.endedAt = simulator.clock()
+        entry.endedAt = time
         simulator.journal?.ended(entry)
     }
 
     /// - Parameter isCut: the last frame pulled was cut, so that nobody can say which answer it ended.
     private func noteLeft(isCut: Bool) {
-        guard !leaving.isEmpty else { return }
-        for number in session.takeLeftAnswers() {
-            if let (_, entry) = leaving.removeValue(forKey: number) { journal(entry, left: !isCut) }
+        guard leaving.count > 0 else { return }
+        let time = simulator.clock.now
+        session.takeLeftAnswers { stream in
+            if let entry = leaving.take(stream) { journal(entry, left: !isCut, at: time) }
         }
-        for (number, (stream, entry)) in leaving where !session.isOpen(stream) {
-            leaving[number] = nil
-            journal(entry, left: false)
-        }
+        for entry in leaving.takeClosed(session.isOpen) { journal(entry, left: false, at: time) }
     }
 }

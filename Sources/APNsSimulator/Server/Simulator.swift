@@ -17,8 +17,7 @@ package final class Simulator: @unchecked Sendable {
     let phones: (any SimulatedPhones)?
     let mischief: (any Mischief)?
     let journal: (any JournalSink)?
-    /// Milliseconds since 1970.
-    let clock: @Sendable () -> Int64
+    let clock: SimulatorClock
     let judge: Judge
     let frames = ReplyFrames()
     let waiting: Waiting
@@ -38,7 +37,7 @@ package final class Simulator: @unchecked Sendable {
         _ settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop,
         phones: (any SimulatedPhones)? = nil, mischief: (any Mischief)? = nil,
         journal: (any JournalSink)? = nil,
-        clock: @escaping @Sendable () -> Int64 = { WallTime.now().milliseconds }
+        clock: SimulatorClock = SimulatorClock()
     ) {
         var settings = settings
         settings.keys.append(credentials.providerKey)
@@ -49,7 +48,9 @@ package final class Simulator: @unchecked Sendable {
         self.mischief = mischief
         self.journal = journal
         self.clock = clock
-        judge = Judge(settings, isWatched: phones != nil || mischief != nil || journal != nil)
+        judge = Judge(
+            settings, isWatched: phones != nil || mischief != nil || journal != nil,
+            readsPayloads: phones?.readsPayloads ?? false)
         waiting = Waiting(on: loop)
     }
 
@@ -172,7 +173,7 @@ package final class Simulator: @unchecked Sendable {
             guard let push, let phones else { return .accepted }
             if case .token(let token) = push.target {
                 let standing = phones.standing(
-                    of: token, environment: push.environment, bundleID: push.bundleID, at: clock())
+                    of: token, environment: push.environment, bundleID: push.bundleID, at: clock.now)
                 switch standing {
                 case .good: break
                 case .unknown: return Reply(.badDeviceToken)
@@ -189,9 +190,18 @@ package final class Simulator: @unchecked Sendable {
 
     // MARK: Time
 
+    /// All that would have happened meanwhile happens now, in its order. False where it is too far.
+    func putForward(milliseconds: Int64) -> Bool {
+        loop.preconditionOnLoop()
+        let before = clock.now
+        guard clock.putForward(milliseconds: milliseconds) else { return false }
+        phones?.live(from: before, to: clock.now)
+        return true
+    }
+
     private func tick() {
         guard !isStopping else { return }
-        phones?.tick(at: clock())
+        phones?.tick(at: clock.now)
         if let idle = settings.idleMilliseconds {
             for connection in connections.values
             where connection.isIdle && loop.now.milliseconds(since: connection.lastRequestAt) >= idle {

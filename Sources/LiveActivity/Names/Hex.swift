@@ -25,12 +25,17 @@ package enum Hex {
     }
 
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
+        // One step through the collection's own calls, not one for each digit.
+        let decoded = digits.withContiguousStorageIfAvailable { unsafe decode($0.span) }
+        return decoded ?? decode(Array(digits).span)
+    }
+
+    package static func decode(_ digits: Span<UInt8>) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var out: [UInt8] = []
         out.reserveCapacity(digits.count / 2)
-        var rest = digits.makeIterator()
-        while let first = rest.next(), let second = rest.next() {
-            guard let high = value(first), let low = value(second) else { return nil }
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
             out.append(high << 4 | low)
         }
         return out

@@ -17,6 +17,13 @@ package struct PushToken: Sendable, Hashable {
         self.bytes = bytes
     }
 
+    package init?(hex digits: Span<UInt8>) {
+        guard !digits.isEmpty, digits.count <= 2 * PushToken.bytesMax, let bytes = Hex.decode(digits) else {
+            return nil
+        }
+        self.bytes = bytes
+    }
+
     package init?(hex text: some StringProtocol) { self.init(hex: Array(text.utf8)) }
 
     package init?(bytes: [UInt8]) {

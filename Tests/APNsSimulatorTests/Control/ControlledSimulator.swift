@@ -62,6 +62,57 @@ final class ControlledSimulator: Sendable {
     }
 }
 
+/// An entry of the journal, as readers outside have it.
+struct ShownEntry: Decodable {
+    var number: Int
+    var receivedAt: Int
+    var endedAt: Int
+    var stream: Int
+    var token: String?
+    var id: String
+    var status: Int?
+    var reason: String?
+    var answerLeft: Bool?
+    var silence: Bool?
+    var notProcessed: Bool?
+    var delivered: Bool
+}
+
+extension ControlledSimulator {
+    /// The newest entries, oldest first.
+    func entries() async throws -> [ShownEntry] {
+        struct Page: Decodable { var entries: [ShownEntry] }
+        let answer = try await control("GET", "/v1/journal?limit=1000")
+        return try JSONDecoder().decode(Page.self, from: Data(answer.dropFirst(4).utf8)).entries
+    }
+
+    func summary() async throws -> String { try await control("GET", "/v1/summary") }
+
+    /// How often the first rule of the script has acted.
+    func hits() async throws -> Int {
+        struct Shown: Decodable {
+            struct Rule: Decodable {
+                struct Hits: Decodable { var acted: Int }
+                var hits: Hits
+            }
+            var rules: [Rule]
+        }
+        let answer = try await control("GET", "/v1/script")
+        return try JSONDecoder().decode(Shown.self, from: Data(answer.dropFirst(4).utf8)).rules.first?.hits
+            .acted ?? 0
+    }
+
+    /// A push by curl: its exit status, and the answer with its headers.
+    func curl(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        let push = push()
+        var all = ["-sS", "-i", "--http2", "--cacert", serving.authorityFile, "-d", push.body] + arguments
+        for (name, value) in push.headers { all += ["-H", "\(name): \(value)"] }
+        all.append("https://localhost:\(serving.ports.production)\(push.path)")
+        let curl = try ChildProcess("curl", all)
+        return (try await curl.exitStatus(), curl.output)
+    }
+}
+
 /// Runs a body with a simulator and stops it in any case.
 func withSimulator(
     _ change: (inout SimulatorServiceSettings) -> Void = { _ in },

@@ -40,8 +40,7 @@ struct JournalFileTests {
         let directory = try TemporaryDirectory()
         let path = directory.file("journal.jsonl")
         let file = try JournalFile(path, syncs: false, limits: JournalLimits(), log: .silent)
-        var entry = journalEntry(1)
-        entry.headers.append(JournalEntry.Header(name: "authorization", value: "bearer abc.def.ghi"))
+        let entry = journalEntry(1, headers: [("authorization", "bearer abc.def.ghi")])
         var malformed = entry
         malformed.facts.target = nil
         file.append([

@@ -1,3 +1,4 @@
+import APNs
 import HTTP2
 import JSON
 import LiveActivity
@@ -11,13 +12,13 @@ struct JournalSummaryTests {
         for seed in 0..<trials(30) {
             var random = SeededGenerator(seed)
             var tally = JournalTally(JournalLimits())
-            var accepted: [String: Int] = [:]
+            var accepted: [PushID: Int] = [:]
             var tokens: [Int: Int] = [:]
             var answered: [JournalSummary.Answered: Int] = [:]
             var resets = 0
             for number in 1...2_000 {
                 let token = random.below(20)
-                let id = "id \(random.below(1_500))"
+                let id = PushID(high: 0, low: UInt64(random.below(1_500)))
                 let end: JournalEntry.End =
                     switch random.below(4) {
                     case 0: .reset(.refusedStream)
@@ -74,5 +75,18 @@ struct JournalSummaryTests {
         }
         #expect(table.count == 30_000)
         #expect(table.seen(Key128("key 7")) == 3 && table.seen(Key128("nobody")) == 0)
+    }
+
+    @Test func `keys of ids and texts that are alike are spread out`() {
+        let ids = (0..<10_000).map { Key128(PushID(high: 0, low: UInt64($0))) }
+        let texts = (0..<10_000).map {
+            Key128([UInt8](repeating: 0, count: 30) + [UInt8($0 >> 8), UInt8($0 & 255)])
+        }
+        for keys in [ids, texts] {
+            #expect(Set(keys).count == 10_000)
+            #expect(Set(keys.map { $0.high >> 56 }).count == 256)
+            #expect(Set(keys.map { $0.low & 0xFFFF }).count > 9_000)
+        }
+        #expect(Key128([]) != Key128([0]) && Key128([0]) != Key128([0, 0]))
     }
 }

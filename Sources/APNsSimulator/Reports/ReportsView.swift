@@ -1,0 +1,36 @@
+internal import JSON
+
+/// What became of what phones had to tell.
+struct ReportsView: Sendable {
+    /// With the phones.
+    var waiting: Int
+    /// To where they are posted.
+    var sent: Int
+    /// Because too many waited.
+    var lost: Int
+    /// Of those sent: what the server made of them. Nil where nothing is posted.
+    var posted: ReportPoster.Counts?
+    var trouble: String?
+
+    func writeFields(to json: inout JSONWriter) {
+        json.field("waiting", waiting)
+        json.field("sent", sent)
+        json.field("lost", lost)
+        guard let posted else { return }
+        json.field("taken", posted.taken)
+        json.field("refused", posted.refused)
+        json.field("retries", posted.retries)
+        json.field("trouble", trouble)
+    }
+}
+
+extension ControlDesk {
+    /// Nil without phones.
+    var reports: ReportsView? {
+        guard let phones else { return nil }
+        let poster = phones.sink as? ReportPoster
+        let (waiting, sent, lost) = phones.reportCounts
+        return ReportsView(
+            waiting: waiting, sent: sent, lost: lost, posted: poster?.counts, trouble: poster?.trouble)
+    }
+}

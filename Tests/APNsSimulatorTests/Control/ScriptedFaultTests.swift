@@ -1,0 +1,241 @@
+import Foundation
+import HTTP2
+import JSON
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Testing
+
+@testable import APNsSimulator
+
+/// What a script says, as a person writes it, is what a client meets on its connection.
+struct ScriptedFaultTests {
+    /// A simulator whose connections may have many streams from the first on.
+    private func withScript(
+        _ script: String, _ body: (ControlledSimulator) async throws -> Void
+    ) async throws {
+        let manyStreams = { (settings: inout SimulatorServiceSettings) in
+            settings.simulator.streams.atFirst = 1_000
+        }
+        try await withSimulator(manyStreams) { simulator in
+            let answer = try await simulator.control("PUT", "/v1/script", script)
+            #expect(answer.hasPrefix("200 "), "\(answer)")
+            try await body(simulator)
+        }
+    }
+
+    private func sendAll(
+        _ numbers: ClosedRange<Int>, _ client: PushClient, _ simulator: ControlledSimulator
+    ) async -> [TestAnswer] {
+        await withTaskGroup(of: (Int, TestAnswer).self) { group in
+            for number in numbers { group.addTask { (number, await client.send(simulator.push(number))) } }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    @Test func `silence: no answer ever, others are answered, and the phone got it or not`() async throws {
+        let script = """
+            {"rules":[{"match":{"nth":1},"silence":{"processed":true}},
+             {"match":{"nth":2},"silence":{"processed":false}}]}
+            """
+        try await withScript(script) { simulator in
+            let client = simulator.client()
+            let all = Task { await sendAll(1...6, client, simulator) }
+            try await eventually("the others' answers") {
+                try await simulator.entries().filter { $0.status == 200 }.count == 4
+            }
+            let silent = try await simulator.entries().filter { $0.silence == true }
+            #expect(silent.map(\.delivered).sorted { !$0 && $1 } == [false, true])
+            client.close()
+            let ends = await all.value.map(\.end)
+            #expect(ends.filter { $0 == .connectionLost }.count == 2, "\(ends)")
+            #expect(ends.filter { $0 == .answered }.count == 4)
+        }
+    }
+
+    @Test func `silence, as curl meets it, lasts longer than its patience`() async throws {
+        try await withScript(#"{"rules":[{"match":{"nth":1},"silence":{"processed":true}}]}"#) { simulator in
+            #expect(try await simulator.curl(["--max-time", "1"]).status == 28)
+            let answer = try await simulator.curl(["--max-time", "30"])
+            #expect(answer.status == 0 && answer.output.hasPrefix("HTTP/2 200"), "\(answer)")
+        }
+    }
+
+    @Test(arguments: [
+        #"{"fixedMilliseconds":150}"#, #"{"uniform":{"fromMilliseconds":20,"toMilliseconds":300}}"#,
+        #"{"exponentialMeanMilliseconds":80}"#,
+        #"{"lognormal":{"p50Milliseconds":40,"p99Milliseconds":400}}"#,
+    ])
+    func `each answer waits as long as its distribution says`(delay: String) async throws {
+        let text = #"{"seed":11,"rules":[{"delay":\#(delay)}]}"#
+        let script = try Script(Array(text.utf8), with: JSONReader())
+        var rule = RunningRule(script.rules[0], at: 0, seed: script.seed)
+        let distribution = try #require(script.rules[0].effect.delay)
+        let drawn = (0..<20).map { _ in
+            let isChosen = rule.isChosen()
+            #expect(isChosen)
+            return rule.draw(distribution)
+        }
+        try await withScript(text) { simulator in
+            #expect(await sendAll(1...20, simulator.client(), simulator).allSatisfy { $0.status == 200 })
+            try await eventually("all entries") { try await simulator.entries().count == 20 }
+            let entries = try await simulator.entries().sorted { $0.stream < $1.stream }
+            for (entry, wanted) in zip(entries, drawn) {
+                // The wall clock and the loop's are read at different moments.
+                let waited = entry.endedAt - entry.receivedAt
+                #expect(waited >= wanted - 2, "stream \(entry.stream) of \(delay)")
+                #expect(waited < wanted + 20_000, "stream \(entry.stream) of \(delay)")
+            }
+            #expect(Set(drawn).count > 1 || delay.contains("fixed"))
+        }
+    }
+
+    @Test func `a stall holds one connection back, its answers and its requests, and then it goes on`()
+        async throws
+    {
+        try await withScript(#"{"rules":[{"match":{"nth":2},"stallMilliseconds":1500}]}"#) { simulator in
+            let (stalled, other) = (simulator.client(), simulator.client())
+            #expect(await stalled.send(simulator.push(1)).status == 200)
+            let began = Instant.now()
+            async let second = stalled.send(simulator.push(2))
+            try await eventually("the stall") { try await simulator.hits() == 1 }
+            async let third = stalled.send(simulator.push(3))
+            #expect(await other.send(simulator.push(4)).status == 200)
+            #expect(try await simulator.entries().map(\.number).count == 2, "the third was not even read")
+            #expect(await second.status == 200)
+            #expect(Instant.now().milliseconds(since: began) >= 1_490)
+            #expect(await third.status == 200)
+        }
+    }
+
+    @Test func `a stall over the control API meets all connections, or the one that it names`() async throws {
+        try await withSimulator { simulator in
+            let (first, second) = (simulator.client(), simulator.client())
+            for client in [first, second] { #expect(await client.send(simulator.push(1)).status == 200) }
+            var began = Instant.now()
+            let one = #"{"milliseconds":1200,"connection":1}"#
+            #expect(try await simulator.control("POST", "/v1/stall", one) == #"200 {"connections":1}"#)
+            #expect(await second.send(simulator.push(2)).status == 200)
+            #expect(try await simulator.entries().count == 3)
+            #expect(await first.send(simulator.push(3)).status == 200)
+            #expect(Instant.now().milliseconds(since: began) >= 1_190)
+            began = Instant.now()
+            let all = try await simulator.control("POST", "/v1/stall", #"{"milliseconds":600}"#)
+            #expect(all == #"200 {"connections":2}"#)
+            async let answers = [first.send(simulator.push(4)), second.send(simulator.push(5))]
+            #expect(await answers.allSatisfy { $0.status == 200 })
+            #expect(Instant.now().milliseconds(since: began) >= 590)
+            for wrong in ["{}", #"{"milliseconds":-1}"#, #"{"milliseconds":1,"conection":1}"#] {
+                #expect(try await simulator.control("POST", "/v1/stall", wrong).hasPrefix("400 "), "\(wrong)")
+            }
+        }
+    }
+
+    @Test func `starved of windows, a client sends what it has room for and not a byte more`() async throws {
+        try await withScript(#"{"rules":[{"match":{"nth":1},"starveWindows":true}]}"#) { simulator in
+            let client = simulator.client()
+            #expect(await client.send(simulator.push(0)).status == 200)
+            let body = ReasonTests.padded(4_000)
+            let all = Task {
+                await withTaskGroup(of: RequestOutcome.End.self) { group in
+                    for number in 1...300 {
+                        group.addTask { await client.send(simulator.push(number).with(body: body)).end }
+                    }
+                    return await group.reduce(into: 0) { $0 += $1 == .answered ? 1 : 0 }
+                }
+            }
+            // A connection's window is 1 MiB: some 262 bodies of 4,000 bytes.
+            try await eventually("the window to be used up") {
+                try await simulator.summary().contains(#""requests":263"#)
+            }
+            #expect(await simulator.client().send(simulator.push(900)).status == 200, "another one goes on")
+            #expect(try await simulator.summary().contains(#""requests":264"#))
+            client.close()
+            #expect(await all.value <= 262)
+        }
+    }
+
+    @Test func `a connection is reset when so many bytes of answers have left`() async throws {
+        try await withScript(#"{"rules":[{"match":{"nth":1},"resetAfterBytes":600}]}"#) { simulator in
+            let client = simulator.client()
+            var answered = 0
+            for number in 1...200 {
+                let answer = await client.send(simulator.push(number))
+                guard answer.end == .answered else { break }
+                answered += 1
+            }
+            try await eventually("the reset") { client.closeReason?.contains("reset") == true }
+            // 600 bytes are some tens of answers: the frames of settings and acknowledgements are among them.
+            #expect((5...60).contains(answered), "\(answered)")
+            try await eventually("all entries") { try await simulator.entries().count > answered }
+            let entries = try await simulator.entries()
+            #expect(entries.filter { $0.answerLeft == true }.count >= answered)
+            #expect(entries.contains { $0.answerLeft == false }, "the answer that was cut is known as such")
+            #expect(await simulator.client().send(simulator.push(900)).status == 200)
+        }
+    }
+
+    @Test func `a GOAWAY names the stream that the script chose; above it nothing is processed`() async throws
+    {
+        let script = """
+            {"rules":[{"match":{"requestOfConnection":6},
+              "goaway":{"streamsBack":6,"reason":"Shutdown","thenClose":true}},
+             {"delay":{"fixedMilliseconds":1500}}]}
+            """
+        try await withScript(script) { simulator in
+            let client = simulator.client()
+            let answers = await sendAll(1...8, client, simulator)
+            #expect(answers.filter { $0.end == .answered && $0.status == 200 }.count == 3, "\(answers)")
+            #expect(answers.filter { $0.end == .notProcessed }.count == 5)
+            let goaway = try #require(client.goaway)
+            #expect(goaway.lastStream == 5 && goaway.code == .noError)
+            #expect(String(decoding: goaway.debug, as: UTF8.self) == #"{"reason":"Shutdown"}"#)
+            try await eventually("the end of the connection") { client.closeReason != nil }
+            let entries = try await simulator.entries()
+            #expect(entries.filter { $0.status == 200 }.map(\.stream).sorted() == [1, 3, 5])
+            #expect(entries.filter { $0.notProcessed == true }.allSatisfy { !$0.delivered && $0.stream > 5 })
+        }
+    }
+
+    @Test(arguments: [
+        ("REFUSED_STREAM", ErrorCode.refusedStream), ("INTERNAL_ERROR", .internalError),
+        ("ENHANCE_YOUR_CALM", .enhanceYourCalm), ("CANCEL", .cancel), ("77", ErrorCode(rawValue: 77)),
+    ])
+    func `a stream is reset with the code of the script, before or after the phone got it`(
+        name: String, code: ErrorCode
+    ) async throws {
+        let written = Int(name) == nil ? "\"\(name)\"" : name
+        let script = """
+            {"rules":[{"match":{"nth":1},"reset":{"code":\(written),"processed":true}},
+             {"match":{"nth":2},"reset":{"code":\(written)}}]}
+            """
+        try await withScript(script) { simulator in
+            let client = simulator.client()
+            for number in 1...2 {
+                let answer = await client.send(simulator.push(number))
+                #expect(answer.end == (code == .refusedStream ? .refused : .reset) && answer.code == code)
+            }
+            #expect(await client.send(simulator.push(3)).status == 200, "the connection lives on")
+            try await eventually("all entries") { try await simulator.entries().count == 3 }
+            #expect(try await simulator.entries().map(\.delivered) == [true, false, true])
+            #expect(try await simulator.entries().map { $0.status ?? 0 } == [0, 0, 200])
+        }
+    }
+
+    @Test func `SETTINGS that allow one stream make a client wait for each answer`() async throws {
+        let script = """
+            {"rules":[{"match":{"nth":1},"settings":{"streamsMax":1}},{"delay":{"fixedMilliseconds":100}}]}
+            """
+        try await withScript(script) { simulator in
+            let client = simulator.client()
+            #expect(await client.send(simulator.push(1)).status == 200)
+            try await eventually("the new allowance") { client.streamsMax.last == 1 }
+            #expect(await sendAll(2...6, client, simulator).allSatisfy { $0.status == 200 })
+            try await eventually("all entries") { try await simulator.entries().count == 6 }
+            let entries = try await simulator.entries().dropFirst()
+            for (before, next) in zip(entries, entries.dropFirst()) {
+                #expect(next.receivedAt >= before.endedAt - 2, "one after the other")
+            }
+        }
+    }
+}

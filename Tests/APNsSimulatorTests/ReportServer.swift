@@ -1,0 +1,88 @@
+import JSON
+import Lifecycle
+import LiveActivity
+
+/// A server that does as it is told, request by request, and keeps what it was sent.
+final class ReportServer: @unchecked Sendable {
+    enum Step {
+        case answer(Int)
+        case answerAndClose(Int)
+        /// No word about the length; the end of the connection is the end of the answer.
+        case answerWithoutLength(Int)
+        case close
+        case garbage
+    }
+
+    private let state = TracedLock<(steps: [Step], bodies: [[UInt8]], heads: [String])>(([], [], []))
+    private var listener: Listener?
+
+    init(_ steps: [Step], on loop: EventLoop) throws {
+        state.withLock { $0.steps = steps }
+        listener = try Listener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 10) { connection in
+            Served(connection, self)
+        }
+    }
+
+    var port: Int { listener?.port ?? 0 }
+    var bodies: [[UInt8]] { state.withLock { $0.bodies } }
+    var heads: [String] { state.withLock { $0.heads } }
+    func stop() { listener?.stop() }
+
+    static func reports(in body: [UInt8]) throws -> [Report] {
+        try JSONReader(limits: JSONLimits(bytesMax: 1 << 20, keysMax: 64_000)).read(body) { value in
+            value.array(countMax: 1_000).map { Report(from: $0.object()) }
+        }
+    }
+
+    fileprivate func next(_ head: String, _ body: [UInt8]) -> Step {
+        state.withLock { state in
+            state.heads.append(head)
+            state.bodies.append(body)
+            return state.steps.isEmpty ? .answer(202) : state.steps.removeFirst()
+        }
+    }
+
+    private final class Served: TCPConnectionDelegate {
+        let connection: TCPConnection
+        let server: ReportServer
+        var bytes: [UInt8] = []
+
+        init(_ connection: TCPConnection, _ server: ReportServer) {
+            self.connection = connection
+            self.server = server
+        }
+
+        func received(_ new: UnsafeRawBufferPointer) {
+            bytes += new
+            guard let split = bytes.indices.first(where: { bytes[$0...].starts(with: "\r\n\r\n".utf8) })
+            else {
+                return
+            }
+            let head = String(decoding: bytes[..<split], as: UTF8.self)
+            let length = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
+                .flatMap { Int($0.dropFirst(16)) }
+            guard let length, bytes.count >= split + 4 + length else { return }
+            let body = Array(bytes[(split + 4)..<(split + 4 + length)])
+            bytes.removeFirst(split + 4 + length)
+            act(server.next(head, body))
+        }
+
+        private func act(_ step: Step) {
+            func send(_ text: String) { connection.send(Array(text.utf8)) }
+            switch step {
+            case .answer(let status): send("HTTP/1.1 \(status) Word\r\nContent-Length: 2\r\n\r\n{}")
+            case .answerAndClose(let status):
+                send("HTTP/1.1 \(status) Word\r\ncontent-length: 0\r\nConnection: Close\r\n\r\n")
+                connection.finish()
+            case .answerWithoutLength(let status):
+                send("HTTP/1.1 \(status) Word\r\n\r\nwords")
+                connection.finish()
+            case .close: connection.close()
+            case .garbage: send("220 mail.example.com ESMTP\r\n\r\n")
+            }
+        }
+
+        func writable() {}
+        func closed(_ reason: TCPCloseReason) {}
+    }
+}

@@ -12,6 +12,15 @@ package final class IngestBed: Sendable {
     package static let app = App(
         id: "shop", bundleID: "com.example.shop", environments: [.production, .sandbox], teamID: "ABCDE12345",
         keyID: "KEY1234567", types: [])
+    /// One whose update tokens live for three seconds.
+    package static let flashApp = {
+        var type = ActivityType(name: "FlashAttributes")
+        type.updateTokenMilliseconds = 3000
+        return App(
+            id: "flash", bundleID: "com.example.flash", environments: [.production], teamID: "ABCDE12345",
+            keyID: "KEY1234567", types: [type])
+    }()
+    package static let apps = [app.id: app, flashApp.id: flashApp]
 
     package init(_ brokers: [String], lanes: Int) throws {
         settings = KafkaSettings(brokers: brokers)

@@ -15,7 +15,7 @@ package final class IngestKills {
         /// How often each step kills.
         package var rounds = 1
         /// All but the sweep's: nothing expires while this runs.
-        package var steps = IngestStep.allCases.filter { $0 != .swept }
+        package var steps = IngestStep.allCases.filter { $0 != .sweepBegun && $0 != .swept }
         package var randomKills = 3
         package var freezes = 1
         /// Of 1,000 records: those in a wrong partition, and those that are no reports.

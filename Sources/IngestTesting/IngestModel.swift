@@ -14,11 +14,11 @@ package struct IngestModel {
     package private(set) var installations: [[UInt8]: Installation] = [:]
     /// Where records lie that are no use: partition/offset.
     package private(set) var misfits: Set<String> = []
-    private let merge: Merge
+    private let merges: [String: Merge]
     private let reader = JSONReader()
 
     package init(_ reports: TopicContent, lanes: Int, keys: SealingKeys?) {
-        merge = Merge(app: IngestBed.app, seal: TokenSeal(keys))
+        merges = IngestBed.apps.mapValues { Merge(app: $0, seal: TokenSeal(keys)) }
         let now = WallTime.now().milliseconds
         for record in reports.records {
             let place = "\(record.partition)/\(record.offset)"
@@ -29,7 +29,7 @@ package struct IngestModel {
             // What lies elsewhere was forwarded, and lies at home too.
             let key = report.key
             guard Int32(Murmur2.partition(of: key.span, of: lanes)) == record.partition else { continue }
-            guard report.app == IngestBed.app.id else {
+            guard let merge = merges[report.app] else {
                 misfits.insert(place)
                 continue
             }
@@ -41,6 +41,15 @@ package struct IngestModel {
             case .merged(let merged) where !merged.isDue: installations[key] = merged.installation
             case .merged(let merged): take(merged, key, record.partition)
             }
+        }
+    }
+
+    /// What time has done to everything by then.
+    package mutating func sweep(at now: Int64) {
+        for (key, installation) in installations {
+            guard let merged = merges[installation.app]?.sweep(installation, now: now) else { continue }
+            precondition(merged.events.isEmpty)
+            take(merged, key, 0)
         }
     }
 
@@ -78,10 +87,11 @@ package struct IngestModel {
     private func isRight(_ key: [UInt8], _ found: [UInt8]?, _ wanted: [UInt8]?) -> Bool {
         if found == wanted { return true }
         guard let found, let wanted,
-            let entry = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0)?.entry }),
-            let has = row(found, under: entry), let wants = row(wanted, under: entry)
+            let key = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }),
+            let has = row(found, under: key.entry), let wants = row(wanted, under: key.entry),
+            let grain = merges[key.app]?.grain
         else { return false }
-        return has.agrees(with: wants, merge.grain)
+        return has.agrees(with: wants, grain)
     }
 
     private func row(_ bytes: [UInt8], under entry: RegistryKey.Entry) -> RegistryRow? {

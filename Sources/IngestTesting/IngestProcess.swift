@@ -5,14 +5,16 @@ internal import Topics
 
 /// The stage in a process of its own, on a data directory that outlives it: what is killed.
 package final class IngestProcess {
-    /// The step at which it kills itself, and at which of its times.
+    /// The step at which it kills itself, and at which of its times, counted after another step.
     package struct Death: Sendable {
         package let step: Int
         package let time: Int
+        package let after: Int?
 
-        package init(step: Int, time: Int) {
+        package init(step: Int, time: Int, after: Int? = nil) {
             self.step = step
             self.time = time
+            self.after = after
         }
     }
 
@@ -22,12 +24,16 @@ package final class IngestProcess {
     package let process: ChildProcess
 
     /// - Parameter program: `flotilla-bench`, which has this for proofs and never is in an operator's way.
-    package init(_ program: String, _ bed: IngestBed, data: String, death: Death? = nil) throws {
+    package init(
+        _ program: String, _ bed: IngestBed, data: String, sweepMilliseconds: Int? = nil, death: Death? = nil
+    ) throws {
         var arguments = [
             "ingest-worker", "--brokers", bed.settings.brokers.joined(separator: ","), "--prefix",
             bed.layout.prefix, "--lanes", String(bed.layout.lanes), "--data", data,
         ]
+        if let sweepMilliseconds { arguments += ["--sweep-milliseconds", String(sweepMilliseconds)] }
         if let death { arguments += ["--die-at-step", String(death.step), "--at-time", String(death.time)] }
+        if let after = death?.after { arguments += ["--after-step", String(after)] }
         process = try ChildProcess(program, arguments)
     }
 

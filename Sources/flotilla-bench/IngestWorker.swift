@@ -19,12 +19,13 @@ enum IngestWorker {
         let slot = try Slot.take(under: options.data)
         var settings = IngestSettings()
         settings.sessionMilliseconds = IngestProcess.sessionMilliseconds
+        settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
         let layout = TopicLayout(prefix: options.prefix, lanes: options.lanes)
         let place = IngestPlace(
             kafka: KafkaSettings(brokers: options.brokers), layout: layout,
             identity: slot.identity(stage: "ingest", loop: 0), stateDirectory: slot.path + "/ingest",
-            sealingKeys: nil, apps: { [IngestBed.app.id: IngestBed.app] })
-        let death = DeathAtStep(options.dieAtStep, time: options.atTime)
+            sealingKeys: nil, apps: { IngestBed.apps })
+        let death = DeathAtStep(options.dieAtStep, time: options.atTime, after: options.afterStep)
         let service = IngestService(settings, place: { place }, onStep: { death.reached($0) })
         let shutdown = Shutdown()
         Signals.watch(shutdown, reload: {}, exitNow: { _exit(1) })
@@ -48,8 +49,10 @@ enum IngestWorker {
         var prefix = "flotilla."
         var lanes = 12
         var data = ""
+        var sweepMilliseconds: Int?
         var dieAtStep: Int?
         var atTime = 1
+        var afterStep: Int?
 
         init(_ arguments: [String]) throws {
             var rest = arguments[...]
@@ -59,8 +62,10 @@ enum IngestWorker {
                 case "--prefix": prefix = value
                 case "--lanes": lanes = Int(value) ?? lanes
                 case "--data": data = value
+                case "--sweep-milliseconds": sweepMilliseconds = Int(value)
                 case "--die-at-step": dieAtStep = Int(value)
                 case "--at-time": atTime = Int(value) ?? 1
+                case "--after-step": afterStep = Int(value)
                 default: throw BenchmarkFailure("\(name) is not known")
                 }
             }
@@ -75,14 +80,18 @@ enum IngestWorker {
 private final class DeathAtStep: @unchecked Sendable {
     private let step: IngestStep?
     private var timesLeft: Int
+    /// Nil once it was reached.
+    private var awaited: IngestStep?
 
-    init(_ step: Int?, time: Int) {
+    init(_ step: Int?, time: Int, after awaited: Int?) {
         self.step = step.flatMap(IngestStep.init)
+        self.awaited = awaited.flatMap(IngestStep.init)
         timesLeft = time
     }
 
     func reached(_ step: IngestStep) {
-        guard step == self.step else { return }
+        if step == awaited { awaited = nil }
+        guard step == self.step, awaited == nil else { return }
         timesLeft -= 1
         if timesLeft == 0 { kill(getpid(), SIGKILL) }
     }

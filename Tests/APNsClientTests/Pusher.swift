@@ -148,7 +148,11 @@ final class Pusher: Sendable {
 
     deinit {
         let desk = desk
-        _ = run.loop.perform { desk.client?.stop() }
+        _ = run.loop.perform {
+            desk.client?.stop()
+            // It keeps the desk, its receiver, which keeps it.
+            desk.client = nil
+        }
     }
 }
 

@@ -24,7 +24,7 @@ final class Stage: Sendable {
         service = IngestService(settings) {
             IngestPlace(
                 kafka: kafka, layout: layout, identity: identity, stateDirectory: directory, sealingKeys: nil,
-                apps: { [IngestBed.app.id: IngestBed.app] })
+                apps: { IngestBed.apps })
         }
         let failures = failures
         try await service.start(

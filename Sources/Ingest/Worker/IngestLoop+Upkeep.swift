@@ -82,6 +82,8 @@ extension IngestLoop {
         else {
             return true
         }
+        // Without reports nobody else has asked for the apps.
+        merger.refresh()
         let now = WallTime.now().milliseconds
         var range = sweep.range
         var swept: [[UInt8]: Known] = [:]
@@ -103,6 +105,7 @@ extension IngestLoop {
         }
         sweep.range = range
         if swept.isEmpty { return !more }
+        onStep(.sweepBegun)
         // The offsets stay where they are; that they are committed shows that the partition is still ours.
         guard let group = reports.captureGroup(forEpoch: reports.epoch) else { return true }
         let place = Kafka.TopicPartition(reportsTopic, number)

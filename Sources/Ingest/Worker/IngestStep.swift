@@ -17,5 +17,6 @@ package enum IngestStep: Int, Sendable, CaseIterable {
     case assigned
     case viewOpened
     case restored
+    case sweepBegun
     case swept
 }

@@ -1,0 +1,61 @@
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+/// What time alone does to the registry is a transaction like any other.
+@Suite struct SweepKillTests {
+    @Test(arguments: [
+        IngestStep.sweepBegun, .transactionBegun, .registrySent, .offsetsSent, .committed, .swept,
+    ])
+    func `a sweep that is killed is swept again, and exactly`(step: IngestStep) async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        func start(_ death: IngestProcess.Death? = nil) throws -> IngestProcess {
+            try IngestProcess(
+                builtProduct("flotilla-bench"), bed, data: directory.path, sweepMilliseconds: 100,
+                death: death)
+        }
+        let doomed = try start(
+            IngestProcess.Death(step: step.rawValue, time: 1, after: IngestStep.sweepBegun.rawValue))
+        let sender = try ReportSender(bed)
+        // What expires before it is merged never has a row.
+        sender.send(report(0))
+        #expect(sender.finish())
+        try await eventually("the stage serves") { try !TopicContent(.registry, bed).newest.isEmpty }
+        for number in 1..<200 { sender.send(report(number)) }
+        #expect(sender.finish())
+        try await eventually("it met its step") { !doomed.isRunning }
+        let last = try start()
+        try await eventually("the start tokens alone") {
+            try TopicContent(.registry, bed).newest.count == 100
+        }
+        last.stop()
+        #expect(try await last.process.exitStatus() == 0)
+        var model = IngestModel(try TopicContent(.reports, bed), lanes: 1, keys: nil)
+        model.sweep(at: WallTime.now().milliseconds)
+        let difference = try model.difference(
+            registry: TopicContent(.registry, bed), events: TopicContent(.events, bed))
+        #expect(difference == nil, "\(difference ?? "")")
+    }
+
+    /// Every other one is a start token, which does not expire.
+    private func report(_ number: Int) -> Report {
+        var report = Report(
+            app: IngestBed.flashApp.id, environment: .production, installation: "phone-\(number / 2)",
+            kind: number.isMultiple(of: 2) ? .startToken : .updateToken)
+        report.attributesType = "FlashAttributes"
+        report.token = String(repeating: "ab", count: 30) + String(1000 + number)
+        if report.kind == .updateToken {
+            report.activity = "activity-\(number)"
+            report.group = "match"
+        }
+        return report
+    }
+}

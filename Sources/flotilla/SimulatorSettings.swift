@@ -94,6 +94,12 @@ extension AllSettings {
         "apns-simulator.phone-types", default: ["MatchAttributes"],
         "the attributes types that the app on those phones knows",
         check: { $0.isEmpty || $0.count > 100 ? "must be 1 to 100 types" : nil })
+    static let simulatorTypesFile = Setting(
+        "apns-simulator.phone-types-file", default: String?.none,
+        "a file with those types, their group attributes and schemas, in the place of phone-types")
+    static let simulatorUpdateTokens = Setting(
+        "apns-simulator.update-token-percent", default: 100, in: 0...100,
+        "starts of a hundred that yield an update token; the others yield it when the app is opened")
     static let simulatorSeed = Setting(
         "apns-simulator.seed", default: 1, in: 0...Int.max,
         "what is random about the phones is the same for the same seed")
@@ -142,6 +148,7 @@ extension AllSettings {
         simulatorSandboxChannelsPort.declaration, simulatorControl.declaration, simulatorNames.declaration,
         simulatorApps.declaration, simulatorStreams.declaration, simulatorBurst.declaration,
         simulatorPhones.declaration, simulatorPhoneApp.declaration, simulatorPhoneTypes.declaration,
+        simulatorTypesFile.declaration, simulatorUpdateTokens.declaration,
         simulatorSeed.declaration, simulatorStartBudget.declaration, simulatorUpdateBudget.declaration,
         simulatorFrequentBudget.declaration, simulatorReports.declaration, simulatorReportKey.declaration,
         simulatorScript.declaration, simulatorJournal.declaration,
@@ -162,6 +169,8 @@ extension SimulatorServiceSettings {
         for app in settings[AllSettings.simulatorApps] { simulator.apps[app] = SimulatedApp() }
         simulator.streams.most = settings[AllSettings.simulatorStreams]
         simulator.pace.burst = settings[AllSettings.simulatorBurst]
+        phoneSettings.updateTokenShare = Double(settings[AllSettings.simulatorUpdateTokens]) / 100
+        typesFile = settings[AllSettings.simulatorTypesFile]
         phoneSettings.seed = UInt64(settings[AllSettings.simulatorSeed])
         func budget(_ pushes: Int?) -> PhoneSettings.Budget? {
             pushes.map { PhoneSettings.Budget(pushes: $0, milliseconds: 3_600_000) }

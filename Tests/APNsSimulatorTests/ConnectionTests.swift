@@ -144,7 +144,7 @@ import Testing
         #expect(await client.send(request.setting("apns-expiration", "1763640000")).status == 200)
         #expect(await client.send(request.with(body: #"{"aps":{"event":"dance"}}"#)).status == 200)
         #expect(
-            await client.send(request.with(body: #"{"aps":[]}"#).setting("apns-expiration", nil)).status
+            await client.send(request.with(body: #"{"aps":{}}"#).setting("apns-expiration", nil)).status
                 == 200)
         let pushes = phones.delivered
         try #require(pushes.count == 3)

@@ -101,8 +101,13 @@ import Testing
         row(.payloadEmpty, "no body") { $0.with(body: "") },
         row(.payloadEmpty, "no JSON") { $0.with(body: "hello") },
         row(.payloadEmpty, "no object") { $0.with(body: "[]") },
+        row(.payloadEmpty, "no aps") { $0.with(body: "{}") },
+        row(.payloadEmpty, "an aps that is none") { $0.with(body: #"{"aps":[{"event":"update"}]}"#) },
         row(.payloadTooLarge, "4,097 bytes") { $0.with(body: padded(4_097)) },
         row(.payloadTooLarge, "20,000 bytes") { $0.with(body: padded(20_000)) },
+        row(.payloadTooLarge, "200,000 bytes, answered before they have all come") {
+            $0.with(body: padded(200_000))
+        },
         bearer(.missingProviderToken, "none") { _ in nil },
         bearer(.invalidProviderToken, "no JWT") { _ in "hello" },
         bearer(.invalidProviderToken, "another key") { $0.token(key: strangeKey) },

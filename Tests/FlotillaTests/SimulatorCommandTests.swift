@@ -156,6 +156,44 @@ struct SimulatorCommandTests {
             seen[2].contains(#""aheadSeconds":43200"#) && seen[3].contains(#""activities":[]"#), "\(seen)")
     }
 
+    @Test func `the types of the operator's book are what the phones decode by`() async throws {
+        let directory = try TemporaryDirectory()
+        let example = try #require(
+            page.components(separatedBy: "<!-- example types -->\n```json\n").dropFirst().first)
+        let file = try directory.write("types.json", example.components(separatedBy: "```")[0])
+        let process = try await simulator(
+            directory.file("apns"), "--phones", "1", "--phone-types-file", file, "--update-token-percent", "0"
+        )
+        let control = try line("control", of: process)
+        let push = try line("Try it:", of: process)
+        #expect(push.contains(#""attributes":{"matchId":"match-42"}"#), "\(push)")
+        #expect(
+            try await paste(push.replacing(#""home":1"#, with: #""home":"one""#)).output.hasPrefix(
+                "HTTP/2 200"))
+        var phone = try await paste("curl -s \(control)/v1/phones/phone-0").output
+        #expect(
+            phone.contains(#""effect":"contentStateNotDecoded""#) && phone.contains(#""activities":[]"#),
+            "\(phone)")
+        #expect(try await paste(push).output.hasPrefix("HTTP/2 200"))
+        phone = try await paste("curl -s \(control)/v1/phones/phone-0").output
+        #expect(
+            phone.contains(#""group":"match-42""#) && phone.contains(#""isTokenReported":false"#), "\(phone)")
+        _ = try await paste("curl -s \(control)/v1/clock -d '{\"advanceSeconds\":60}'")
+        let tokens = "curl -s \(control)/v1/phones/phone-0/tokens"
+        #expect(try await paste(tokens).output.contains(#""update":[]"#))
+        _ = try await paste(#"curl -s \#(control)/v1/phones/phone-0 -d '{"does":"open"}'"#)
+        #expect(try await paste(tokens).output.contains(#""update":[{"activity""#))
+
+        let wrong = try directory.write(
+            "wrong.json", #"[{"name":"A","contentStateSchema":{"a":"number"}},{"name":"A"}]"#)
+        let refused = try await flotilla(
+            "apns-simulator", "--phones", "1", "--phone-types-file", wrong, "--port", "0", "--data",
+            directory.file("apns"), "--log-level", "error")
+        #expect(refused.status == 65, "\(refused)")
+        #expect(
+            refused.errors.contains("each name once") && refused.errors.contains("[0].contentStateSchema"))
+    }
+
     @Test func `phones report to whatever URL they are given, until it takes it`() async throws {
         let directory = try TemporaryDirectory()
         let endpoint = try ChildProcess("python3", ["-u", "-c", Self.endpoint])
@@ -211,8 +249,10 @@ struct SimulatorCommandTests {
     {
         let directory = try TemporaryDirectory()
         let page = try page
-        let script = try #require(page.components(separatedBy: "```json\n").dropFirst().first)
-            .components(separatedBy: "```")[0]
+        let script = try #require(
+            page.components(separatedBy: "<!-- example script -->\n```json\n").dropFirst().first
+        )
+        .components(separatedBy: "```")[0]
         let file = try directory.write("script.json", script)
         let word = try #require(page.firstMatch(of: /--tls-fault ([a-z0-9@,.-]+)/)).output.1
         let faults = String(word.replacing(/@[0-9]+/, with: "@0"))

@@ -47,7 +47,9 @@ package final class SimulatorService: Service, @unchecked Sendable {
 
     private func begin(_ context: ServiceContext) throws -> ServingSimulator {
         let credentials = try SimulatorCredentials(directory: settings.directory)
-        let script = try settings.scriptFile.map { try ScriptFile.read($0) } ?? .none
+        let script = try settings.scriptFile.map { try GivenFile.script($0) } ?? .none
+        var settings = settings
+        if let file = settings.typesFile { settings.phones?.app.types = try GivenFile.types(file) }
         let file = try settings.journalFile.map {
             try JournalFile($0, syncs: settings.syncsJournal, limits: settings.journal, log: context.log)
         }

@@ -5,6 +5,8 @@ package struct SimulatorServiceSettings: Sendable {
     package var directory: String
     /// Many phones of one app; nil takes every token for a good one and keeps nothing.
     package var phones: Population?
+    /// A file with the types of the phones' app, in the place of those of `phones`.
+    package var typesFile: String?
     package var phoneSettings = PhoneSettings()
     /// Where the phones report to; without one they tell nobody.
     package var reportTarget: ReportPoster.Target?

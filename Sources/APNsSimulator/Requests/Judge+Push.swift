@@ -47,15 +47,14 @@ extension Judge {
                 receivedAt: facts.receivedAt))
     }
 
-    /// Nil for a body that is no JSON object: there is no payload in it.
+    /// Nil for a body that is no JSON object with an object `aps`: there is no payload in it.
     func payload(_ request: ReceivedRequest, _ facts: inout RequestFacts) -> PushPayload? {
         guard !request.body.isEmpty else { return nil }
         let body = request.bytes.span.extracting(request.body)
         let readsPayloads = readsPayloads
         let payload = try? unsafe body.withUnsafeBytes { bytes throws(JSONError) in
             try unsafe reader.read(bytes) { value -> PushPayload? in
-                guard value.kind == .object else { return nil }
-                return readsPayloads ? PushPayload(value) : PushPayload(event: PushPayload.event(of: value))
+                PushPayload(value, whole: readsPayloads)
             }
         }
         facts.event = payload?.event

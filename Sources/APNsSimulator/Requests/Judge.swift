@@ -8,8 +8,9 @@ internal import LiveActivity
 /// Confined to the simulator's event loop, because it keeps verified provider tokens, the channels and
 /// the pace of each token.
 final class Judge {
-    /// Above every limit of a body, so that a body above the limit is seen whole or seen to be cut.
-    static let bodyBytesMax = 8_192
+    /// Far above every limit of a body: what is too large is read to its end as a rule, because some
+    /// clients lose an answer that comes before. A larger body is seen to be cut.
+    static let bodyBytesMax = 64 << 10
     static let topicSuffix: StaticString = ".push-type.liveactivity"
 
     let settings: SimulatorSettings
@@ -18,7 +19,7 @@ final class Judge {
     /// Whether anybody looks at what it says, beyond its event.
     let readsPayloads: Bool
     let channels: Channels
-    let reader = JSONReader(limits: JSONLimits(bytesMax: bodyBytesMax))
+    let reader = JSONReader(limits: JSONLimits(bytesMax: broadcastBytesMax))
     var pace: TokenPace
     private let providers: ProviderTokens
     /// The bundle id of the last request: usually that of the next one.

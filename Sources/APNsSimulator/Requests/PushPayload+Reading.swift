@@ -3,12 +3,16 @@ internal import LiveActivity
 
 extension PushPayload {
     /// Takes from a body what a phone looks at. What has the wrong type is not there, because APNs
-    /// does not mind and a phone ignores it.
-    init(_ body: JSONValue) {
-        guard body.kind == .object, case let members = body.object() else { return }
-        guard case let aps = members["aps"], aps.kind == .object, case let aps = aps.object() else { return }
+    /// does not mind and a phone ignores it. Nil without `aps`.
+    /// - Parameter whole: false takes the event alone, for when nobody looks at the rest.
+    init?(_ body: JSONValue, whole: Bool) {
+        guard body.kind == .object, case let members = body.object() else { return nil }
+        guard case let aps = members["aps"], aps.kind == .object, case let aps = aps.object() else {
+            return nil
+        }
+        event = Self.event(aps["event"])
+        guard whole else { return }
         timestamp = aps["timestamp"].wholeNumber
-        event = aps["event"].text.flatMap { PushEvent(rawValue: $0) }
         contentState = aps["content-state"].bytes
         attributesType = aps["attributes-type"].text
         attributes = aps["attributes"].bytes
@@ -22,11 +26,7 @@ extension PushPayload {
         channel = aps["input-push-channel"].text
     }
 
-    /// The event alone, for when nobody looks at the rest.
-    static func event(of body: JSONValue) -> PushEvent? {
-        guard body.kind == .object, case let members = body.object() else { return nil }
-        guard case let aps = members["aps"], aps.kind == .object else { return nil }
-        let event = aps.object()["event"]
+    private static func event(_ event: JSONValue) -> PushEvent? {
         guard event.kind == .string else { return nil }
         let text = unsafe event.utf8.span
         if Text.equal(text, "update") { return .update }

@@ -84,7 +84,7 @@ package struct ActivityType: Sendable, Hashable {
         writer.endObject()
     }
 
-    fileprivate init(from object: JSONObject) {
+    package init(from object: JSONObject) {
         self.init(name: object["name"].name())
         if let ttl = object["updateTokenTtl"].optional {
             updateTokenMilliseconds = Int64(ttl.int(in: 60_000...7 * 86_400_000))

@@ -164,6 +164,16 @@ struct ControlTests {
         }
     }
 
+    @Test func `curl hears that a body is too large, also where that is very much so`() async throws {
+        try await withSimulator { simulator in
+            let directory = try TemporaryDirectory()
+            let body = try directory.write("body", String(repeating: "x", count: 60_000))
+            let answer = try await simulator.curl(["--data-binary", "@\(body)"])
+            #expect(answer.status == 0 && answer.output.hasPrefix("HTTP/2 413"), "\(answer)")
+            #expect(answer.output.contains("PayloadTooLarge"))
+        }
+    }
+
     @Test func `an orchestrator and a person find what they look for`() async throws {
         try await withSimulator { simulator in
             #expect(await simulator.client().send(simulator.push()).status == 200)

@@ -1,0 +1,61 @@
+internal import Glibc
+internal import JSON
+package import Lifecycle
+internal import LiveActivity
+
+/// A file that cannot be begun with: which, and everything that is wrong with it.
+package struct GivenFileError: Fatal {
+    package let description: String
+    package var exitStatus: ExitStatus { .dataError }
+}
+
+/// What a person gives the simulator to begin with.
+enum GivenFile {
+    static func script(_ path: String) throws -> Script {
+        try read("script", path, Script.limits) { bytes, reader throws(JSONError) in
+            try Script(bytes, with: reader)
+        }
+    }
+
+    /// Types of activities as an app has them, in an array.
+    static func types(_ path: String) throws -> [ActivityType] {
+        let limits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
+        return try read("activity types", path, limits) { bytes, reader throws(JSONError) in
+            try reader.read(bytes) { value in
+                let types = value.array(countMax: ActivityType.perAppMax).map {
+                    ActivityType(from: $0.object())
+                }
+                if types.isEmpty || Set(types.map(\.name)).count < types.count {
+                    value.report("must have at least one type, and each name once")
+                }
+                return types
+            }
+        }
+    }
+
+    private static func read<Value>(
+        _ what: String, _ path: String, _ limits: JSONLimits,
+        _ decode: ([UInt8], JSONReader) throws(JSONError) -> Value
+    ) throws -> Value {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw SystemError("read the \(what) \(path)", code: errno) }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: limits.bytesMax + 1)
+        var count = 0
+        while count < bytes.count {
+            let more = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(file, buffer.baseAddress! + count, buffer.count - count)
+            }
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { throw SystemError("read the \(what) \(path)", code: errno) }
+            if more == 0 { break }
+            count += more
+        }
+        do {
+            return try decode(Array(bytes.prefix(count)), JSONReader(limits: limits))
+        } catch {
+            let problems = error.problems.map { "the \(what) \(path): \($0)" }
+            throw GivenFileError(description: problems.joined(separator: "\n"))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import LiveActivity
+import Simulation
+
+@testable import APNsSimulator
+
+/// Requests as clients should not make them, or as they should but for some of it.
+enum FuzzRequest {
+    static func random(_ subject: FuzzSubject, _ random: inout SeededGenerator) -> TestRequest {
+        var request = base(subject, &random)
+        for _ in 0..<random.below(3) {
+            let name = headers[random.below(headers.count)]
+            let value = value(subject.bearer, &random)
+            request = random.below(3) == 0 ? request.adding(name, value) : request.setting(name, value)
+        }
+        if random.below(6) == 0 { request.path = path(&random) }
+        if random.below(8) == 0 { request.method = ["GET", "PUT", "DELETE", "X"][random.below(4)] }
+        switch random.below(6) {
+        case 0: request.body = bodies[random.below(bodies.count)]
+        case 1:
+            var bytes = Array(request.body.utf8)
+            if !bytes.isEmpty { bytes[random.below(bytes.count)] = UInt8(random.below(127)) }
+            request.body = String(decoding: bytes, as: UTF8.self)
+        default: break
+        }
+        return request
+    }
+
+    private static func base(_ subject: FuzzSubject, _ random: inout SeededGenerator) -> TestRequest {
+        let channel = ["AAAA", "QUJD", "?", ""][random.below(4)]
+        switch random.below(8) {
+        case 0: return .broadcast(subject.bearer, channel: channel)
+        case 1: return .create(subject.bearer, policy: ["0", "1"][random.below(2)])
+        case 2: return .manage("GET", subject.bearer, channel: channel)
+        case 3: return .manage("DELETE", subject.bearer, channel: channel)
+        case 4: return .push(subject.bearer)
+        default:
+            let token = String(decoding: subject.token(&random).hex, as: UTF8.self)
+            return .push(subject.bearer).at("/3/device/\(token)").with(body: payload(&random))
+        }
+    }
+
+    /// What a phone might show, with any value in each of the places that it computes with.
+    private static func payload(_ random: inout SeededGenerator) -> String {
+        let event = ["start", "start", "update", "update", "end", "other"][random.below(6)]
+        var fields = [
+            #""event":"\#(event)""#, #""content-state":{"score":\#(random.below(5))}"#,
+            #""timestamp":\#(number(&random))"#,
+        ]
+        if event == "start" {
+            fields += [
+                #""attributes-type":"Match""#, #""attributes":{"team":"A","netmeraGroupId":"g"}"#,
+                #""alert":{"title":"a","body":"b"}"#,
+            ]
+            if random.below(4) == 0 { fields.append(#""input-push-channel":"QUJD""#) }
+        }
+        if random.below(3) == 0 { fields.append(#""stale-date":\#(number(&random))"#) }
+        if random.below(3) == 0 { fields.append(#""dismissal-date":\#(number(&random))"#) }
+        if random.below(6) == 0 { fields.remove(at: random.below(fields.count)) }
+        return #"{"aps":{\#(fields.joined(separator: ","))}}"#
+    }
+
+    private static func number(_ random: inout SeededGenerator) -> String {
+        switch random.below(4) {
+        case 0: extremes[random.below(extremes.count)]
+        default: String(1_700_000_000 + random.below(200_000_000))
+        }
+    }
+
+    private static let extremes = [
+        "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e300", "0.5",
+        "9223372036854775", "-9223372036854775", "253402300800", "null", "\"1\"", "8999999999999999999",
+    ]
+
+    private static let headers = [
+        "authorization", "apns-id", "apns-topic", "apns-push-type", "apns-priority", "apns-expiration",
+        "apns-collapse-id", "apns-channel-id", "apns-request-id", "other",
+    ]
+
+    private static func value(_ bearer: String, _ random: inout SeededGenerator) -> String {
+        switch random.below(7) {
+        case 0: String(repeating: "x", count: random.below(200))
+        case 1: "bearer \(bearer)x"
+        case 2: RunningSimulator.app + ".push-type.liveactivity"
+        default: values[random.below(values.count)]
+        }
+    }
+
+    private static let values = [
+        "", "0", "5", "10", "1", "-1", "99999999999999999999", "999999999999999999", "1763632800",
+        "liveactivity", "alert", "com.example", TestRequest.id, "bearer", "bearer a.b.c", "ü",
+    ]
+
+    private static func path(_ random: inout SeededGenerator) -> String {
+        if random.below(10) == 0 { return "/3/device/" + String(repeating: "ab", count: random.below(600)) }
+        return paths[random.below(paths.count)]
+    }
+
+    private static let paths = [
+        "/", "/3/device", "/3/device/", "/3/device/aa", "/3/device/ab", "/3/device/ac", "/3/device/ad",
+        "/3/device/a", "/4/broadcasts/apps/", "/4/broadcasts/apps/a.b", "/1/apps//channels",
+        "/1/apps/channels", "/1/apps/a/all-channels", "/3/device/%00", "*",
+        "/1/apps/\(RunningSimulator.app)/all-channels",
+    ]
+
+    private static let bodies = [
+        "", "{}", "[]", "null", "1", #"{"aps":1}"#, #"{"aps":{"timestamp":18446744073709551615}}"#,
+        #"{"aps":{"timestamp":1e400}}"#, #"{"aps":{"input-push-token":1.0,"event":1,"alert":null}}"#,
+        String(repeating: "[", count: 3_000), String(repeating: "x", count: 9_000),
+        String(repeating: "x", count: 70_000),
+        #"{"message-storage-policy":18446744073709551615,"push-type":"LiveActivity"}"#,
+        #"{"message-storage-policy":-1,"push-type":"LiveActivity"}"#,
+        #"{"aps":{"relevance-score":1e308,"stale-date":-9223372036854775808,"event":"end"}}"#,
+    ]
+}

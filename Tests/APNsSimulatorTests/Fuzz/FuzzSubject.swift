@@ -1,0 +1,170 @@
+import APNs
+import HTTP2
+import JSON
+import Lifecycle
+import LiveActivity
+import Simulation
+import TLS
+import Telemetry
+
+@testable import APNsSimulator
+
+/// A simulator without sockets, with real phones, a journal and any misbehaviour.
+///
+/// `@unchecked Sendable`: what changes is touched on the loop only.
+final class FuzzSubject: @unchecked Sendable {
+    let loop: EventLoop
+    let simulator: Simulator
+    let phones: Phones
+    /// A provider token that is good.
+    let bearer: String
+    private let journal: FuzzJournal
+
+    private static let phoneCount = 20
+    private static let standings: [(String, TokenStanding)] = [
+        ("aa", .unknown), ("ab", .gone(since: 1)), ("ac", .expired(since: 2)), ("ad", .ofAnotherTopic),
+    ]
+
+    private struct Parts: @unchecked Sendable {
+        let simulator: Simulator
+        let phones: Phones
+        let journal: FuzzJournal
+    }
+
+    init() throws {
+        let credentials = SimulatorCredentials()
+        let loop = try EventLoop(name: "fuzz")
+        try loop.start()
+        let parts = loop.perform { Self.parts(credentials, on: loop) }
+        guard let parts else { fatalError("the loop has ended") }
+        self.loop = loop
+        simulator = parts.simulator
+        phones = parts.phones
+        journal = parts.journal
+        bearer = ProviderToken.make(
+            teamID: SimulatorCredentials.teamID, keyID: credentials.keyID, key: credentials.signingKey,
+            at: .now())
+    }
+
+    private static func parts(_ credentials: SimulatorCredentials, on loop: EventLoop) -> Parts {
+        var settings = SimulatorSettings()
+        settings.streams.atFirst = 8
+        settings.streams.most = 16
+        settings.streams.pointsPerHalving = 4
+        settings.channelsMax = 3
+        settings.pace = PaceSettings(burst: 5)
+        var phoneSettings = PhoneSettings()
+        phoneSettings.startTokenRotationShare = 0.1
+        phoneSettings.updateBudget = .init(pushes: 15, milliseconds: 3_600_000)
+        phoneSettings.throttling = .delay(milliseconds: 60_000)
+        let phones = Phones(phoneSettings)
+        var population = Population(
+            of: PhoneApp(id: "shop", bundleID: RunningSimulator.app, types: [PhonesFixture.type("Match")]),
+            phones: phoneCount)
+        population.awayShare = 0.2
+        population.switchedOffShare = 0.1
+        phones.add(population, at: WallTime.now().milliseconds)
+        let known = TokenStandings(before: phones)
+        for (hex, standing) in standings { _ = PushToken(hex: hex).map { known.say(standing, of: $0) } }
+        let journal = FuzzJournal(on: loop)
+        let simulator = Simulator(
+            settings, credentials: credentials, on: loop, phones: known, mischief: RandomRulings(),
+            journal: journal)
+        return Parts(simulator: simulator, phones: phones, journal: journal)
+    }
+
+    var tally: FuzzJournal.Tally {
+        var tally = journal.tally
+        tally.made = simulator.requestsMade
+        return tally
+    }
+
+    /// A token that some phone has or had.
+    func token(_ random: inout SeededGenerator) -> PushToken {
+        let number = random.below(Self.phoneCount)
+        let places = phones.places(of: number)
+        if !places.isEmpty, random.below(3) > 0 { return phones.updateToken(of: places[0]) }
+        return phones.startToken(0, of: number)
+    }
+}
+
+/// The journal, and a count of what it was told.
+final class FuzzJournal: JournalSink {
+    struct Tally: Sendable {
+        var made = 0
+        var ended = 0
+        var different = 0
+        var summed = 0
+    }
+
+    private let journal: Journal
+    private var ended = 0
+    private var numbers: Set<Int> = []
+    private var json = JSONWriter(capacity: 4_096)
+
+    init(on loop: EventLoop) {
+        var limits = JournalLimits()
+        limits.entriesMax = 50
+        limits.idsMax = 100
+        limits.targetsMax = 20
+        journal = Journal(on: loop, limits: limits, file: nil, metrics: Metrics())
+    }
+
+    var tally: Tally {
+        Tally(ended: ended, different: numbers.count, summed: journal.summary.requests)
+    }
+
+    func ended(_ entry: JournalEntry) {
+        ended += 1
+        numbers.insert(entry.facts.request)
+        journal.ended(entry)
+        guard ended.isMultiple(of: 8) else { return }
+        json.removeAll()
+        JournalRing.Numbered(number: ended, entry: entry).write(to: &json)
+    }
+}
+
+/// Half of the requests are judged; the other half meets anything that a ruling can say.
+private final class RandomRulings: Mischief, Sendable {
+    func ruling(for request: RequestFacts) -> Ruling {
+        var random = SeededGenerator(request.connection &* 7_919 &+ request.requestOfConnection)
+        var ruling = Ruling()
+        if random.below(2) == 0 { return ruling }
+        ruling.course = course(&random)
+        ruling.connection = fault(&random)
+        ruling.delayMilliseconds = random.below(4) == 0 ? random.below(5) : 0
+        return ruling
+    }
+
+    private func course(_ random: inout SeededGenerator) -> Ruling.Course {
+        let status = random.below(700)
+        switch random.below(5) {
+        case 0: return .judge
+        case 1: return .silence(processed: random.below(2) == 0)
+        case 2:
+            return .reset(ErrorCode(rawValue: UInt32(random.below(20))), processed: random.below(2) == 0)
+        case 3:
+            return .answer(
+                status: status, reason: "Reason\(random.below(3))\"\n",
+                timestamp: random.below(2) == 0 ? nil : Int64(status), retryAfterSeconds: random.below(9))
+        default: return .answerBody(status: status, body: random.bytes(0...300))
+        }
+    }
+
+    private func fault(_ random: inout SeededGenerator) -> Ruling.ConnectionFault? {
+        switch random.below(8) {
+        case 0: return .settings(streamsMax: random.below(20))
+        case 1: return .stall(milliseconds: random.below(3))
+        case 2:
+            return .goaway(
+                ErrorCode(rawValue: UInt32(random.below(20))), streamsBack: random.below(12),
+                reason: random.below(2) == 0 ? nil : "Why", thenClose: random.below(2) == 0)
+        case 3: return .starveWindows
+        case 4: return .resetAfter(bytes: random.below(100))
+        case 5: return .close
+        default: return nil
+        }
+    }
+
+    func connectionOpened(_ number: Int) -> [Ruling.ConnectionFault] { [] }
+}

@@ -1,0 +1,140 @@
+import HTTP2
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Simulation
+import TLS
+import Testing
+
+@testable import APNsSimulator
+
+/// Whatever clients send and whatever misbehaviour is asked for, the simulator does not trap, and each
+/// request has one entry in the journal.
+@Suite struct SimulatorFuzzTests {
+    /// A case is one connection with up to `requestsMax` requests; the seeds are 0..<cases. What one sends
+    /// and meets follows from its seed; phones, channels and the clock are shared by a round of them.
+    static let cases = trials(2_000)
+    static let casesPerRound = 1_000
+    static let requestsMax = 6
+    /// Rounds at a time: each has a thread.
+    static let lanes = 2
+
+    @Test func `random requests and rulings end once each`() async throws {
+        let rounds = Array(stride(from: 0, to: Self.cases, by: Self.casesPerRound))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, start) in rounds.enumerated() {
+                if index >= Self.lanes { try await group.next() }
+                group.addTask { try await Self.round(start..<min(start + Self.casesPerRound, Self.cases)) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func round(_ seeds: Range<Int>) async throws {
+        let subject = try FuzzSubject()
+        defer { subject.loop.stop() }
+        subject.loop.perform { for seed in seeds { connection(seed, subject) } }
+        var tally = FuzzJournal.Tally()
+        try await eventually("the ends of all requests of seeds \(seeds)") {
+            tally = subject.loop.perform { subject.tally } ?? tally
+            return tally.ended >= tally.made
+        }
+        #expect(tally.ended == tally.made && tally.different == tally.made, "seeds \(seeds): \(tally)")
+        #expect(tally.summed == tally.made, "seeds \(seeds)")
+        #expect(tally.made > seeds.count / 2, "seeds \(seeds) are hardly any requests")
+    }
+
+    /// Ends when it is told to, as TLS does: in the next call.
+    private final class NoTransport: ConnectionTransport {
+        let loop: EventLoop
+        var isOver = false
+
+        init(_ loop: EventLoop) { self.loop = loop }
+
+        func wantsToSend() {}
+        func pauseReading() {}
+        func resumeReading() {}
+        func finish() { isOver = true }
+        func close() { isOver = true }
+        func reset() { isOver = true }
+    }
+
+    private static func connection(_ seed: Int, _ subject: FuzzSubject) {
+        var random = SeededGenerator(seed)
+        let transport = NoTransport(subject.loop)
+        let port = ServedPort(
+            kind: random.below(4) == 0 ? .channels : .push,
+            environment: random.below(4) == 0 ? .sandbox : .production)
+        let connection = ServedConnection(transport, subject.simulator, port, number: seed)
+        connection.established(applicationProtocol: "h2")
+        var limits = ClientLimits()
+        limits.streamsBeforeSettings = requestsMax
+        limits.streamsMax = requestsMax
+        let client = ClientSession(limits: limits)
+        for tag in 0..<(1 + random.below(requestsMax)) where !transport.isOver {
+            submit(FuzzRequest.random(subject, &random), to: client, tag: UInt64(tag))
+            var bytes = pulled { client.pull(into: $0) }
+            if random.below(20) == 0 { mutate(&bytes, &random) }
+            feed(bytes, to: connection, &random)
+            if !transport.isOver { give(pulled { connection.fill($0) }, to: client) }
+        }
+        connection.closed(.closedHere)
+        client.end()
+        // Up to an hour, so that phones get on in their lives.
+        if random.below(40) == 0 {
+            _ = subject.simulator.putForward(milliseconds: Int64(random.below(3_600_000)))
+        }
+    }
+
+    private static func submit(_ request: TestRequest, to client: ClientSession, tag: UInt64) {
+        guard
+            let template = try? RequestTemplate(
+                method: request.method, authority: "localhost",
+                headers: request.headers.map { HeaderField($0.0, $0.1) })
+        else { return }
+        let body = Array(request.body.utf8)
+        client.submit(
+            template, path: Array(request.path.utf8).span, body: body.isEmpty ? nil : SharedBody(body.span),
+            tag: tag)
+    }
+
+    // MARK: Bytes
+
+    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+        guard !bytes.isEmpty else { return }
+        let at = random.below(bytes.count)
+        switch random.below(4) {
+        case 0: bytes[at] ^= 1 << UInt8(random.below(8))
+        case 1: bytes[at] = UInt8(truncatingIfNeeded: random.next())
+        case 2: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.below(20)))
+        default: bytes.insert(contentsOf: random.bytes(1...40), at: at)
+        }
+    }
+
+    private static func pulled(_ pull: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
+        var all: [UInt8] = []
+        withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
+            while case let count = pull(buffer), count > 0 { all += buffer[..<count] }
+        }
+        return all
+    }
+
+    private static func feed(
+        _ bytes: [UInt8], to connection: ServedConnection, _ random: inout SeededGenerator
+    ) {
+        bytes.withUnsafeBytes { bytes in
+            var at = 0
+            while at < bytes.count {
+                let end = min(bytes.count, at + 1 + random.below(1_200))
+                connection.received(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
+                at = end
+            }
+        }
+    }
+
+    private static func give(_ bytes: [UInt8], to client: ClientSession) {
+        bytes.withUnsafeBytes { client.receive($0) }
+        client.clearOutcomes()
+        _ = client.takeEvents()
+    }
+}

@@ -3,6 +3,7 @@ internal import APNsSimulator
 internal import Foundation
 internal import Glibc
 internal import Lifecycle
+internal import LiveActivity
 internal import Telemetry
 
 /// The simulated APNs under h2load, which stands for whoever is measured against it: it must never be
@@ -14,10 +15,17 @@ enum SimulatorBenchmark {
         case bare
         /// As `flotilla apns-simulator` runs: script, control API, and the journal in memory.
         case journal
+        /// With the journal in a file too.
+        case file
+        /// With 100,000 phones, of which one gets all pushes.
+        case phones
 
         /// Pushes for each second of the simulator's processor.
         var target: Double { self == .bare ? 100_000 : 50_000 }
     }
+
+    private static let app = "com.example.matchday"
+    private static let phones = 100_000
 
     private static let bodyBytes = 600
 
@@ -43,19 +51,21 @@ enum SimulatorBenchmark {
         let server = try PinnedProcess(
             [CommandLine.arguments[0], "apns-simulator", "--server", kind.rawValue, path], processor: 0,
             output: path + "/server")
-        let port = try port(of: server)
+        let port = try word("port ", of: server)
         let (body, paths) = (path + "/body", path + "/paths")
         let padding = String(repeating: "x", count: bodyBytes - 75)
         let payload =
             #"{"aps":{"timestamp":1763632800,"event":"update","content-state":{"x":"\#(padding)"}}}"#
         try payload.write(toFile: body, atomically: true, encoding: .utf8)
         // Without an apns-id, which h2load would not vary: the simulator makes one for each push.
-        let urls = (0..<PushLoad.tokens).map { "https://127.0.0.1:\(port)\(PushLoad.path($0))\n" }
+        let own = kind == .phones ? ["/3/device/" + (try word("token ", of: server))] : []
+        let all = own.isEmpty ? (0..<PushLoad.tokens).map(PushLoad.path) : own
+        let urls = all.map { "https://127.0.0.1:\(port)\($0)\n" }
         try urls.joined().write(toFile: paths, atomically: true, encoding: .utf8)
         let command = [
             "h2load", "-n", String(pushes), "-c", "4", "-m", String(streams), "-d", body,
             "-H", "authorization: bearer \(token)", "-H", "apns-push-type: liveactivity",
-            "-H", "apns-topic: com.example.matchday.push-type.liveactivity", "-H", "apns-priority: 10",
+            "-H", "apns-topic: \(app).push-type.liveactivity", "-H", "apns-priority: 10",
             "-H", "apns-expiration: 0", "-i", paths,
         ]
         let began = Instant.now()
@@ -76,12 +86,12 @@ enum SimulatorBenchmark {
                 + (perProcessor >= kind.target ? "met" : "MISSED"))
     }
 
-    private static func port(of server: PinnedProcess) throws -> Int {
+    /// What stands behind a word at the beginning of one of the lines that it begins with.
+    private static func word(_ name: String, of server: PinnedProcess) throws -> String {
         for _ in 0..<2_000 {
-            if let line = server.text().split(separator: "\n").first(where: { $0.hasPrefix("port ") }),
-                let port = Int(line.dropFirst(5))
-            {
-                return port
+            let lines = server.text().split(separator: "\n")
+            if lines.last == "serving", let line = lines.first(where: { $0.hasPrefix(name) }) {
+                return String(line.dropFirst(name.count))
             }
             usleep(5_000)
         }
@@ -90,7 +100,7 @@ enum SimulatorBenchmark {
 
     private static func serve(_ kind: Kind?, _ path: String) throws {
         switch kind {
-        case nil: throw BenchmarkFailure("say bare or journal")
+        case nil: throw BenchmarkFailure("say one of \(Kind.allCases)")
         case .bare:
             let loop = try EventLoop(name: "apns")
             try loop.start()
@@ -99,12 +109,19 @@ enum SimulatorBenchmark {
             let simulator = Simulator(
                 settings, credentials: try SimulatorCredentials(directory: path), on: loop)
             try simulator.start()
-            announce(simulator.ports.production)
+            announce(simulator.ports.production, nil)
             while simulator.ports.production > 0 { pause() }
-        case .journal:
+        case .journal, .file, .phones:
             var settings = SimulatorServiceSettings(directory: path)
             settings.simulator.streams.atFirst = settings.simulator.streams.most
-            let service = SimulatorService(settings) { announce($0.ports.production) }
+            if kind == .file { settings.journalFile = path + "/journal" }
+            if kind == .phones {
+                let types = [ActivityType(name: "Match")]
+                settings.phones = Population(
+                    of: PhoneApp(id: app, bundleID: app, types: types), phones: phones)
+                settings.phones?.systems = [(OSVersion(26, 1), 1)]
+            }
+            let service = SimulatorService(settings) { announce($0.ports.production, $0.firstToken) }
             Task.detached {
                 do {
                     try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
@@ -119,8 +136,10 @@ enum SimulatorBenchmark {
         }
     }
 
-    private static func announce(_ port: Int) {
+    private static func announce(_ port: Int, _ token: PushToken?) {
         print("port \(port)")
+        if let token { print("token \(String(decoding: token.hex, as: UTF8.self))") }
+        print("serving")
         fflush(nil)
     }
 }

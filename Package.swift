@@ -63,7 +63,7 @@ let package = Package(
         module("TLS", "COpenSSL", "CLinux", "Telemetry", "Lifecycle"),
         module("HTTP2", "CNghttp2", "Lifecycle"),
         module("Kafka", "CRdKafka", "CLinux", "Telemetry", "Lifecycle", features: "Lifetimes"),
-        module("Store", "CLMDB", "CLinux", "Telemetry", features: "Lifetimes"),
+        module("Store", "CLMDB", "CCRC32C", "CLinux", "Telemetry", features: "Lifetimes"),
         module("JSON", "CSimdJSON"),
         module("HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
@@ -156,9 +156,8 @@ let package = Package(
             "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "JSON",
-            "Telemetry",
-            "ProcessTesting", "Simulation"),
+            "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "CStoreFaults",
+            "JSON", "Telemetry", "ProcessTesting", "Simulation"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

@@ -9,25 +9,36 @@ package struct Applied: Sendable, Hashable {
     /// last record, or the present once the end was reached. The file's age is counted from here; an
     /// idle stage enters it again now and then.
     package var asOf: WallTime
+    /// The newest record among them, if there was one: it tells this topic from another of its name.
+    package var last: LastRecord?
 
-    package init(offset: Int64, asOf: WallTime) {
+    package init(offset: Int64, asOf: WallTime, last: LastRecord? = nil) {
         self.offset = offset
         self.asOf = asOf
+        self.last = last
     }
 
-    var bytes: [UInt8] { offset.bigEndianBytes + asOf.nanoseconds.bigEndianBytes }
+    var bytes: [UInt8] {
+        let head = offset.bigEndianBytes + asOf.nanoseconds.bigEndianBytes
+        guard let last else { return head }
+        return head + last.offset.bigEndianBytes + Int64(last.sum).bigEndianBytes
+    }
 
     init?(_ bytes: Span<UInt8>) {
-        guard bytes.count == 16 else { return nil }
-        offset = Int64(bigEndianBytes: bytes.extracting(0..<8))
-        asOf = WallTime(nanoseconds: Int64(bigEndianBytes: bytes.extracting(8..<16)))
+        guard bytes.count == 16 || bytes.count == 32 else { return nil }
+        func number(_ place: Int) -> Int64 { Int64(bigEndianBytes: bytes.extracting(place..<place + 8)) }
+        offset = number(0)
+        asOf = WallTime(nanoseconds: number(8))
+        if bytes.count == 32 {
+            last = LastRecord(offset: number(16), sum: UInt32(truncatingIfNeeded: number(24)))
+        }
     }
 }
 
 extension ReadView {
     /// nil when nothing of the partition has been applied.
     package func applied(_ partition: TopicPartition) throws(StoreError) -> Applied? {
-        guard let bytes = try value(of: partition.key.span, in: appliedTable) else { return nil }
+        guard let bytes = try checkedValue(of: partition.key.span, in: appliedTable) else { return nil }
         guard let applied = Applied(bytes) else { throw unreadable }
         return applied
     }
@@ -36,8 +47,10 @@ extension ReadView {
     func oldestAsOf() throws(StoreError) -> WallTime? {
         var oldest: WallTime?
         var isWhole = true
-        try scan(appliedTable) { _, bytes in
-            guard let applied = Applied(bytes) else {
+        try scan(appliedTable) { key, stored in
+            guard RowCheck.holds(key, stored),
+                let applied = Applied(stored.extracting(RowCheck.bytes..<stored.count))
+            else {
                 isWhole = false
                 return .stop
             }

@@ -39,6 +39,14 @@ internal import CLMDB
         return unsafe _overrideLifetime(Span(value), borrowing: self)
     }
 
+    /// The value of a key that was written with its sum. One that is not what was written is corruption.
+    @_lifetime(borrow self)
+    package func checkedValue(of key: Span<UInt8>, in table: Table) throws(StoreError) -> Span<UInt8>? {
+        guard let stored = try value(of: key, in: table) else { return nil }
+        guard RowCheck.holds(key, stored) else { throw StoreError.changedRow(path) }
+        return stored.extracting(RowCheck.bytes..<stored.count)
+    }
+
     /// Hands out up to `rows` rows of the range in key order and leaves in `range` what was not read.
     /// Returns whether there may be more.
     package func page(

@@ -1,20 +1,8 @@
-internal import Glibc
-
 /// Rows to write or remove, side by side in one buffer: filled without an allocation per row, sorted
 /// if that pays, and applied in one transaction as often as that takes.
 package struct RowBatch: ~Copyable {
-    private struct Entry {
-        var start: Int
-        var keyBytes: Int
-        /// Negative for a removal.
-        var valueBytes: Int
-        /// The key's first bytes as a number that orders as they do: most comparisons end there and
-        /// need not go to the bytes.
-        var head: UInt64
-    }
-
     private var bytes: [UInt8] = []
-    private var entries: [Entry] = []
+    private var entries: [RowPlaceInBatch] = []
 
     package init() {}
 
@@ -31,14 +19,21 @@ package struct RowBatch: ~Copyable {
     }
 
     package mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>) {
-        entries.append(
-            Entry(start: bytes.count, keyBytes: key.count, valueBytes: value.count, head: key.head))
+        entries.append(RowPlaceInBatch(start: bytes.count, key: key, valueBytes: value.count))
         append(key)
         append(value)
     }
 
+    /// With the sum before the value that `ReadView.checkedValue` wants.
+    package mutating func putChecked(_ key: Span<UInt8>, _ value: Span<UInt8>) {
+        entries.append(
+            RowPlaceInBatch(start: bytes.count, key: key, valueBytes: RowCheck.bytes + value.count))
+        append(key)
+        RowCheck.append(key, value, to: &bytes)
+    }
+
     package mutating func remove(_ key: Span<UInt8>) {
-        entries.append(Entry(start: bytes.count, keyBytes: key.count, valueBytes: -1, head: key.head))
+        entries.append(RowPlaceInBatch(start: bytes.count, key: key, valueBytes: -1))
         append(key)
     }
 
@@ -50,15 +45,8 @@ package struct RowBatch: ~Copyable {
 
     /// Orders by key; changes of the same key keep their order, so the last one stands.
     package mutating func sort() {
-        unsafe bytes.withUnsafeBufferPointer { bytes in
-            entries.sort { a, b in
-                if a.head != b.head { return a.head < b.head }
-                let order = unsafe memcmp(
-                    bytes.baseAddress! + a.start, bytes.baseAddress! + b.start, min(a.keyBytes, b.keyBytes))
-                if order != 0 { return order < 0 }
-                if a.keyBytes != b.keyBytes { return a.keyBytes < b.keyBytes }
-                return a.start < b.start
-            }
+        unsafe bytes.withUnsafeBytes { bytes in
+            unsafe entries.withUnsafeMutableBufferPointer { unsafe RowSort.sort($0, keysIn: bytes) }
         }
     }
 
@@ -82,15 +70,40 @@ package struct RowBatch: ~Copyable {
     }
 }
 
+/// Where a row lies in its batch.
+struct RowPlaceInBatch {
+    /// Bytes of the key from a depth on, as a number that orders as they do; the sort decides the depth.
+    var head: UInt64
+    let start: Int
+    private let keyCount: UInt32
+    /// Negative for a removal.
+    private let valueCount: Int32
+
+    init(start: Int, key: Span<UInt8>, valueBytes: Int) {
+        head = key.head
+        self.start = start
+        keyCount = UInt32(key.count)
+        valueCount = Int32(valueBytes)
+    }
+
+    var keyBytes: Int { Int(keyCount) }
+    var valueBytes: Int { Int(valueCount) }
+}
+
 extension Span<UInt8> {
     /// The first eight bytes, the first of them the most significant; zeros where there are fewer. Where
     /// two differ, so do the spans, in the same direction.
-    package var head: UInt64 {
-        unsafe withUnsafeBytes { bytes in
-            if bytes.count >= 8 { return unsafe UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
-            var head: UInt64 = 0
-            for index in 0..<8 { unsafe head = head << 8 | (index < bytes.count ? UInt64(bytes[index]) : 0) }
-            return head
+    package var head: UInt64 { unsafe withUnsafeBytes { unsafe $0.head(at: 0) } }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Eight bytes from a place on, as `Span.head`.
+    func head(at place: Int) -> UInt64 {
+        if place + 8 <= count {
+            return unsafe UInt64(bigEndian: loadUnaligned(fromByteOffset: place, as: UInt64.self))
         }
+        var head: UInt64 = 0
+        for index in place..<place + 8 { unsafe head = head << 8 | (index < count ? UInt64(self[index]) : 0) }
+        return head
     }
 }

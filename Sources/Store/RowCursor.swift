@@ -33,6 +33,16 @@ internal import CLMDB
         }
     }
 
+    /// The value of a row that was written with its sum. One that is not what was written is corruption.
+    package var checkedValue: Span<UInt8> {
+        @_lifetime(copy self)
+        get throws(StoreError) {
+            let stored = value
+            guard RowCheck.holds(key, stored) else { throw StoreError.changedRow(environment.path) }
+            return stored.extracting(RowCheck.bytes..<stored.count)
+        }
+    }
+
     /// Goes to the first row whose key is not below this one; the bound may be longer than a key can be.
     @_lifetime(self: copy self)
     package mutating func seek(_ bound: Span<UInt8>) throws(StoreError) {

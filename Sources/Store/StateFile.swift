@@ -12,8 +12,9 @@ package import Telemetry
 /// serve rows of which it does not know that they are what was committed.
 ///
 /// Its owner's thread writes through it; any thread may read through `environment`. What it cannot
-/// see: LMDB has no checksums, so a byte of a value that the disk changed stays changed, and a file
-/// that somebody cuts while it is open ends the process with SIGBUS; the next start finds the cut.
+/// see: LMDB has no checksums, so a byte of a row that the disk changed is found when the row is met,
+/// if it was written with its sum (`RowCheck`), and else never; and a file that somebody cuts while it
+/// is open ends the process with SIGBUS; the next start finds the cut.
 package final class StateFile {
     package let beginning: Beginning
     package let environment: Environment

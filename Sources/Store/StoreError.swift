@@ -28,6 +28,11 @@ extension StoreError {
         }
     }
 
+    /// A row's sum is another one than its bytes have.
+    package static func changedRow(_ path: String) -> StoreError {
+        .corrupt(path: path, what: "a row is not what was written")
+    }
+
     /// The file is worth nothing any more: condemn it and rebuild.
     package var isCorruption: Bool {
         if case .corrupt = self { true } else { false }

@@ -11,6 +11,7 @@ internal import CLMDB
     /// the body swallowed the error.
     private(set) var failure: StoreError?
     private(set) var isRolledBack = false
+    private var checked: [UInt8] = []
 
     // Not inlined for the reason given at `ReadView`.
     @inline(never) init(_ transaction: OpaquePointer, of environment: Environment) {
@@ -29,6 +30,17 @@ internal import CLMDB
             unsafe value.withValue { value in unsafe mdb_put(transaction, table.number, &key, &value, 0) }
         }
         if result != 0 { throw fail(result, "write") }
+    }
+
+    /// With the sum before the value that `ReadView.checkedValue` wants.
+    package mutating func putChecked(
+        _ key: Span<UInt8>, _ value: Span<UInt8>, in table: Table
+    ) throws(StoreError) {
+        var buffer: [UInt8] = []
+        swap(&buffer, &checked)
+        defer { swap(&buffer, &checked) }
+        RowCheck.write(key, value, to: &buffer)
+        try put(key, buffer.span, in: table)
     }
 
     /// Returns whether there was such a row.
@@ -64,6 +76,18 @@ internal import CLMDB
     /// Makes every change of the batch in its order. A sorted batch is faster when its rows are
     /// neighbours: the cursor stays on its page.
     package mutating func apply(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
+        try apply(batch, to: table, flags: 0)
+    }
+
+    /// The same for rows that come in order and behind everything that the table has: nothing is looked
+    /// for, and pages become full.
+    package mutating func append(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
+        try apply(batch, to: table, flags: UInt32(MDB_APPEND))
+    }
+
+    private mutating func apply(
+        _ batch: borrowing RowBatch, to table: Table, flags: UInt32
+    ) throws(StoreError) {
         environment.check(table)
         let cursor = unsafe try environment.cursor(transaction, table)
         for index in 0..<batch.count {
@@ -75,7 +99,7 @@ internal import CLMDB
                     return result == MDB_NOTFOUND ? 0 : result
                 }
                 return unsafe value.withValue { value in
-                    unsafe mdb_cursor_put(cursor.handle, &key, &value, 0)
+                    unsafe mdb_cursor_put(cursor.handle, &key, &value, flags)
                 }
             }
             if result != 0 { throw fail(result, "write") }
@@ -84,7 +108,7 @@ internal import CLMDB
 
     /// Belongs into the transaction that changes the rows; see `Applied`.
     package mutating func setApplied(_ applied: Applied, of partition: TopicPartition) throws(StoreError) {
-        try put(partition.key.span, applied.bytes.span, in: environment.appliedTable)
+        try putChecked(partition.key.span, applied.bytes.span, in: environment.appliedTable)
     }
 
     private mutating func fail(_ result: Int32, _ action: String) -> StoreError {

@@ -1,6 +1,6 @@
 /// Base64 in the alphabet of URLs, without padding, as JSON Web Tokens have it.
 package enum Base64URL {
-    private static let alphabet = Array(
+    package static let digits = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     package static func encode(_ bytes: [UInt8]) -> String {
@@ -19,7 +19,7 @@ package enum Base64URL {
                 bits = bits << 8 | (position < count ? UInt32(bytes[index + position]) : 0)
             }
             for position in 0...count {
-                text.append(alphabet[Int(bits >> (18 - 6 * UInt32(position)) & 63)])
+                text.append(digits[Int(bits >> (18 - 6 * UInt32(position)) & 63)])
             }
             index += 3
         }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CStoreFaults.h"
 #include <errno.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -24,12 +25,17 @@ static int fails(void) {
     if (!armed) return 0;
     int number = seen++;
     if (number < first || number >= last) return 0;
+    if (failure == STORE_FAULTS_KILL) kill(getpid(), SIGKILL);
     errno = failure;
     return 1;
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) {
     return fails() ? -1 : syscall(SYS_pwrite64, fd, bytes, size, at);
+}
+
+ssize_t write(int fd, const void *bytes, size_t size) {
+    return fails() ? -1 : syscall(SYS_write, fd, bytes, size);
 }
 
 ssize_t writev(int fd, const struct iovec *parts, int count) {

@@ -89,7 +89,7 @@ import Topics
         case "cut": bytes = bytes.prefix(bytes.count / 2)
         case "flipped":
             for _ in 0..<64 { bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8)) }
-        case "other schema": text = text.replacingOccurrences(of: "schema 1", with: "schema 999")
+        case "other schema": text = text.replacing(/schema \d+/, with: "schema 999")
         default:
             text = text.replacing(/condition clean \d+/, with: "condition open").replacing(
                 /boot .*/, with: "boot another")

@@ -59,6 +59,65 @@ struct LanePageTests {
         }
     }
 
+    @Test
+    func `a large group is seen whole while its tokens are reported again, go, move and are taken over`()
+        throws
+    {
+        let count = trials(10_000)
+        let seed = UInt64.random(in: 0...999_999)
+        var random = SeededGenerator(seed)
+        var lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
+        let restore = LaneRestore(lane)
+        for number in 0..<count {
+            let (key, row) = (key(number), token(number, group: "g"))
+            try restore.take(key: key.bytes.span, value: row.encoded().span, offset: Int64(number))
+        }
+        try restore.finish(Applied(offset: Int64(count), asOf: .now()))
+        var offset = Int64(count)
+        func change(_ number: Int) -> (key: RegistryKey, value: [UInt8]?) {
+            var newer = token(number, group: "g", registeredAt: start + offset)
+            switch number % 5 {
+            case 0: return (key(number), newer.encoded())
+            case 1: return (key(number), nil)
+            case 2:
+                newer.group = "other"
+                return (key(number), newer.encoded())
+            case 3: return (key(2 * count + number), newer.encoded())
+            default: return (key(count + number), token(2 * count + number, group: "g").encoded())
+            }
+        }
+        var met = Array(repeating: 0, count: 3 * count)
+        var page = TokenPage()
+        var next: PageCursor? = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
+        var pages = 0
+        while let cursor = next {
+            next = try lane.page(selection, from: PageCursor(bytes: cursor.bytes)!, into: &page)
+            for index in 0..<page.count {
+                let digits = Array(page[index].recipient).dropFirst("u:user-".count)
+                met[Int(String(decoding: digits, as: UTF8.self))!] += 1
+            }
+            var last = change(0)
+            for _ in 0..<50 {
+                last = change(random.below(count))
+                try lane.take(last.key, last.value, offset: offset)
+                offset += 1
+            }
+            try lane.commit(offset)
+            pages += 1
+            guard pages % 100 == 5 else { continue }
+            // In another process, perhaps.
+            try lane.close()
+            lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
+            #expect(lane.start == offset - 1)
+            try lane.take(last.key, last.value, offset: offset - 1)
+        }
+        #expect(met.allSatisfy { $0 <= 1 }, "seed \(seed): a token twice")
+        for number in stride(from: 0, to: count, by: 5) where met[number] != 1 {
+            Issue.record("seed \(seed): token \(number) was not met")
+        }
+        try lane.close()
+    }
+
     @Test func `a walk is in one order, and begins where it is told`() throws {
         let lane = try openLane(directory.path)
         try fill(lane, 0..<200)

@@ -36,7 +36,8 @@ struct Model {
 
     private func chooses(_ selection: Selection, _ key: RegistryKey, _ row: TokenRow) -> Bool {
         guard key.app == selection.app, selection.environments.contains(row.environment),
-            row.activitiesEnabled != false, (row.expiresAt ?? .max) > selection.now, !isShadowed(key),
+            row.activitiesEnabled != false, row.dismissedAt == nil, (row.expiresAt ?? .max) > selection.now,
+            !isShadowed(key),
             selection.recipient == nil || selection.recipient == key.recipient
         else { return false }
         if let osMin = selection.osMin, let os = row.os.flatMap({ OSVersion($0) }), os < osMin {
@@ -106,6 +107,10 @@ struct RowMaker {
         if random.below(4) == 0 {
             row.movedAt = start + Int64(random.below(4))
             if random.below(2) == 0 { row.movedTo = .user(pick(Self.users)) }
+        }
+        if random.below(8) == 0 {
+            (row.token, row.tokenHash) = ("", "")
+            row.dismissedAt = start
         }
         return row
     }

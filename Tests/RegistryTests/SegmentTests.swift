@@ -23,7 +23,7 @@ struct SegmentTests {
         row.appBuild = "10.2 (77)"
         row.locale = "tr_TR"
         var value: [UInt8] = []
-        ProfileValue.append(row, longKey: nil, to: &value, with: JSONReader())
+        try ProfileValue.append(row.encoded().span, longKey: Span(), to: &value, with: JSONReader())
         return value
     }
 

@@ -6,7 +6,7 @@ internal import Telemetry
 /// the topic, and ahead of it in the exact times of repetitions alone. Pinned to its loop's thread.
 final class InstallationView {
     /// Another number is another layout of the file; then it is rebuilt.
-    static let schema = 1
+    static let schema = 2
     /// Kept back from the time for which the topic remembers deletions, for clocks that differ.
     private static let ageMarginMilliseconds: Int64 = 3_600_000
     private static let table = "installations"
@@ -21,6 +21,7 @@ final class InstallationView {
     /// What was repeated of rows that the file has.
     private var kept = RowBatch()
     private var taken: Applied
+    private var identity: TopicIdentity
     private var scratch: [UInt8] = []
 
     /// - Parameter cluster: the cluster's id; a file of another one is discarded.
@@ -39,18 +40,22 @@ final class InstallationView {
         self.file = file
         table = file.table(Self.table)
         taken = found ?? Applied(offset: 0, asOf: now)
+        identity = TopicIdentity(found)
         applied = taken.offset
     }
 
     var beginning: Beginning { file.beginning }
     var start: PartitionStart {
-        PartitionStart(place, applied > 0 ? .offset(applied) : .beginning)
+        PartitionStart(place, applied > 0 ? .offset(identity.start ?? applied) : .beginning)
     }
     /// Rows that a full disk has kept out so far.
     var pending: Int { rows.count + kept.count }
 
     /// A record of the topic; `settle` enters it.
     func take(_ record: borrowing Kafka.Record) {
+        identity.take(record.key, record.value, offset: record.offset)
+        // The last record that is there comes once more, to tell the topic; its row may know more by now.
+        guard record.offset >= taken.offset else { return }
         guard let key = record.key, (1...Limits.keyBytesMax).contains(key.count) else { return }
         if let value = record.value {
             RowCheck.write(key, value, to: &scratch)
@@ -71,6 +76,7 @@ final class InstallationView {
 
     /// Everything below the offset has been taken.
     func reached(_ end: Int64, now: WallTime) {
+        identity.reached(end)
         taken.offset = max(taken.offset, end)
         taken.asOf = now
     }
@@ -79,6 +85,7 @@ final class InstallationView {
     /// is kept for the next try.
     func settle(_ each: (Span<UInt8>) -> Void) throws(StoreError) {
         let own = Store.TopicPartition(place.topic, place.partition)
+        taken.last = try identity.confirmed(file.environment.path)
         rows.sort()
         kept.sort()
         try file.write { transaction throws(StoreError) in

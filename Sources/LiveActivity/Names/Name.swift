@@ -10,6 +10,13 @@ package enum Name {
         return hasControlCharacter(text.utf8) ? "must not have control characters" : nil
     }
 
+    /// The same of bytes where they lie.
+    package static func problem(utf8 bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        if bytes.isEmpty { return "must not be empty" }
+        if bytes.count > bytesMax { return "must have at most \(bytesMax) bytes" }
+        return unsafe hasControlCharacter(bytes) ? "must not have control characters" : nil
+    }
+
     /// By bytes, because this runs for every name of every record: those from U+0080 to U+009F are
     /// 0xC2 and a byte below 0xA0.
     private static func hasControlCharacter(_ bytes: some Collection<UInt8>) -> Bool {

@@ -18,20 +18,38 @@ package struct OSVersion: Sendable, Hashable, Comparable {
     /// Takes `17.2`, `iOS 17.2.1` and `18.0 (22A3354)`; nil where no version can be read. Numbers beyond
     /// 255 count as 255.
     package init?(_ text: some StringProtocol) {
-        var numbers: [UInt8] = []
+        var text = String(text)
+        guard let version = text.withUTF8({ unsafe OSVersion(utf8: $0) }) else { return nil }
+        self = version
+    }
+
+    /// The same of bytes where they lie.
+    package init?(utf8 text: UnsafeBufferPointer<UInt8>) {
+        var numbers: (UInt8, UInt8, UInt8) = (0, 0, 0)
+        var count = 0
         var number: Int?
-        for byte in text.utf8 {
+        func take(_ found: Int) {
+            switch count {
+            case 0: numbers.0 = UInt8(found)
+            case 1: numbers.1 = UInt8(found)
+            case 2: numbers.2 = UInt8(found)
+            default: break
+            }
+            count += 1
+        }
+        for index in text.indices {
+            let byte = unsafe text[index]
             if (0x30...0x39).contains(byte) {
                 number = min(255, (number ?? 0) * 10 + Int(byte - 0x30))
             } else if let known = number {
-                numbers.append(UInt8(known))
+                take(known)
                 number = nil
                 if byte != UInt8(ascii: ".") { break }
             }
         }
-        if let number { numbers.append(UInt8(number)) }
-        guard let major = numbers.first, major > 0 else { return nil }
-        self.init(major, numbers.count > 1 ? numbers[1] : 0, numbers.count > 2 ? numbers[2] : 0)
+        if let number { take(number) }
+        guard numbers.0 > 0 else { return nil }
+        self.init(numbers.0, numbers.1, numbers.2)
     }
 
     package static func < (a: OSVersion, b: OSVersion) -> Bool { a.number < b.number }

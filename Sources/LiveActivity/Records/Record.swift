@@ -54,7 +54,14 @@ extension Record {
     package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader) throws(RecordError)
         -> Self
     {
-        let result: Result<Self, RecordError>
+        try unsafe read(bytes, with: reader) { Self(from: $0) }
+    }
+
+    /// Lets the closure take what it needs from the record's members, where they lie.
+    package static func read<T>(
+        _ bytes: UnsafeRawBufferPointer, with reader: JSONReader, _ body: (JSONObject) -> T
+    ) throws(RecordError) -> T {
+        let result: Result<T, RecordError>
         do {
             result = try unsafe reader.read(bytes) { value in
                 let object = value.object()
@@ -62,7 +69,7 @@ extension Record {
                 if version > Self.schemaVersion {
                     return .failure(.unknownVersion(version, known: Self.schemaVersion))
                 }
-                return .success(Self(from: object))
+                return .success(body(object))
             }
         } catch {
             throw .malformed(error)

@@ -15,14 +15,19 @@ extension JSONValue {
         return text
     }
 
-    func recipient() -> Recipient {
+    /// For whoever takes a name's bytes in place: notes what `name` would note of a string.
+    package func checkName() {
+        if kind == .string, let problem = unsafe Name.problem(utf8: utf8) { report(problem) }
+    }
+
+    package func recipient() -> Recipient {
         let text = string()
         if let recipient = Recipient(text: text) { return recipient }
         if kind == .string { report("must be u: and a user, or i: and an installation") }
         return .user("")
     }
 
-    func environment() -> Environment { choice(of: Environment.self) ?? .production }
+    package func environment() -> Environment { choice(of: Environment.self) ?? .production }
 
     /// Seconds since 1970.
     func seconds() -> Int64 { Int64(int(in: 0...(1 << 53))) }

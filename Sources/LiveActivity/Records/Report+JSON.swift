@@ -115,6 +115,9 @@ extension JSONValue {
         return text
     }
 
+    /// For whoever takes attributes in place: notes what `profileAttributes` would note.
+    package func checkProfileAttributes() { _ = profileAttributes() }
+
     func profileAttributes() -> RawJSON {
         if kind != .object { _ = object() }
         let value = rawJSON()

@@ -8,9 +8,12 @@ internal import Store
 /// The newest record under a key is all that counts, since compaction keeps no other. So a record whose
 /// value cannot be read removes the row, as it would be gone after a rebuild, and one whose key cannot
 /// be read changes nothing.
+///
+/// A restore decodes a lane's every record: nothing here makes a text or an array for each of them.
 struct ChangeDecoder {
     private let reader = JSONReader()
-    private let attributesReader = JSONReader()
+    private var token = TokenFields()
+    private var keyText: [UInt8] = []
     private var key: [UInt8] = []
     private var value: [UInt8] = []
 
@@ -19,102 +22,95 @@ struct ChangeDecoder {
         key recordKey: Span<UInt8>?, value recordValue: Span<UInt8>?, to batch: inout RowBatch,
         names: inout Names, in file: StateFile
     ) throws(StoreError) -> String? {
-        guard let recordKey,
-            let registryKey = unsafe recordKey.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) })
-        else { return "the key is none of the registry" }
+        guard let recordKey else { return Self.noKey }
+        if let parts = KeyParts(plain: recordKey) {
+            return try append(parts, of: recordKey, recordKey, recordValue, &batch, &names, file)
+        }
+        guard let registryKey = unsafe recordKey.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }) else {
+            return Self.noKey
+        }
+        keyText.removeAll(keepingCapacity: true)
+        let parts = KeyParts(registryKey, in: &keyText)
+        let (text, canonical) = (keyText, registryKey.bytes)
+        return try append(parts, of: text.span, canonical.span, recordValue, &batch, &names, file)
+    }
+
+    private static let noKey = "the key is none of the registry"
+
+    private mutating func append(
+        _ parts: KeyParts, of text: Span<UInt8>, _ topicKey: Span<UInt8>, _ record: Span<UInt8>?,
+        _ batch: inout RowBatch, _ names: inout Names, _ file: StateFile
+    ) throws(StoreError) -> String? {
         key.removeAll(keepingCapacity: true)
-        value.removeAll(keepingCapacity: true)
-        guard try appendKey(registryKey, &names, file) else {
+        guard try appendKey(parts, text, &names, file) else {
             return "a name in the key is empty, too long, or has control characters"
         }
-        guard let recordValue else {
+        guard let record else {
             batch.remove(key.span)
             return nil
         }
-        let problem = try appendValue(registryKey, recordValue, &names, file)
+        value.removeAll(keepingCapacity: true)
+        let problem = try appendValue(parts, text, topicKey, record, &names, file)
         if problem == nil { batch.put(key.span, value.span) } else { batch.remove(key.span) }
         return problem
     }
 
     private mutating func appendKey(
-        _ registryKey: RegistryKey, _ names: inout Names, _ file: StateFile
+        _ parts: KeyParts, _ text: Span<UInt8>, _ names: inout Names, _ file: StateFile
     ) throws(StoreError) -> Bool {
-        let app = try names.number(registryKey.app, in: file)
-        switch registryKey.entry {
-        case .start(let type):
-            if let type, Name.problem(type) != nil { return false }
-            key.append(RowKind.start.rawValue)
-            OrderedNumber.append(app, to: &key)
-            OrderedNumber.append(try number(type, &names, file), to: &key)
-        case .update(let activity):
-            key.append(RowKind.update.rawValue)
-            OrderedNumber.append(app, to: &key)
-            guard NameCode.append(activity, to: &key) else { return false }
-        case .profile:
-            key.append(RowKind.profile.rawValue)
-            OrderedNumber.append(app, to: &key)
+        let app = try names.number(text.extracting(parts.app), in: file)
+        let name = text.extracting(parts.name)
+        key.append(parts.kind.rawValue)
+        OrderedNumber.append(app, to: &key)
+        switch parts.kind {
+        case .start:
+            if !name.isEmpty, !NameCode.isName(name) { return false }
+            OrderedNumber.append(try number(name, &names, file), to: &key)
+        case .update: if !NameCode.append(name, to: &key) { return false }
+        case .profile: break
         }
-        return RowPlace.append(registryKey.recipient, registryKey.installation, to: &key)
+        return RowPlace.append(
+            isUser: parts.isUser, text.extracting(parts.recipient), text.extracting(parts.installation),
+            to: &key)
     }
 
     private mutating func appendValue(
-        _ registryKey: RegistryKey, _ record: Span<UInt8>, _ names: inout Names, _ file: StateFile
+        _ parts: KeyParts, _ text: Span<UInt8>, _ topicKey: Span<UInt8>, _ record: Span<UInt8>,
+        _ names: inout Names, _ file: StateFile
     ) throws(StoreError) -> String? {
-        do {
-            if registryKey.entry == .profile {
-                let row = try unsafe record.withUnsafeBytes { bytes throws(RecordError) in
-                    try unsafe ProfileRow.decode(bytes, with: reader)
-                }
-                let longKey = registryKey.hasLongNames ? registryKey.bytes : nil
-                ProfileValue.append(row, longKey: longKey, to: &value, with: attributesReader)
+        do throws(RecordError) {
+            if parts.kind == .profile {
+                let longKey = parts.hasLongNames ? topicKey : Span()
+                try ProfileValue.append(record, longKey: longKey, to: &value, with: reader)
                 return nil
             }
-            let row = try unsafe record.withUnsafeBytes { bytes throws(RecordError) in
-                try unsafe TokenRow.decode(bytes, with: reader)
-            }
-            return try append(row, registryKey, &names, file)
-        } catch let error as RecordError {
-            return error.description
-        } catch let error as StoreError {
-            throw error
+            try token.read(record, with: reader)
         } catch {
-            return "\(error)"
+            return error.description
         }
-    }
-
-    private mutating func append(
-        _ row: TokenRow, _ registryKey: RegistryKey, _ names: inout Names, _ file: StateFile
-    ) throws(StoreError) -> String? {
-        var row = row
-        var isLong = registryKey.hasLongNames
-        if case .start(let type) = registryKey.entry {
-            row.attributesType = type
-            row.group = nil
+        var isLong = parts.hasLongNames
+        let type: Int
+        if parts.kind == .start {
+            type = try number(text.extracting(parts.name), &names, file)
         } else {
-            guard RowPlace.append(group: row.group, to: &value) else { return "the group cannot be a name" }
-            if let group = row.group, group.utf8.count > NameCode.textBytesMax { isLong = true }
+            type = try number(token[token.attributesType ?? 0..<0], &names, file)
+            guard Self.append(group: token, to: &value) else { return "the group cannot be a name" }
+            isLong = isLong || token.group?.count ?? 0 > NameCode.textBytesMax
         }
-        let type = try number(row.attributesType, &names, file)
-        let longKey = isLong ? registryKey.bytes : nil
-        return TokenValue.append(row, type: type, longKey: longKey, to: &value)
+        let longKey = isLong ? topicKey : Span()
+        let isStart = parts.kind == .start
+        return TokenValue.append(token, isStart: isStart, type: type, longKey: longKey, to: &value)
             ? nil : "tokenHash must be \(2 * TokenSeal.hashBytes) hexadecimal digits"
     }
 
-    private func number(_ type: String?, _ names: inout Names, _ file: StateFile) throws(StoreError) -> Int {
-        guard let type else { return Names.none }
-        return try names.number(type, in: file)
+    private static func append(group row: borrowing TokenFields, to value: inout [UInt8]) -> Bool {
+        guard let group = row.group else { return RowPlace.append(group: nil, to: &value) }
+        return RowPlace.append(group: row[group], to: &value)
     }
-}
 
-extension RegistryKey {
-    /// Whether the row's own key has a digest, so that the text must stand elsewhere.
-    fileprivate var hasLongNames: Bool {
-        func isLong(_ name: String?) -> Bool { (name?.utf8.count ?? 0) > NameCode.textBytesMax }
-        let activity: String? = if case .update(let activity) = entry { activity } else { nil }
-        let name =
-            switch recipient {
-            case .user(let name), .installation(let name): name
-            }
-        return isLong(name) || isLong(installation) || isLong(activity)
+    private func number(
+        _ type: Span<UInt8>, _ names: inout Names, _ file: StateFile
+    ) throws(StoreError) -> Int {
+        type.isEmpty ? Names.none : try names.number(type, in: file)
     }
 }

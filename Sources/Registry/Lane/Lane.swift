@@ -11,7 +11,7 @@ package import Telemetry
 /// `facts`, nothing else.
 package final class Lane {
     /// The layout of keys and values. Another number, and every lane is rebuilt from the topic.
-    package static let schema = 1
+    package static let schema = 2
     /// Changes held in memory before they must be committed.
     package static let pendingBytesMax = 16 << 20
 
@@ -22,11 +22,12 @@ package final class Lane {
     let partition: TopicPartition
     let tables: LaneTables
     var names: Names
-    var decoder = ChangeDecoder()
+    private var decoder = ChangeDecoder()
     private var pending = RowBatch()
     private let log: Log
     private let metrics: LaneMetrics
-    /// The next offset to read; nil as long as nothing is known.
+    private var identity: TopicIdentity
+    /// The next offset whose record the tables lack; nil as long as nothing is known.
     package internal(set) var applied: Int64?
 
     /// - Parameters:
@@ -49,10 +50,15 @@ package final class Lane {
         beginning = file.beginning
         tables = LaneTables(file)
         names = Names(tables.names)
-        applied = try file.read { view throws(StoreError) in try view.applied(partition)?.offset }
+        let found = try file.read { view throws(StoreError) in try view.applied(partition) }
+        applied = found?.offset
+        identity = TopicIdentity(found)
         if applied == nil { try empty() }
         announce()
     }
+
+    /// Where to read on: at the last record that was applied, by which the lane knows its topic again.
+    package var start: Int64? { identity.start ?? applied }
 
     /// What the next commit would write is as much as it should.
     package var isFull: Bool { pending.byteCount >= Self.pendingBytesMax }
@@ -64,13 +70,22 @@ package final class Lane {
     }
 
     /// Writes what was taken, and the offset behind it, in one transaction. When it throws, nothing is
-    /// written and nothing forgotten: call it again when there is room.
+    /// written and nothing forgotten: call it again when there is room. It throws corruption when the
+    /// topic is not the one that the tables were built from.
     package func commit(_ now: Applied) throws(StoreError) {
+        let now = try identified(now)
         pending.sort()
         try write(pending, now)
         metrics.applied(pending.count)
         pending.removeAll()
         applied = now.offset
+    }
+
+    /// With the record by which the topic is known again.
+    func identified(_ now: Applied) throws(StoreError) -> Applied {
+        identity.reached(now.offset)
+        return Applied(
+            offset: now.offset, asOf: now.asOf, last: try identity.confirmed(file.environment.path))
     }
 
     private func write(_ changes: borrowing RowBatch, _ now: Applied) throws(StoreError) {
@@ -107,6 +122,7 @@ package final class Lane {
     func decode(
         key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64, into batch: inout RowBatch
     ) throws(StoreError) {
+        identity.take(key, value, offset: offset)
         let problem = try decoder.append(key: key, value: value, to: &batch, names: &names, in: file)
         guard let problem else { return }
         metrics.refused()

@@ -1,13 +1,16 @@
 internal import Store
 
-/// Writes rows that come in order, table by table, some thousands in a transaction.
+/// Writes rows into empty tables, in the order of their keys, table by table, some thousands in a
+/// transaction.
 struct LaneOutput: ~Copyable {
     private let lane: Lane
     private let rowsMax: Int
+    private let patience: Patience
     private var table: Table?
     private var rows = RowBatch()
 
-    init(_ lane: Lane, rowsMax: Int) {
+    init(_ lane: Lane, rowsMax: Int, _ patience: Patience) {
+        self.patience = patience
         self.lane = lane
         self.rowsMax = rowsMax
     }
@@ -15,12 +18,20 @@ struct LaneOutput: ~Copyable {
     mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>, in wanted: Table) throws(StoreError) {
         if rows.count >= rowsMax || (table != wanted && !rows.isEmpty) { try flush() }
         table = wanted
-        rows.put(key, value)
+        rows.putChecked(key, value)
     }
 
     mutating func flush() throws(StoreError) {
         guard let table, !rows.isEmpty else { return }
-        try lane.file.write { transaction throws(StoreError) in try transaction.apply(rows, to: table) }
-        rows.removeAll()
+        while true {
+            do throws(StoreError) {
+                try lane.file.write { transaction throws(StoreError) in
+                    try transaction.append(rows, to: table)
+                }
+                return rows.removeAll()
+            } catch {
+                try patience.bear(error)
+            }
+        }
     }
 }

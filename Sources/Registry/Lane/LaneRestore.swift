@@ -14,15 +14,25 @@ package final class LaneRestore {
 
     private let lane: Lane
     private let runBytesMax: Int
+    private let patience: Patience
     private var changes: RowSorter
 
     /// The lane must hold nothing: `applied` is nil.
-    package init(_ lane: Lane, runBytesMax: Int = LaneRestore.runBytesMax) {
+    ///
+    /// - Parameter whenFull: called when a write has found no room: it waits and returns, and the write is
+    ///   tried again, or throws to give up. Nothing that was read is lost meanwhile.
+    package init(
+        _ lane: Lane, runBytesMax: Int = LaneRestore.runBytesMax,
+        whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
+    ) {
+        patience = Patience(whenFull: whenFull)
         precondition(lane.applied == nil, "only an empty lane is restored")
         self.lane = lane
         self.runBytesMax = runBytesMax
-        changes = RowSorter(in: lane.directory, runBytesMax: runBytesMax)
+        changes = RowSorter(in: lane.directory, runBytesMax: runBytesMax, patience)
     }
+
+    package static func giveUp(_ error: StoreError) throws(StoreError) { throw error }
 
     /// Takes one record of the topic, in the topic's order. When it throws, the record is not taken:
     /// give it again when there is room.
@@ -34,17 +44,24 @@ package final class LaneRestore {
     /// Writes the tables, and last the offset. When it throws, the lane holds nothing usable: close it,
     /// open it, begin anew.
     package func finish(_ now: Applied) throws(StoreError) {
-        var derived = RowSorter(in: lane.directory, runBytesMax: runBytesMax)
+        var derived = RowSorter(in: lane.directory, runBytesMax: runBytesMax, patience)
         try writeFirst(&derived)
         let contested = try writeDerived(&derived)
-        try settle(contested, now)
+        while true {
+            do throws(StoreError) {
+                try settle(contested, try lane.identified(now))
+                break
+            } catch {
+                try patience.bear(error)
+            }
+        }
         lane.applied = now.offset
     }
 
     /// Starts, activities and profiles come in the order of their tables; updates and the index of tokens
     /// follow from them in another.
     private func writeFirst(_ derived: inout RowSorter) throws(StoreError) {
-        var output = LaneOutput(lane, rowsMax: Self.transactionRowsMax)
+        var output = LaneOutput(lane, rowsMax: Self.transactionRowsMax, patience)
         let tables = lane.tables
         var place: [UInt8] = []
         var scratch: [UInt8] = []
@@ -54,6 +71,7 @@ package final class LaneRestore {
             switch RowKind(rawValue: change[0]) {
             case .start:
                 try output.put(key, value, in: tables.starts)
+                guard TokenValue.hasToken(value) else { return }
                 RowPlace.token(.start, key, hash: TokenValue.hash(value), into: &place)
                 try derived.put(Derived.token, place.span, Span(), &scratch)
             case .update:
@@ -64,6 +82,7 @@ package final class LaneRestore {
                 try output.put(key, group, in: tables.activities)
                 RowPlace.update(ofActivity: key, group: group, into: &place)
                 try derived.put(Derived.update, place.span, row, &scratch)
+                guard TokenValue.hasToken(row) else { return }
                 RowPlace.token(.update, key, hash: TokenValue.hash(row), into: &place)
                 try derived.put(Derived.token, place.span, Span(), &scratch)
             case .profile: try output.put(key, value, in: tables.profiles)
@@ -75,7 +94,7 @@ package final class LaneRestore {
 
     /// Returns the tokens that more than one row has, by the beginning of their keys.
     private func writeDerived(_ derived: inout RowSorter) throws(StoreError) -> [[UInt8]] {
-        var output = LaneOutput(lane, rowsMax: Self.transactionRowsMax)
+        var output = LaneOutput(lane, rowsMax: Self.transactionRowsMax, patience)
         let tables = lane.tables
         var contested: [[UInt8]] = []
         var last: [UInt8] = []

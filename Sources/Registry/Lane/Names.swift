@@ -1,4 +1,3 @@
-internal import LiveActivity
 internal import Store
 
 /// The numbers that stand for apps and activity types in keys and rows. A lane gives each name the next
@@ -16,46 +15,34 @@ struct Names {
     }
 
     private let table: Table
-    private var remembered: [ExactName: Int] = [:]
-
-    /// Names are bytes: Swift takes texts that are written in two ways for the same.
-    private struct ExactName: Hashable {
-        let text: String
-
-        static func == (a: ExactName, b: ExactName) -> Bool { a.text.isExactly(b.text) }
-
-        func hash(into hasher: inout Hasher) {
-            var text = text
-            text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        }
-    }
+    private var remembered = NameNumbers()
 
     init(_ table: Table) { self.table = table }
 
     /// The number of a name, given now when it has none. Never within another write.
-    mutating func number(_ name: String, in file: StateFile) throws(StoreError) -> Int {
-        if let number = remembered[ExactName(text: name)] { return number }
-        let table = table
+    mutating func number(_ name: Span<UInt8>, in file: StateFile) throws(StoreError) -> Int {
+        if let number = remembered[name] { return number }
+        let (table, name) = (table, Array(name))
         let number = try file.write { transaction throws(StoreError) in
-            if let number = try Self.number(name, table, transaction.view) {
+            if let number = try Self.number(name.span, table, transaction.view) {
                 transaction.rollBack()
                 return number
             }
             let number = try transaction.view.count(of: table) / 2 + 1
-            let text = Array(name.utf8)
             var digits: [UInt8] = []
             OrderedNumber.append(number, to: &digits)
-            try transaction.put(([Column.byName.rawValue] + text).span, digits.span, in: table)
-            try transaction.put(([Column.byNumber.rawValue] + digits).span, text.span, in: table)
+            try transaction.putChecked(([Column.byName.rawValue] + name).span, digits.span, in: table)
+            try transaction.putChecked(([Column.byNumber.rawValue] + digits).span, name.span, in: table)
             return number
         }
-        remember(name, number)
+        if remembered.count >= Self.rememberedMax { remembered = NameNumbers() }
+        remembered.add(name.span, number)
         return number
     }
 
     /// The number of a name, nil when no row has it.
-    func known(_ name: String, _ view: borrowing ReadView) throws(StoreError) -> Int? {
-        if let number = remembered[ExactName(text: name)] { return number }
+    func known(_ name: Span<UInt8>, _ view: borrowing ReadView) throws(StoreError) -> Int? {
+        if let number = remembered[name] { return number }
         return try Self.number(name, table, view)
     }
 
@@ -63,21 +50,64 @@ struct Names {
     func append(_ number: Int, to text: inout [UInt8], _ view: borrowing ReadView) throws(StoreError) {
         var key = [Column.byNumber.rawValue]
         OrderedNumber.append(number, to: &key)
-        guard let name = try view.value(of: key.span, in: table) else { return }
+        guard let name = try view.checkedValue(of: key.span, in: table) else { return }
         text.append(name)
     }
 
-    private mutating func remember(_ name: String, _ number: Int) {
-        if remembered.count >= Self.rememberedMax { remembered.removeAll(keepingCapacity: true) }
-        remembered[ExactName(text: name)] = number
-    }
-
     private static func number(
-        _ name: String, _ table: Table, _ view: borrowing ReadView
+        _ name: Span<UInt8>, _ table: Table, _ view: borrowing ReadView
     ) throws(StoreError) -> Int? {
-        let key = [Column.byName.rawValue] + Array(name.utf8)
-        guard let digits = try view.value(of: key.span, in: table) else { return nil }
+        let key = [Column.byName.rawValue] + Array(name)
+        guard let digits = try view.checkedValue(of: key.span, in: table) else { return nil }
         var place = 0
         return OrderedNumber.read(digits, at: &place)
+    }
+}
+
+/// Numbers by name, looked up by bytes in place: a dictionary would want a copy of each name it is asked
+/// for, and each record asks for two.
+private struct NameNumbers {
+    private struct Slot {
+        var start = 0
+        var bytes = 0
+        /// Zero is an empty slot; no name has it.
+        var number = 0
+    }
+
+    private var text: [UInt8] = []
+    private var slots = Array(repeating: Slot(), count: 64)
+    private(set) var count = 0
+
+    subscript(name: Span<UInt8>) -> Int? {
+        let number = slots[slot(of: name)].number
+        return number == 0 ? nil : number
+    }
+
+    mutating func add(_ name: Span<UInt8>, _ number: Int) {
+        if 2 * count >= slots.count { grow() }
+        slots[slot(of: name)] = Slot(start: text.count, bytes: name.count, number: number)
+        text.append(name)
+        count += 1
+    }
+
+    /// Where the name is, or would be. At least half of the slots are empty.
+    private func slot(of name: Span<UInt8>) -> Int {
+        var hasher = Hasher()
+        unsafe name.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        var place = hasher.finalize() & (slots.count - 1)
+        while slots[place].number != 0 {
+            let slot = slots[place]
+            if text.span.extracting(slot.start..<slot.start + slot.bytes).equals(name) { return place }
+            place = (place + 1) & (slots.count - 1)
+        }
+        return place
+    }
+
+    private mutating func grow() {
+        let old = slots
+        slots = Array(repeating: Slot(), count: 2 * old.count)
+        for slot in old where slot.number != 0 {
+            slots[self.slot(of: text.span.extracting(slot.start..<slot.start + slot.bytes))] = slot
+        }
     }
 }

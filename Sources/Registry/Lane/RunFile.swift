@@ -4,7 +4,13 @@ internal import Store
 
 /// Sorted changes on disk, written once and read once, front to back. The file has no name: it is gone
 /// with the process, however that ends.
+///
+/// Before each change stand two numbers of four bytes: one more than its value has, zero for a removal;
+/// and how long its key is.
 struct RunFile: ~Copyable {
+    static let headBytes = 8
+    private static let blockBytes = 1 << 20
+
     private let descriptor: Int32
     private let directory: String
     private var written = 0
@@ -25,9 +31,10 @@ struct RunFile: ~Copyable {
         block.reserveCapacity(Self.blockBytes + Self.blockBytes / 4)
         for index in 0..<batch.count where batch.isLast(index) {
             let value = batch.value(index)
-            block.append(number: Int64(batch.key(index).count), bytes: 2)
-            // One more, so that zero is a removal.
-            block.append(number: Int64((value?.count ?? -1) + 1), bytes: 4)
+            var mark = 0
+            if let value { mark = value.count + 1 }
+            let head = UInt64(mark) | UInt64(batch.key(index).count) << 32
+            unsafe withUnsafeBytes(of: head.littleEndian) { unsafe block.append(contentsOf: $0) }
             block.append(batch.key(index))
             if let value { block.append(value) }
             if block.count >= Self.blockBytes { try flush(&block) }
@@ -48,17 +55,12 @@ struct RunFile: ~Copyable {
         block.removeAll(keepingCapacity: true)
     }
 
-    /// Fills the buffer from the place; returns how many bytes there were.
-    func read(at place: Int, into buffer: inout [UInt8], from start: Int) throws(StoreError) -> Int {
-        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-            unsafe pread(descriptor, bytes.baseAddress! + start, bytes.count - start, place)
-        }
+    /// Reads what is at the place, as much as the buffer holds; returns how many bytes there were.
+    func read(at place: Int, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
+        let count = unsafe pread(descriptor, buffer.baseAddress!, buffer.count, place)
         guard count >= 0 else { throw Self.error("read", directory, errno) }
         return count
     }
-
-    static let headBytes = 6
-    private static let blockBytes = 1 << 20
 
     private static func error(_ action: String, _ directory: String, _ reason: Int32) -> StoreError {
         if reason == ENOSPC || reason == EDQUOT || reason == EFBIG { return .diskFull(path: directory) }

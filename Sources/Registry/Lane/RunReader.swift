@@ -1,9 +1,9 @@
 internal import Store
 
-/// Walks a run, one change after the other, through a buffer.
-struct RunReader: ~Copyable {
+/// Walks a run, one change after the other, through a buffer that it owns.
+@safe struct RunReader: ~Copyable {
     private let file: RunFile
-    private var buffer: [UInt8]
+    private var buffer: UnsafeMutableRawBufferPointer
     /// What of the buffer is read from the file.
     private var filled = 0
     private var filePlace = 0
@@ -17,13 +17,15 @@ struct RunReader: ~Copyable {
 
     init(_ file: consuming RunFile, bufferBytes: Int) throws(StoreError) {
         self.file = file
-        buffer = Array(repeating: 0, count: bufferBytes)
+        unsafe buffer = .allocate(byteCount: bufferBytes, alignment: 8)
         try advance()
     }
 
+    deinit { unsafe buffer.deallocate() }
+
     var key: Span<UInt8> {
         @_lifetime(borrow self)
-        get { buffer.span.extracting(keyStart..<keyStart + keyBytes) }
+        get { unsafe _overrideLifetime(bytes(keyStart, keyBytes), borrowing: self) }
     }
 
     /// Nil for a removal.
@@ -31,9 +33,15 @@ struct RunReader: ~Copyable {
         @_lifetime(borrow self)
         get {
             guard valueMark > 0 else { return nil }
-            let start = keyStart + keyBytes
-            return buffer.span.extracting(start..<start + valueMark - 1)
+            return unsafe _overrideLifetime(bytes(keyStart + keyBytes, valueMark - 1), borrowing: self)
         }
+    }
+
+    /// `advance` has seen to it that they are in the buffer, where they are until it runs again.
+    @unsafe @_lifetime(immortal)
+    private func bytes(_ start: Int, _ count: Int) -> Span<UInt8> {
+        let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[start..<start + count])
+        return unsafe _overrideLifetime(Span<UInt8>(_unsafeBytes: part), copying: ())
     }
 
     mutating func advance() throws(StoreError) {
@@ -42,8 +50,8 @@ struct RunReader: ~Copyable {
             isAtEnd = true
             return
         }
-        let keyCount = Int(buffer.span.number(at: head, bytes: 2))
-        let mark = Int(buffer.span.number(at: head + 2, bytes: 4))
+        let marks = unsafe UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: head, as: UInt64.self))
+        let (mark, keyCount) = (Int(marks & 0xFFFF_FFFF), Int(marks >> 32))
         let whole = RunFile.headBytes + keyCount + max(0, mark - 1)
         guard let place = try make(whole, from: head) else {
             throw .corrupt(path: "a run of the restore", what: "it ends within a change")
@@ -51,7 +59,7 @@ struct RunReader: ~Copyable {
         keyStart = place + RunFile.headBytes
         keyBytes = keyCount
         valueMark = mark
-        headOfKey = buffer.span.extracting(keyStart..<keyStart + keyBytes).head
+        unsafe headOfKey = bytes(keyStart, keyBytes).head
     }
 
     /// Sees to it that so many bytes from the place are in the buffer and returns where they are now; nil
@@ -59,11 +67,18 @@ struct RunReader: ~Copyable {
     private mutating func make(_ count: Int, from start: Int) throws(StoreError) -> Int? {
         if start + count <= filled { return start }
         let kept = filled - start
-        for index in 0..<kept { buffer[index] = buffer[start + index] }
-        if buffer.count < count { buffer += Array(repeating: 0, count: count - buffer.count) }
+        if unsafe buffer.count < count {
+            let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * count, alignment: 8)
+            unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[start..<filled]))
+            unsafe buffer.deallocate()
+            unsafe buffer = larger
+        } else {
+            unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[start..<filled]))
+        }
         filled = kept
         while filled < count {
-            let read = try file.read(at: filePlace, into: &buffer, from: filled)
+            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let read = unsafe try file.read(at: filePlace, into: room)
             if read == 0 { return nil }
             filled += read
             filePlace += read

@@ -10,6 +10,8 @@ package struct KnownToken: Sendable, Hashable {
         case expired
         /// The person has switched Live Activities off for the app.
         case activitiesOff
+        /// The person has swiped the activity away. There is no token.
+        case dismissed
         /// The installation has another recipient now; starts accepted before are still served.
         case movedAway
     }
@@ -95,7 +97,7 @@ extension KnownToken {
     ) throws(StoreError) {
         var row = key
         var group: String?
-        if kind == .update, let code = try view.value(of: key.span, in: tables.activities) {
+        if kind == .update, let code = try view.checkedValue(of: key.span, in: tables.activities) {
             RowPlace.update(ofActivity: key.span, group: code, into: &row)
             var text: [UInt8] = []
             var place = 0
@@ -104,7 +106,7 @@ extension KnownToken {
             }
         }
         let table = kind == .start ? tables.starts : tables.updates
-        guard let value = try view.value(of: row.span, in: table),
+        guard let value = try view.checkedValue(of: row.span, in: table),
             let topicKey = RegistryKey(try topicKeys.bytes(kind, key.span, value, view))
         else { return nil }
         if let long = TokenValue.more(.group, value) { group = String(decoding: Array(long), as: UTF8.self) }
@@ -123,9 +125,11 @@ extension KnownToken {
 extension KnownToken.Standing {
     fileprivate init(_ value: Span<UInt8>, now: Int64) {
         let flags = value[0]
-        if flags & TokenValue.Flag.movedAway != 0 {
+        if !TokenValue.hasToken(value) {
+            self = .dismissed
+        } else if flags & TokenValue.Flag.movedAway != 0 {
             self = .movedAway
-        } else if flags & TokenValue.Flag.activitiesOff != 0 {
+        } else if flags & TokenValue.Flag.off != 0 {
             self = .activitiesOff
         } else if TokenValue.expiresAt(value).map({ $0 <= now }) ?? false {
             self = .expired

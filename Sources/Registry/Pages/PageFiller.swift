@@ -1,11 +1,14 @@
 internal import LiveActivity
 internal import Store
 
-/// Writes rows into a page as texts. Names that many rows share are looked up once.
+/// Writes rows into a page as texts. What neighbours share, their type and their group, is there once.
 struct PageFiller: ~Copyable {
     private let names: Names
     private var typeNumber = Names.none
-    private var typeText: [UInt8] = []
+    /// Where the type's text is in the page.
+    private var type = 0..<0
+    private var group = 0..<0
+    private var hasGroup = false
 
     init(_ names: Names) { self.names = names }
 
@@ -19,42 +22,35 @@ struct PageFiller: ~Copyable {
         _ view: borrowing ReadView
     ) throws(StoreError) {
         var entry = TokenPage.Entry()
-        entry.start = page.bytes.count
         entry.flags = value[0]
         entry.os = OSVersion.read(value, at: TokenValue.Place.os)
         entry.registeredAt = TokenValue.registeredAt(value)
         var place = TokenValue.typePlace(value)
-        try lookUp(type: OrderedNumber.read(value, at: &place), view)
+        try lookUp(type: OrderedNumber.read(value, at: &place), &page, view)
         entry.hasType = typeNumber != Names.none
+        entry.type = type
+        if let group, group[0] != NameCode.Tag.none {
+            entry.hasGroup = true
+            entry.group = text(ofGroup: group, value, &page)
+        }
+        entry.start = page.text.count
         if let key = TokenValue.more(.key, value) {
             appendLong(key, &page, &entry)
         } else {
             appendNames(suffix, isStart: group == nil, &page, &entry)
         }
-        StoredToken.read(value, at: place, to: &page.bytes)
-        entry.ends.3 = page.bytes.count
-        page.bytes.append(TokenValue.hash(value))
-        entry.ends.4 = page.bytes.count
-        if let group, group[0] != NameCode.Tag.none {
-            entry.hasGroup = true
-            var groupPlace = 0
-            if !NameCode.read(group, at: &groupPlace, to: &page.bytes),
-                let text = TokenValue.more(.group, value)
-            {
-                page.bytes.append(text)
-            }
-        }
-        entry.ends.5 = page.bytes.count
-        page.bytes.append(contentsOf: typeText)
-        entry.ends.6 = page.bytes.count
+        StoredToken.read(value, at: place, to: &page.text)
+        entry.ends.3 = page.text.count
+        page.text.append(TokenValue.hash(value))
+        entry.ends.4 = page.text.count
         if entry.flags & TokenValue.Flag.hasMore != 0 {
             entry.movedAt = TokenValue.movedAt(value)
             if let channel = TokenValue.more(.channel, value) {
                 entry.hasChannel = true
-                page.bytes.append(channel)
+                page.text.append(channel)
             }
         }
-        entry.ends.7 = page.bytes.count
+        entry.ends.5 = page.text.count
         page.entries.append(entry)
     }
 
@@ -62,23 +58,23 @@ struct PageFiller: ~Copyable {
         _ suffix: Span<UInt8>, isStart: Bool, _ page: inout TokenPage, _ entry: inout TokenPage.Entry
     ) {
         var place = 0
-        _ = RecipientCode.read(suffix, at: &place, to: &page.bytes)
-        entry.ends.0 = page.bytes.count
+        _ = RecipientCode.read(suffix, at: &place, to: &page.text)
+        entry.ends.0 = page.text.count
         if suffix[place] == NameCode.Tag.recipient {
             place += 1
             entry.isItsRecipient = true
         } else {
-            _ = NameCode.read(suffix, at: &place, to: &page.bytes)
+            _ = NameCode.read(suffix, at: &place, to: &page.text)
         }
-        entry.ends.1 = page.bytes.count
+        entry.ends.1 = page.text.count
         if isStart {
-            page.bytes.append(contentsOf: Self.start)
-            page.bytes.append(contentsOf: typeText)
+            page.text.append(Self.start.span)
+            page.text.append(copyOf: type)
         } else {
-            page.bytes.append(contentsOf: Self.update)
-            _ = NameCode.read(suffix, at: &place, to: &page.bytes)
+            page.text.append(Self.update.span)
+            _ = NameCode.read(suffix, at: &place, to: &page.text)
         }
-        entry.ends.2 = page.bytes.count
+        entry.ends.2 = page.text.count
     }
 
     private static let start = Array("start:".utf8)
@@ -86,18 +82,40 @@ struct PageFiller: ~Copyable {
 
     private func appendLong(_ key: Span<UInt8>, _ page: inout TokenPage, _ entry: inout TokenPage.Entry) {
         let key = unsafe key.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
-        page.bytes.append(contentsOf: (key?.recipient.text ?? "").utf8)
-        entry.ends.0 = page.bytes.count
-        page.bytes.append(contentsOf: (key?.installation ?? "").utf8)
-        entry.ends.1 = page.bytes.count
-        page.bytes.append(contentsOf: (key?.entry.text ?? "").utf8)
-        entry.ends.2 = page.bytes.count
+        page.text.append(Array((key?.recipient.text ?? "").utf8).span)
+        entry.ends.0 = page.text.count
+        page.text.append(Array((key?.installation ?? "").utf8).span)
+        entry.ends.1 = page.text.count
+        page.text.append(Array((key?.entry.text ?? "").utf8).span)
+        entry.ends.2 = page.text.count
     }
 
-    private mutating func lookUp(type: Int, _ view: borrowing ReadView) throws(StoreError) {
-        if type == typeNumber { return }
-        typeNumber = type
-        typeText.removeAll(keepingCapacity: true)
-        if type != Names.none { try names.append(type, to: &typeText, view) }
+    /// A selection is of one group, except where it names activities.
+    private mutating func text(
+        ofGroup code: Span<UInt8>, _ value: Span<UInt8>, _ page: inout TokenPage
+    ) -> Range<Int> {
+        if hasGroup { return group }
+        let start = page.text.count
+        var place = 0
+        if !NameCode.read(code, at: &place, to: &page.text), let text = TokenValue.more(.group, value) {
+            page.text.append(text)
+        }
+        group = start..<page.text.count
+        hasGroup = true
+        return group
+    }
+
+    /// The rows that follow are of another group.
+    mutating func forgetGroup() { hasGroup = false }
+
+    private mutating func lookUp(
+        type number: Int, _ page: inout TokenPage, _ view: borrowing ReadView
+    ) throws(StoreError) {
+        if number == typeNumber { return }
+        typeNumber = number
+        var name: [UInt8] = []
+        if number != Names.none { try names.append(number, to: &name, view) }
+        type = page.text.count..<page.text.count + name.count
+        page.text.append(name.span)
     }
 }

@@ -23,7 +23,7 @@ struct PageWalk: ~Copyable {
     mutating func run(
         from cursor: PageCursor, into page: inout TokenPage, _ view: borrowing ReadView
     ) throws(StoreError) -> PageCursor? {
-        guard let number = try names.known(selection.app, view) else { return nil }
+        guard let number = try names.known(Array(selection.app.utf8).span, view) else { return nil }
         var app: [UInt8] = []
         OrderedNumber.append(number, to: &app)
         switch selection.tokens {
@@ -31,7 +31,7 @@ struct PageWalk: ~Copyable {
             var typeless = app
             OrderedNumber.append(Names.none, to: &typeless)
             var typed: [UInt8]?
-            if let number = try names.known(type, view) {
+            if let number = try names.known(Array(type.utf8).span, view) {
                 var prefix = app
                 OrderedNumber.append(number, to: &prefix)
                 typed = prefix
@@ -39,7 +39,8 @@ struct PageWalk: ~Copyable {
             return try goRound(Source(app, tables.starts, typed, typeless, nil), cursor, &page, view)
         case .updates(let group):
             var code: [UInt8] = []
-            guard RowPlace.append(group: group, to: &code) else { return nil }
+            let name = Array((group ?? "").utf8)
+            guard RowPlace.append(group: group == nil ? nil : name.span, to: &code) else { return nil }
             return try goRound(Source(app, tables.updates, app + code, nil, code), cursor, &page, view)
         case .activities(let activities):
             return try walk(activities, app, from: cursor, &page, view)
@@ -103,14 +104,15 @@ struct PageWalk: ~Copyable {
             let order = !b.isInside ? -1 : !a.isInside ? 1 : a.suffix.order(to: b.suffix)
             if page.count >= rowsMax || examinedLeft <= 0 { return Array(order <= 0 ? a.suffix : b.suffix) }
             examinedLeft -= 1
-            let (suffix, value) = order <= 0 ? (a.suffix, a.value) : (b.suffix, b.value)
+            let suffix = order <= 0 ? a.suffix : b.suffix
+            let value = try order <= 0 ? a.value : b.value
             var isTaken = eligibility.admits(value)
             if isTaken, let program = selection.program {
                 if profileKeys.move(to: suffix) {
-                    user = try profiles.advance(to: profileKeys.user.span) ? profiles.value : Span()
+                    user = try profiles.advance(to: profileKeys.user.span) ? profiles.checkedValue : Span()
                 }
                 let isThere = try profiles.advance(to: profileKeys.installation.span)
-                installation = isThere ? profiles.value : Span()
+                installation = try isThere ? profiles.checkedValue : Span()
                 isTaken = program.matches(
                     user: user, installation: installation,
                     os: OSVersion.read(value, at: TokenValue.Place.os))
@@ -152,16 +154,18 @@ struct PageWalk: ~Copyable {
         _ activity: String, _ app: [UInt8], _ page: inout TokenPage, _ view: borrowing ReadView
     ) throws(StoreError) {
         var prefix = app
-        guard NameCode.append(activity, to: &prefix) else { return }
+        guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return }
         guard let bounds = bounds([], nil) else { return }
         var entries = try Stretch(view, tables.activities, prefix, bounds)
         var key: [UInt8] = []
         while entries.isInside {
-            let group = entries.value
+            let group = try entries.value
             RowPlace.update(ofActivity: entries.key, group: group, into: &key)
             examinedLeft -= 1
-            if let value = try view.value(of: key.span, in: tables.updates), eligibility.admits(value) {
+            if let value = try view.checkedValue(of: key.span, in: tables.updates), eligibility.admits(value)
+            {
                 let suffix = key.span.extracting(app.count + group.count..<key.count)
+                filler.forgetGroup()
                 try filler.append(suffix, value, group: group, to: &page, view)
             }
             try entries.next()

@@ -54,7 +54,7 @@ struct Eligibility {
 
     func admits(_ value: Span<UInt8>) -> Bool {
         let flags = value[0]
-        if flags & (TokenValue.Flag.shadowed | TokenValue.Flag.activitiesOff) != 0 { return false }
+        if flags & (TokenValue.Flag.shadowed | TokenValue.Flag.off) != 0 { return false }
         guard flags & TokenValue.Flag.sandbox == 0 ? allowsProduction : allowsSandbox else { return false }
         if let expiresAt = TokenValue.expiresAt(value), expiresAt <= now { return false }
         if let osMin, let os = OSVersion.read(value, at: TokenValue.Place.os), os < osMin { return false }

@@ -29,7 +29,10 @@ struct Stretch: ~Copyable, ~Escapable {
     }
 
     var key: Span<UInt8> { @_lifetime(copy self) get { cursor.key } }
-    var value: Span<UInt8> { @_lifetime(copy self) get { cursor.value } }
+    var value: Span<UInt8> {
+        @_lifetime(copy self)
+        get throws(StoreError) { try cursor.checkedValue }
+    }
     /// The key behind the beginning.
     var suffix: Span<UInt8> {
         @_lifetime(copy self)

@@ -6,10 +6,13 @@ package struct TokenPage: ~Copyable {
     package static let rowsMaxUsual = 1000
 
     struct Entry {
-        /// Where its texts end: recipient, installation, entry, token, hash, group, type, channel. The
-        /// first begins at `start`.
+        /// Where its own texts end: recipient, installation, entry, token, hash, channel. The first begins
+        /// at `start`.
         var start = 0
-        var ends = (0, 0, 0, 0, 0, 0, 0, 0)
+        var ends = (0, 0, 0, 0, 0, 0)
+        /// Texts that it shares with rows before it.
+        var group = 0..<0
+        var type = 0..<0
         var registeredAt: Int64 = 0
         var movedAt: Int64?
         var flags: UInt8 = 0
@@ -21,7 +24,7 @@ package struct TokenPage: ~Copyable {
         var hasChannel = false
     }
 
-    var bytes: [UInt8] = []
+    var text = PageText()
     var entries: [Entry] = []
 
     package init() {}
@@ -30,13 +33,13 @@ package struct TokenPage: ~Copyable {
     package var isEmpty: Bool { entries.isEmpty }
 
     package mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
+        text.removeAll()
         entries.removeAll(keepingCapacity: true)
     }
 
     package subscript(index: Int) -> TokenPageRow {
         @_lifetime(borrow self)
-        get { TokenPageRow(bytes.span, entries[index]) }
+        get { TokenPageRow(text.span, entries[index]) }
     }
 }
 
@@ -77,16 +80,16 @@ package struct TokenPageRow: ~Escapable {
     }
     package var group: Span<UInt8>? {
         @_lifetime(copy self)
-        get { entry.hasGroup ? bytes.extracting(entry.ends.4..<entry.ends.5) : nil }
+        get { entry.hasGroup ? bytes.extracting(entry.group) : nil }
     }
     /// Nil for a start token that serves every type.
     package var attributesType: Span<UInt8>? {
         @_lifetime(copy self)
-        get { entry.hasType ? bytes.extracting(entry.ends.5..<entry.ends.6) : nil }
+        get { entry.hasType ? bytes.extracting(entry.type) : nil }
     }
     package var channel: Span<UInt8>? {
         @_lifetime(copy self)
-        get { entry.hasChannel ? bytes.extracting(entry.ends.6..<entry.ends.7) : nil }
+        get { entry.hasChannel ? bytes.extracting(entry.ends.4..<entry.ends.5) : nil }
     }
     package var environment: Environment {
         entry.flags & TokenValue.Flag.sandbox == 0 ? .production : .sandbox

@@ -86,6 +86,11 @@ extension [UInt8] {
         append(UInt8(rest))
     }
 
+    mutating func append(counted bytes: UnsafeBufferPointer<UInt8>) {
+        append(length: bytes.count)
+        unsafe append(contentsOf: bytes)
+    }
+
     mutating func append(counted text: String) {
         append(length: text.utf8.count)
         append(contentsOf: text.utf8)

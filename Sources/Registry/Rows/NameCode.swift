@@ -19,13 +19,8 @@ enum NameCode {
     }
 
     /// False, and nothing appended, for what cannot be a name.
-    static func append(_ name: String, to key: inout [UInt8], plus tagOffset: UInt8 = 0) -> Bool {
-        append(name.utf8.span, to: &key, plus: tagOffset)
-    }
-
     static func append(_ name: Span<UInt8>, to key: inout [UInt8], plus tagOffset: UInt8 = 0) -> Bool {
-        guard (1...Name.bytesMax).contains(name.count) else { return false }
-        for index in name.indices where name[index] < 0x20 || name[index] == 0x7F { return false }
+        guard isName(name) else { return false }
         if name.count == UUIDText.digits, let (high, low, isUpper) = UUIDText.read(name) {
             key.append((isUpper ? Tag.upperUUID : Tag.lowerUUID) + tagOffset)
             key.append(number: Int64(bitPattern: high), bytes: 8)
@@ -38,6 +33,12 @@ enum NameCode {
             key.append(Tag.digest + tagOffset)
             key.append(contentsOf: SHA256.digest(Array(name)))
         }
+        return true
+    }
+
+    static func isName(_ name: Span<UInt8>) -> Bool {
+        guard (1...Name.bytesMax).contains(name.count) else { return false }
+        for index in name.indices where name[index] < 0x20 || name[index] == 0x7F { return false }
         return true
     }
 
@@ -57,8 +58,8 @@ enum NameCode {
 
     /// Appends the text of the code at the place and moves the place behind it. False for a digest and
     /// for what refers to the recipient: their text is elsewhere.
-    static func read(
-        _ key: Span<UInt8>, at place: inout Int, to text: inout [UInt8], plus tagOffset: UInt8 = 0
+    static func read<Sink: ByteSink & ~Copyable>(
+        _ key: Span<UInt8>, at place: inout Int, to text: inout Sink, plus tagOffset: UInt8 = 0
     ) -> Bool {
         let tag = key[place] - tagOffset
         place += 1
@@ -111,19 +112,34 @@ enum UUIDText {
         return seen == 3 ? nil : (words.0, words.1, seen != 2)
     }
 
-    static func write(_ bytes: Span<UInt8>, isUpper: Bool, to text: inout [UInt8]) {
-        let start = text.count
-        text.append(contentsOf: template)
-        let table = HexPairs.table(isUpper)
-        unsafe text.withUnsafeMutableBytes { text in
-            var place = start
-            for index in 0..<16 {
-                if index == 4 || index == 6 || index == 8 || index == 10 { place += 1 }
-                unsafe text.storeBytes(of: table[Int(bytes[index])], toByteOffset: place, as: UInt16.self)
-                place += 2
+    static func write<Sink: ByteSink & ~Copyable>(
+        _ bytes: Span<UInt8>, isUpper: Bool, to text: inout Sink
+    ) {
+        unsafe text.extend(by: digits) { out in
+            let out = UnsafeMutableRawPointer(out)
+            unsafe bytes.withUnsafeBytes { bytes in
+                func eight(_ place: Int) -> UInt64 {
+                    let four = unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+                    return UInt64(littleEndian: HexPairs.digits(of: four, isUpper: isUpper))
+                }
+                func put(_ four: UInt64, _ place: Int) {
+                    unsafe out.storeBytes(
+                        of: UInt32(truncatingIfNeeded: four).littleEndian, toByteOffset: place,
+                        as: UInt32.self)
+                }
+                let words = (eight(0), eight(4), eight(8), eight(12))
+                put(words.0, 0)
+                put(words.0 >> 32, 4)
+                put(words.1, 9)
+                put(words.1 >> 32, 14)
+                put(words.2, 19)
+                put(words.2 >> 32, 24)
+                put(words.3, 28)
+                put(words.3 >> 32, 32)
+                for dash in dashes { unsafe out.storeBytes(of: 0x2D, toByteOffset: dash, as: UInt8.self) }
             }
         }
     }
 
-    private static let template = Array(repeating: UInt8(ascii: "-"), count: digits)
+    private static var dashes: StrideTo<Int> { stride(from: 8, to: 24, by: 5) }
 }

@@ -19,41 +19,57 @@ enum ProfileValue {
         static let other: UInt8 = 5
     }
 
+    /// A record, in place; what it appends is worth nothing when it throws. It accepts and refuses what
+    /// `ProfileRow` does, in the same words.
+    ///
+    /// - Parameter longKey: empty where the table's key says all.
     static func append(
-        _ row: ProfileRow, longKey: [UInt8]?, to value: inout [UInt8], with reader: JSONReader
-    ) {
-        value.append(number: row.updatedAt, bytes: TokenValue.timeBytes)
-        for text in [row.os, row.locale, row.appBuild, row.timeZone] {
-            value.append(length: text.map { $0.utf8.count + 1 } ?? 0)
-            if let text { value.append(contentsOf: text.utf8) }
+        _ record: Span<UInt8>, longKey: Span<UInt8>, to value: inout [UInt8], with reader: JSONReader
+    ) throws(RecordError) {
+        try unsafe record.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe ProfileRow.read(bytes, with: reader) { append($0, to: &value) }
         }
-        value.append(length: row.tags.count)
-        for tag in row.tags { value.append(counted: tag) }
-        append(row.attributes, to: &value, with: reader)
-        value.append(length: longKey?.count ?? 0)
-        if let longKey { value.append(contentsOf: longKey) }
+        value.append(length: longKey.count)
+        value.append(longKey)
+    }
+
+    private static func append(_ record: JSONObject, to value: inout [UInt8]) {
+        value.append(number: record["updatedAt"].time(), bytes: TokenValue.timeBytes)
+        append(text: record["os"], to: &value)
+        append(text: record["locale"], to: &value)
+        append(text: record["appBuild"], to: &value)
+        append(text: record["timeZone"], to: &value)
+        var tags = record["tags"].array(countMax: Report.tagsMax)
+        value.append(length: tags.count)
+        while let tag = tags.next() {
+            tag.checkName()
+            unsafe value.append(counted: tag.utf8)
+        }
+        append(attributes: record["attributes"].optional, to: &value)
+    }
+
+    private static func append(text: JSONValue, to value: inout [UInt8]) {
+        guard let text = text.optional else { return value.append(length: 0) }
+        text.checkName()
+        let bytes = unsafe text.utf8
+        value.append(length: bytes.count + 1)
+        unsafe value.append(contentsOf: bytes)
     }
 
     /// A null says what a missing attribute says.
-    private static func append(
-        _ attributes: RawJSON?, to value: inout [UInt8], with reader: JSONReader
-    ) {
+    private static func append(attributes: JSONValue?, to value: inout [UInt8]) {
+        guard let attributes else { return value.append(length: 0) }
+        attributes.checkProfileAttributes()
+        guard attributes.kind == .object else { return value.append(length: 0) }
+        let members = attributes.object().members
         var count = 0
-        var list: [UInt8] = []
-        let accepted: Void? = attributes.flatMap { attributes in
-            try? reader.read(attributes.bytes) { root in
-                for (name, attribute) in root.object().members {
-                    guard let kind = attribute.kind, kind != .null else { continue }
-                    count += 1
-                    list.append(counted: name)
-                    append(attribute, kind, to: &list)
-                }
-            }
-        }
-        // They were accepted as part of a record, so only a limit of documents can refuse them here.
-        guard accepted != nil else { return value.append(length: 0) }
+        for (_, attribute) in members where attribute.kind != .null { count += 1 }
         value.append(length: count)
-        value.append(contentsOf: list)
+        for (name, attribute) in members {
+            guard let kind = attribute.kind, kind != .null else { continue }
+            value.append(counted: name)
+            append(attribute, kind, to: &value)
+        }
     }
 
     private static func append(_ attribute: JSONValue, _ kind: JSONKind, to list: inout [UInt8]) {
@@ -61,7 +77,7 @@ enum ProfileValue {
         case .boolean: list.append(attribute.bool() ? Kind.yes : Kind.no)
         case .string:
             list.append(Kind.text)
-            list.append(counted: attribute.string())
+            unsafe list.append(counted: attribute.utf8)
         case .integer, .number:
             let number = attribute.double()
             if kind == .integer, abs(number) < 0x1p62 {

@@ -10,18 +10,21 @@ enum RecipientCode {
 
     static func append(_ recipient: Recipient, to key: inout [UInt8]) -> Bool {
         switch recipient {
-        case .user(let name):
-            append(bucket: name, to: &key)
-            return NameCode.append(name, to: &key)
-        case .installation(let name):
-            append(bucket: name, to: &key)
-            return NameCode.append(name, to: &key, plus: installationTagOffset)
+        case .user(let name): append(isUser: true, Array(name.utf8).span, to: &key)
+        case .installation(let name): append(isUser: false, Array(name.utf8).span, to: &key)
         }
+    }
+
+    static func append(isUser: Bool, _ name: Span<UInt8>, to key: inout [UInt8]) -> Bool {
+        append(bucket: name, to: &key)
+        return NameCode.append(name, to: &key, plus: isUser ? 0 : installationTagOffset)
     }
 
     /// Appends `u:<user>` or `i:<installation>` and moves the place behind the code; false when the text
     /// is elsewhere.
-    static func read(_ key: Span<UInt8>, at place: inout Int, to text: inout [UInt8]) -> Bool {
+    static func read<Sink: ByteSink & ~Copyable>(
+        _ key: Span<UInt8>, at place: inout Int, to text: inout Sink
+    ) -> Bool {
         place += bucketBytes
         let isInstallation = key[place] >= installationTagOffset
         text.append(UInt8(ascii: isInstallation ? "i" : "u"))
@@ -38,9 +41,9 @@ enum RecipientCode {
     }
 
     /// FNV-1a, its ends folded together. Not Kafka's hash: all names of a lane agree in that one.
-    private static func append(bucket name: String, to key: inout [UInt8]) {
+    private static func append(bucket name: Span<UInt8>, to key: inout [UInt8]) {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        for index in name.indices { hash = (hash ^ UInt64(name[index])) &* 0x100_0000_01B3 }
         hash ^= hash >> 32
         hash ^= hash >> 16
         key.append(number: Int64(hash & 0xFFFF), bytes: bucketBytes)

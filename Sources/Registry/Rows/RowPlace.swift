@@ -21,20 +21,24 @@ enum RowPlace {
     static let hashBytes = 8
 
     /// Appends recipient and installation; false when one cannot be a name.
-    static func append(_ recipient: Recipient, _ installation: String?, to key: inout [UInt8]) -> Bool {
-        guard RecipientCode.append(recipient, to: &key) else { return false }
-        guard let installation else {
+    ///
+    /// - Parameter installation: empty for none.
+    static func append(
+        isUser: Bool, _ recipient: Span<UInt8>, _ installation: Span<UInt8>, to key: inout [UInt8]
+    ) -> Bool {
+        guard RecipientCode.append(isUser: isUser, recipient, to: &key) else { return false }
+        if installation.isEmpty {
             key.append(NameCode.Tag.none)
             return true
         }
-        if case .installation(let name) = recipient, name.isExactly(installation) {
+        if !isUser, recipient.equals(installation) {
             key.append(NameCode.Tag.recipient)
             return true
         }
         return NameCode.append(installation, to: &key)
     }
 
-    static func append(group: String?, to key: inout [UInt8]) -> Bool {
+    static func append(group: Span<UInt8>?, to key: inout [UInt8]) -> Bool {
         guard let group else {
             key.append(NameCode.Tag.none)
             return true

@@ -12,8 +12,8 @@ enum StoredToken {
         case sealed = 2
     }
 
-    static func append(_ token: String, to value: inout [UInt8]) {
-        if let sealed = sealed(token) {
+    static func append(_ token: Span<UInt8>, to value: inout [UInt8]) {
+        if !token.isEmpty, token[0] == UInt8(ascii: "s"), let sealed = sealed(token) {
             value.append(Form.sealed.rawValue)
             value.append(length: sealed.bytes.count)
             value.append(length: sealed.number)
@@ -21,11 +21,12 @@ enum StoredToken {
         } else {
             let start = value.count
             value.append(Form.hex.rawValue)
-            value.append(length: token.utf8.count / 2)
-            if HexPairs.read(token.utf8.span, isLower: true, to: &value) { return }
+            value.append(length: token.count / 2)
+            if HexPairs.read(token, isLower: true, to: &value) { return }
             value.removeSubrange(start...)
             value.append(Form.text.rawValue)
-            value.append(counted: token)
+            value.append(length: token.count)
+            value.append(token)
         }
     }
 
@@ -39,7 +40,9 @@ enum StoredToken {
     }
 
     /// Appends the text that `append` was given.
-    static func read(_ value: Span<UInt8>, at start: Int, to text: inout [UInt8]) {
+    static func read<Sink: ByteSink & ~Copyable>(
+        _ value: Span<UInt8>, at start: Int, to text: inout Sink
+    ) {
         var place = start + 1
         let count = value.length(at: &place)
         switch Form(rawValue: value[start]) {
@@ -49,15 +52,15 @@ enum StoredToken {
             text.append(UInt8(ascii: "s"))
             text.append(decimal: number)
             text.append(UInt8(ascii: "."))
-            Base64URL.append(value.extracting(place..<place + count), to: &text)
+            Base64Pairs.append(value.extracting(place..<place + count), to: &text)
         case .text, nil: text.append(value.extracting(place..<place + count))
         }
     }
 
     /// Nil for what would not read back as the same text.
-    private static func sealed(_ token: String) -> (number: Int, bytes: [UInt8])? {
-        guard token.utf8.first == UInt8(ascii: "s"), let dot = token.utf8.firstIndex(of: UInt8(ascii: "."))
-        else { return nil }
+    private static func sealed(_ token: Span<UInt8>) -> (number: Int, bytes: [UInt8])? {
+        let token = String(decoding: Array(token), as: UTF8.self)
+        guard let dot = token.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         let digits = token[token.index(after: token.startIndex)..<dot]
         guard let number = Int(digits), number >= 0, String(number) == digits,
             let bytes = Base64URL.decode(String(token[token.index(after: dot)...]))
@@ -66,9 +69,38 @@ enum StoredToken {
     }
 }
 
-extension [UInt8] {
-    mutating func append(decimal number: Int) {
+extension ByteSink where Self: ~Copyable {
+    fileprivate mutating func append(decimal number: Int) {
         if number >= 10 { append(decimal: number / 10) }
         append(0x30 + UInt8(number % 10))
+    }
+}
+
+/// What `Base64URL` writes, two digits at a time: each row of a page with sealed tokens has eighty.
+private enum Base64Pairs {
+    private static let pairs = [UInt16](
+        (0..<4096).map { number in
+            let digits = Base64URL.digits
+            return (UInt16(digits[number >> 6]) | UInt16(digits[number & 63]) << 8).littleEndian
+        })
+
+    static func append<Sink: ByteSink & ~Copyable>(_ bytes: Span<UInt8>, to text: inout Sink) {
+        let pairs = pairs
+        let (whole, rest) = (bytes.count / 3, bytes.count % 3)
+        unsafe text.extend(by: 4 * whole + (rest == 0 ? 0 : rest + 1)) { out in
+            let raw = UnsafeMutableRawPointer(out)
+            for index in 0..<whole {
+                let at = 3 * index
+                let bits = Int(bytes[at]) << 16 | Int(bytes[at + 1]) << 8 | Int(bytes[at + 2])
+                unsafe raw.storeBytes(of: pairs[bits >> 12], toByteOffset: 4 * index, as: UInt16.self)
+                unsafe raw.storeBytes(of: pairs[bits & 4095], toByteOffset: 4 * index + 2, as: UInt16.self)
+            }
+            guard rest > 0 else { return }
+            let last = rest == 2 ? Int(bytes[3 * whole + 1]) : 0
+            let bits = Int(bytes[3 * whole]) << 16 | last << 8
+            for digit in 0...rest {
+                unsafe out[4 * whole + digit] = Base64URL.digits[bits >> (18 - 6 * digit) & 63]
+            }
+        }
     }
 }

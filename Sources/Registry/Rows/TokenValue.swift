@@ -14,7 +14,8 @@ enum TokenValue {
         static let sandbox: UInt8 = 1
         static let frequentPushesKnown: UInt8 = 2
         static let frequentPushes: UInt8 = 4
-        static let activitiesOff: UInt8 = 8
+        /// The person has switched Live Activities off for the app, or has swiped this one away.
+        static let off: UInt8 = 8
         /// Another row of the same token stands. Not part of the record: the lane decides it.
         static let shadowed: UInt8 = 16
         /// In the lane of the recipient that the installation has left.
@@ -40,53 +41,71 @@ enum TokenValue {
         /// The topic's key, where a name in the table's key stands as its digest.
         case key = 4
         case group = 5
+        /// Of an activity that the person has swiped away: the row has no token.
+        case dismissedAt = 6
     }
 
     /// False when the hash is none.
-    static func append(_ row: TokenRow, type: Int, longKey: [UInt8]?, to value: inout [UInt8]) -> Bool {
+    ///
+    /// - Parameter longKey: empty where the table's key says all.
+    static func append(
+        _ row: borrowing TokenFields, isStart: Bool, type: Int, longKey: Span<UInt8>, to value: inout [UInt8]
+    ) -> Bool {
         let start = value.count
-        var flags: UInt8 = row.environment == .sandbox ? Flag.sandbox : 0
+        var flags: UInt8 = row.isSandbox ? Flag.sandbox : 0
         if let frequent = row.frequentPushesEnabled {
             flags |= Flag.frequentPushesKnown | (frequent ? Flag.frequentPushes : 0)
         }
-        if row.activitiesEnabled == false { flags |= Flag.activitiesOff }
+        if row.activitiesEnabled == false || row.dismissedAt != nil { flags |= Flag.off }
         if row.movedTo != nil { flags |= Flag.movedAway }
         if row.expiresAt != nil { flags |= Flag.expires }
         value.append(flags)
-        OSVersion.append(row.os.flatMap { OSVersion($0) }, to: &value)
+        OSVersion.append(row.os, to: &value)
         value.append(number: row.registeredAt, bytes: timeBytes)
-        let hash = row.tokenHash.utf8.span
-        guard hash.count == 2 * TokenSeal.hashBytes, HexPairs.read(hash, isLower: false, to: &value) else {
-            return false
+        let hash = row[row.tokenHash]
+        if row.dismissedAt != nil, hash.isEmpty {
+            for _ in 0..<TokenSeal.hashBytes { value.append(0) }
+        } else {
+            guard hash.count == 2 * TokenSeal.hashBytes, HexPairs.read(hash, isLower: false, to: &value)
+            else { return false }
         }
         if let expiresAt = row.expiresAt { value.append(number: expiresAt, bytes: timeBytes) }
         OrderedNumber.append(type, to: &value)
-        StoredToken.append(row.token, to: &value)
-        if appendMore(row, longKey, to: &value) { value[start] |= Flag.hasMore }
+        StoredToken.append(row[row.token], to: &value)
+        if appendMore(row, isStart, longKey, to: &value) { value[start] |= Flag.hasMore }
         return true
     }
 
-    private static func appendMore(_ row: TokenRow, _ longKey: [UInt8]?, to value: inout [UInt8]) -> Bool {
+    private static func appendMore(
+        _ row: borrowing TokenFields, _ isStart: Bool, _ longKey: Span<UInt8>, to value: inout [UInt8]
+    ) -> Bool {
         let start = value.count
-        func append(_ more: More, _ text: String?) {
-            guard let text else { return }
-            value.append(more.rawValue)
-            value.append(counted: text)
-        }
-        append(.channel, row.channel)
-        if let movedAt = row.movedAt {
-            value.append(More.movedAt.rawValue)
-            value.append(length: timeBytes)
-            value.append(number: movedAt, bytes: timeBytes)
-        }
-        append(.movedTo, row.movedTo?.text)
-        if let longKey {
-            value.append(More.key.rawValue)
-            value.append(length: longKey.count)
-            value.append(contentsOf: longKey)
-            append(.group, row.group)
+        if let channel = row.channel { append(.channel, row[channel], to: &value) }
+        if let movedAt = row.movedAt { append(.movedAt, movedAt, to: &value) }
+        if let movedTo = row.movedTo { append(.movedTo, row[movedTo], to: &value) }
+        if let dismissedAt = row.dismissedAt { append(.dismissedAt, dismissedAt, to: &value) }
+        if !longKey.isEmpty {
+            append(.key, longKey, to: &value)
+            if let group = row.group, !isStart { append(.group, row[group], to: &value) }
         }
         return value.count > start
+    }
+
+    private static func append(_ more: More, _ text: Span<UInt8>, to value: inout [UInt8]) {
+        value.append(more.rawValue)
+        value.append(length: text.count)
+        value.append(text)
+    }
+
+    private static func append(_ more: More, _ time: Int64, to value: inout [UInt8]) {
+        value.append(more.rawValue)
+        value.append(length: timeBytes)
+        value.append(number: time, bytes: timeBytes)
+    }
+
+    /// Whether it has a token at all, which can then be another row's too.
+    static func hasToken(_ value: Span<UInt8>) -> Bool {
+        value[0] & Flag.off == 0 || more(.dismissedAt, value) == nil
     }
 
     static func registeredAt(_ value: Span<UInt8>) -> Int64 {

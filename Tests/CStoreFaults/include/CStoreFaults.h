@@ -1,6 +1,9 @@
 // Makes chosen writes of the calling thread fail, as a full or broken disk does. The library under
-// test calls `pwrite` and `writev`; this executable's own definitions stand before libc's.
+// test calls `pwrite`, `write` and `writev`; this executable's own definitions stand before libc's.
 #pragma once
+
+/// An `error` that lets the process die instead, as by SIGKILL.
+#define STORE_FAULTS_KILL -1
 
 /// From now on, `after` writes succeed and the next `count` fail with `error`.
 void store_faults_arm(int after, int count, int error);

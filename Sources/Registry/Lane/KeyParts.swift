@@ -1,0 +1,93 @@
+internal import LiveActivity
+
+/// The parts of a record's key where they lie, without a text for each: the key itself, or, where names
+/// are escaped or not ASCII, a copy that `RegistryKey` has read.
+struct KeyParts {
+    private(set) var app = 0..<0
+    /// The name, without what says whose it is.
+    private(set) var recipient = 0..<0
+    private(set) var isUser = false
+    /// Empty in the profile of a user.
+    private(set) var installation = 0..<0
+    private(set) var kind = RowKind.profile
+    /// The type of a start, empty where it serves every type; the activity of an update.
+    private(set) var name = 0..<0
+
+    /// Nil for anything out of the ordinary; that does not say that it is no key.
+    init?(plain key: Span<UInt8>) {
+        var slashes = (0, 0, 0)
+        var count = 0
+        for index in key.indices {
+            let byte = key[index]
+            guard (0x20..<0x7F).contains(byte), byte != UInt8(ascii: "%") else { return nil }
+            guard byte == UInt8(ascii: "/") else { continue }
+            switch count {
+            case 0: slashes.0 = index
+            case 1: slashes.1 = index
+            case 2: slashes.2 = index
+            default: return nil
+            }
+            count += 1
+        }
+        guard count == 3, slashes.0 > 0, slashes.0 <= AppID.bytesMax else { return nil }
+        app = 0..<slashes.0
+        for index in app where !Self.isOfApp(key[index]) { return nil }
+        let first = slashes.0 + 1
+        guard first + 2 < slashes.1, key[first + 1] == UInt8(ascii: ":") else { return nil }
+        switch key[first] {
+        case UInt8(ascii: "u"): isUser = true
+        case UInt8(ascii: "i"): isUser = false
+        default: return nil
+        }
+        recipient = first + 2..<slashes.1
+        installation = slashes.1 + 1..<slashes.2
+        guard recipient.count <= Name.bytesMax else { return nil }
+        let entry = key.extracting(slashes.2 + 1..<key.count)
+        if entry.hasPrefix(Self.start.span) {
+            kind = .start
+            name = slashes.2 + 1 + Self.start.count..<key.count
+        } else if entry.hasPrefix(Self.update.span), entry.count > Self.update.count {
+            kind = .update
+            name = slashes.2 + 1 + Self.update.count..<key.count
+        } else if !entry.equals(Self.profile.span) {
+            return nil
+        }
+        guard !installation.isEmpty || kind == .profile else { return nil }
+    }
+
+    /// The parts of a key as texts that it appends.
+    init(_ key: RegistryKey, in text: inout [UInt8]) {
+        func append(_ part: String) -> Range<Int> {
+            let start = text.count
+            text.append(contentsOf: part.utf8)
+            return start..<text.count
+        }
+        app = append(key.app)
+        switch key.recipient {
+        case .user(let name): (isUser, recipient) = (true, append(name))
+        case .installation(let name): recipient = append(name)
+        }
+        installation = append(key.installation ?? "")
+        switch key.entry {
+        case .start(let type): (kind, name) = (.start, append(type ?? ""))
+        case .update(let activity): (kind, name) = (.update, append(activity))
+        case .profile: kind = .profile
+        }
+    }
+
+    /// Whether the row's own key has a digest, so that the text must stand elsewhere.
+    var hasLongNames: Bool {
+        recipient.count > NameCode.textBytesMax || installation.count > NameCode.textBytesMax
+            || kind == .update && name.count > NameCode.textBytesMax
+    }
+
+    /// `.` and `..` are no apps; nor is anything that begins so here, which then takes the long way.
+    private static func isOfApp(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+            || byte == 0x5F || byte == 0x2D
+    }
+
+    private static let start = Array("start:".utf8)
+    private static let update = Array("update:".utf8)
+    private static let profile = Array("profile".utf8)
+}

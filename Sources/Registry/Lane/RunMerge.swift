@@ -1,0 +1,101 @@
+internal import Store
+
+/// Reads sorted runs side by side: every change in the order of keys, and of several with one key only
+/// that of the newest run. A tournament: each place of the tree remembers who lost there, so the next
+/// change costs one comparison for each level.
+@safe struct RunMerge: ~Copyable {
+    private let runs: UnsafeMutablePointer<RunReader>
+    private let runsMax: Int
+    private var added = 0
+    /// Who lost at each place; at 0 who won it all.
+    private var places: [Int] = []
+    private var last: [UInt8] = []
+
+    init(runsMax: Int) {
+        self.runsMax = runsMax
+        unsafe runs = .allocate(capacity: runsMax)
+    }
+
+    deinit {
+        for index in 0..<added { unsafe (runs + index).deinitialize(count: 1) }
+        unsafe runs.deallocate()
+    }
+
+    /// The newer run is added later.
+    mutating func add(_ run: consuming RunReader) {
+        precondition(added < runsMax, "as many runs as were told")
+        unsafe (runs + added).initialize(to: run)
+        added += 1
+    }
+
+    mutating func drain(
+        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>?) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        guard added > 0 else { return }
+        places = Array(repeating: 0, count: added)
+        places[0] = winner(below: 1)
+        var lastHead: UInt64?
+        while true {
+            let top = places[0]
+            if unsafe runs[top].isAtEnd { return }
+            let head = unsafe runs[top].headOfKey
+            if unsafe head != lastHead || !Self.hasKey(runs[top], last.span) {
+                unsafe try Self.handOut(runs[top], &last, body)
+                lastHead = head
+            }
+            unsafe try runs[top].advance()
+            play(top)
+        }
+    }
+
+    private static func hasKey(_ run: borrowing RunReader, _ key: Span<UInt8>) -> Bool {
+        run.key.equals(key)
+    }
+
+    private static func handOut(
+        _ run: borrowing RunReader, _ last: inout [UInt8],
+        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>?) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try body(run.key, run.value)
+        last.removeAll(keepingCapacity: true)
+        last.append(run.key)
+    }
+
+    private static func order(_ a: borrowing RunReader, _ b: borrowing RunReader) -> Int {
+        a.key.order(to: b.key)
+    }
+
+    /// Fills the tree below a place and returns who wins there. The runs are its leaves.
+    private mutating func winner(below place: Int) -> Int {
+        if place >= added { return place - added }
+        let (a, b) = (winner(below: 2 * place), winner(below: 2 * place + 1))
+        let isFirst = precedes(a, b)
+        places[place] = isFirst ? b : a
+        return isFirst ? a : b
+    }
+
+    /// The run has moved on: it plays against those that lost on its way up.
+    private mutating func play(_ run: Int) {
+        var winner = run
+        var place = (run + added) / 2
+        while place > 0 {
+            let other = places[place]
+            if precedes(other, winner) {
+                places[place] = winner
+                winner = other
+            }
+            place /= 2
+        }
+        places[0] = winner
+    }
+
+    private func precedes(_ a: Int, _ b: Int) -> Bool {
+        let (ends, heads) = unsafe (
+            (runs[a].isAtEnd, runs[b].isAtEnd), (runs[a].headOfKey, runs[b].headOfKey)
+        )
+        if ends.0 || ends.1 { return !ends.0 }
+        if heads.0 != heads.1 { return heads.0 < heads.1 }
+        let order = unsafe Self.order(runs[a], runs[b])
+        return order == 0 ? a > b : order < 0
+    }
+}

@@ -1,0 +1,76 @@
+internal import Glibc
+
+/// What texts are appended to: an array, or a page's buffer.
+protocol ByteSink: ~Copyable {
+    mutating func append(_ byte: UInt8)
+    mutating func append(_ bytes: Span<UInt8>)
+    /// So many bytes more, which the body fills.
+    mutating func extend(by count: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void)
+}
+
+extension [UInt8]: ByteSink {
+    mutating func extend(by count: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+        let start = self.count
+        append(contentsOf: repeatElement(0, count: count))
+        unsafe withUnsafeMutableBufferPointer { unsafe fill($0.baseAddress! + start) }
+    }
+}
+
+/// Texts side by side in a buffer of its own: what is appended a dozen times for each of a million rows
+/// must not ask each time whether an array is shared.
+@safe struct PageText: ByteSink, ~Copyable {
+    private var bytes: UnsafeMutablePointer<UInt8>
+    private var room = 64 << 10
+    private(set) var count = 0
+
+    init() { unsafe bytes = .allocate(capacity: room) }
+
+    deinit { unsafe bytes.deallocate() }
+
+    var span: Span<UInt8> {
+        @_lifetime(borrow self)
+        get {
+            let span = unsafe Span(_unsafeStart: UnsafePointer(bytes), count: count)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    mutating func removeAll() { count = 0 }
+
+    mutating func append(_ byte: UInt8) {
+        if count == room { grow(by: 1) }
+        unsafe bytes[count] = byte
+        count += 1
+    }
+
+    mutating func append(_ span: Span<UInt8>) {
+        if span.count > room - count { grow(by: span.count) }
+        unsafe span.withUnsafeBytes { from in
+            if let start = from.baseAddress { unsafe memcpy(bytes + count, start, from.count) }
+        }
+        count += span.count
+    }
+
+    /// Bytes that it has already, once more.
+    mutating func append(copyOf part: Range<Int>) {
+        precondition(part.upperBound <= count, "a part of the text")
+        if part.count > room - count { grow(by: part.count) }
+        unsafe memcpy(bytes + count, bytes + part.lowerBound, part.count)
+        count += part.count
+    }
+
+    mutating func extend(by more: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+        if more > room - count { grow(by: more) }
+        unsafe fill(bytes + count)
+        count += more
+    }
+
+    @inline(never)
+    private mutating func grow(by more: Int) {
+        room = max(2 * room, count + more)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: room)
+        unsafe larger.update(from: bytes, count: count)
+        unsafe bytes.deallocate()
+        unsafe bytes = larger
+    }
+}

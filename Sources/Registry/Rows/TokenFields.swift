@@ -1,0 +1,69 @@
+internal import JSON
+internal import LiveActivity
+
+/// What a row of a table takes from a `TokenRow`, read in place: its texts lie side by side in a buffer
+/// that is used again. It accepts and refuses what `TokenRow` does, in the same words.
+struct TokenFields {
+    /// Its texts, and not its numbers, are valid until it reads the next record.
+    private(set) var text: [UInt8] = []
+    private(set) var isSandbox = false
+    private(set) var token = 0..<0
+    private(set) var tokenHash = 0..<0
+    private(set) var attributesType: Range<Int>?
+    private(set) var group: Range<Int>?
+    private(set) var registeredAt: Int64 = 0
+    private(set) var expiresAt: Int64?
+    private(set) var os: OSVersion?
+    private(set) var frequentPushesEnabled: Bool?
+    private(set) var activitiesEnabled: Bool?
+    private(set) var channel: Range<Int>?
+    private(set) var dismissedAt: Int64?
+    private(set) var movedAt: Int64?
+    private(set) var movedTo: Range<Int>?
+
+    subscript(part: Range<Int>) -> Span<UInt8> {
+        @_lifetime(borrow self)
+        get { text.span.extracting(part) }
+    }
+
+    mutating func read(_ record: Span<UInt8>, with reader: JSONReader) throws(RecordError) {
+        text.removeAll(keepingCapacity: true)
+        try unsafe record.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe TokenRow.read(bytes, with: reader) { read($0) }
+        }
+    }
+
+    private mutating func read(_ record: JSONObject) {
+        isSandbox = record["environment"].environment() == .sandbox
+        token = append(record["token"])
+        tokenHash = append(record["tokenHash"])
+        attributesType = record["attributesType"].optional.map { appendName($0) }
+        group = record["group"].optional.map { appendName($0) }
+        registeredAt = record["registeredAt"].time()
+        expiresAt = record["expiresAt"].optional?.time()
+        os = record["os"].optional.flatMap { value in
+            value.checkName()
+            return unsafe OSVersion(utf8: value.utf8)
+        }
+        frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
+        activitiesEnabled = record["activitiesEnabled"].optional?.bool()
+        channel = record["channel"].optional.map { appendName($0) }
+        dismissedAt = record["dismissedAt"].optional?.time()
+        movedAt = record["movedAt"].optional?.time()
+        movedTo = record["movedTo"].optional.map { value in
+            _ = value.recipient()
+            return append(value)
+        }
+    }
+
+    private mutating func append(_ value: JSONValue) -> Range<Int> {
+        let start = text.count
+        unsafe text.append(contentsOf: value.utf8)
+        return start..<text.count
+    }
+
+    private mutating func appendName(_ value: JSONValue) -> Range<Int> {
+        value.checkName()
+        return append(value)
+    }
+}

@@ -1,0 +1,160 @@
+import CStoreFaults
+import Foundation
+import LiveActivity
+import ProcessTesting
+import Simulation
+import Store
+import Telemetry
+import Testing
+
+@testable import Registry
+
+/// Deaths, full disks and changed bytes at every place of a restore and of what comes after it.
+/// `deploy/prove registry-faults` does the same a hundred times as often.
+struct LaneFaultTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// How many writes a life has from its beginning: runs, tables, marks, commits.
+    private func writes(of life: Life) throws -> Int {
+        let other = try TemporaryDirectory()
+        store_faults_arm(.max, 0, 0)
+        defer { store_faults_disarm() }
+        let lane = try openLane(other.path)
+        try life.run(lane)
+        try lane.close()
+        return Int(store_faults_disarm())
+    }
+
+    @Test func `killed at any write, a lane begins anew or goes on, and is exact`() async throws {
+        let life = Life(seed: 5, records: 900)
+        let count = try writes(of: life)
+        var random = SeededGenerator(UInt64.random(in: 0...999_999))
+        // Every step at the usual hundredfold of the proof, some of them in the tests.
+        let steps = trials(10) >= count ? Array(0..<count) : (0..<trials(10)).map { _ in random.below(count) }
+        var resumed = 0
+        for step in steps {
+            let path = directory.path + "/\(step)"
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, step = step as Int] in
+                store_faults_arm(Int32(step), 1, STORE_FAULTS_KILL)
+                let lane = try openLane(path)
+                try Life(seed: 5, records: 900).run(lane)
+                try lane.close()
+            }
+            let lane = try openLane(path)
+            if lane.applied != nil { resumed += 1 }
+            try life.judge(lane, "after a kill at write \(step) of \(count)")
+            try life.run(lane)
+            try life.judge(lane, "to the end after a kill at write \(step) of \(count)")
+            try lane.close()
+            try FileManager.default.removeItem(atPath: path)
+        }
+        #expect(steps.count < count || resumed > 0 && resumed < count)
+    }
+
+    @Test func `a disk that is full at any write is waited for, and nothing is lost`() throws {
+        let life = Life(seed: 6, records: 400)
+        let count = try writes(of: life)
+        var waits = 0
+        for step in stride(from: 0, to: count, by: max(1, count / trials(40))) {
+            let path = directory.path + "/\(step)"
+            var lane: Lane?
+            // The first writes are the mark's: then there is no lane yet.
+            store_faults_arm(Int32(step), 3, ENOSPC)
+            while lane == nil {
+                do { lane = try openLane(path) } catch let error as StoreError where error.passes {}
+            }
+            try life.run(lane!, whenFull: { _ in waits += 1 })
+            store_faults_disarm()
+            try life.judge(lane!, "full at write \(step) of \(count)")
+            try lane!.close()
+            try FileManager.default.removeItem(atPath: path)
+        }
+        #expect(waits > 20)
+    }
+
+    @Test func `a restore that gives up on a full disk leaves nothing that is served`() throws {
+        let life = Life(seed: 7, records: 300)
+        let lane = try openLane(directory.path)
+        store_faults_arm(4, 1000, ENOSPC)
+        #expect(throws: StoreError.self) { try life.run(lane) }
+        store_faults_disarm()
+        try lane.close()
+        let again = try openLane(directory.path)
+        #expect(again.applied == nil)
+        try life.run(again)
+        try life.judge(again, "after giving up")
+        try again.close()
+    }
+
+    /// Whatever bytes are changed while nobody has the file: it is found out at the opening, or when the
+    /// row is met, or it was a byte that nothing reads. What is served is exact.
+    @Test func `changed bytes are found out or change nothing`() throws {
+        let life = Life(seed: 8, records: 600)
+        let lane = try openLane(directory.path)
+        try life.run(lane)
+        try lane.close()
+        let data = URL(fileURLWithPath: directory.path + "/lane/data.mdb")
+        let mark = URL(fileURLWithPath: directory.path + "/lane/mark")
+        let whole = try (Data(contentsOf: data), Data(contentsOf: mark))
+        let seed = UInt64.random(in: 0...999_999)
+        var random = SeededGenerator(seed)
+        var (atOpening, atReading) = (0, 0)
+        for round in 0..<trials(60) {
+            var bytes = whole.0
+            for _ in 0..<(1 << (round % 7)) {
+                bytes[random.below(bytes.count)] ^= UInt8(1 << random.below(8))
+            }
+            try bytes.write(to: data)
+            try whole.1.write(to: mark)
+            try? FileManager.default.removeItem(atPath: directory.path + "/lane/data.mdb-lock")
+            var lane = try openLane(directory.path)
+            if case .discarded = lane.beginning { atOpening += 1 }
+            do {
+                try life.judge(lane, "seed \(seed), round \(round)")
+                // The last record once more, and then what changes rows.
+                try life.run(lane)
+                for (key, _) in life.records.suffix(100) { try lane.take(key, nil, offset: 600) }
+                try lane.commit(601)
+            } catch let error as StoreError {
+                #expect(error.isCorruption, "seed \(seed), round \(round): \(error)")
+                atReading += 1
+                try lane.condemn(error.description)
+                lane = try openLane(directory.path)
+                guard case .discarded(.condemned) = lane.beginning else {
+                    Issue.record("seed \(seed), round \(round): \(lane.beginning)")
+                    return
+                }
+                try life.run(lane)
+                try life.judge(lane, "seed \(seed), round \(round), rebuilt")
+            }
+            try lane.close()
+        }
+        #expect(atOpening > 0 && atReading > 0, "seed \(seed): \(atOpening), \(atReading)")
+    }
+
+    @Test func `a topic that was made anew is noticed, though it is as long as the old one`() throws {
+        let life = Life(seed: 9, records: 200)
+        let lane = try openLane(directory.path)
+        try life.run(lane)
+        try lane.close()
+        func commits(_ offset: Int64, _ key: RegistryKey, _ row: TokenRow?) throws -> StoreError? {
+            let lane = try openLane(directory.path)
+            #expect(lane.beginning == .resumed)
+            #expect(lane.start == 199)
+            try lane.take(key, row?.encoded(), offset: offset)
+            defer { try? lane.close() }
+            do { try lane.commit(offset + 1) } catch { return error as? StoreError }
+            return nil
+        }
+        let last = life.records[199]
+        let other = life.records[198]
+        #expect(try commits(199, last.key, last.row) == nil, "the same record")
+        #expect(try commits(199, other.key, other.row)?.isCorruption == true, "another record")
+        #expect(try commits(199, last.key, token(1))?.isCorruption == true, "another value")
+        #expect(try commits(200, last.key, last.row)?.isCorruption == true, "the record is gone")
+        #expect(try commits(199, last.key, last.row) == nil, "and none of that was written")
+    }
+}

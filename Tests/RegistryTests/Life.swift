@@ -1,0 +1,92 @@
+import LiveActivity
+import Simulation
+import Store
+import Telemetry
+import Testing
+
+@testable import Registry
+
+/// A lane's whole life as records of a topic, the same for the same seed: a first part that it is restored
+/// from, and a second that it takes while it runs.
+struct Life {
+    let records: [(key: RegistryKey, row: TokenRow?)]
+    let restored: Int
+    private static let batch = 40
+
+    init(seed: UInt64, records count: Int) {
+        var maker = RowMaker(random: SeededGenerator(seed))
+        records = (0..<count).map { number in
+            var key = maker.key()
+            // Enough recipients that tables have several pages.
+            if number % 3 > 0 { key.recipient = .user("user-\(maker.random.below(count))") }
+            return (key, maker.random.below(5) == 0 ? nil : maker.row())
+        }
+        restored = count * 2 / 3
+    }
+
+    /// Goes on where the lane is, to the end. Few enough bytes to a run that there are many.
+    func run(
+        _ lane: Lane, whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
+    ) throws {
+        if lane.applied == nil {
+            let restore = LaneRestore(lane, runBytesMax: 20_000, whenFull: whenFull)
+            for offset in 0..<restored {
+                let (key, row) = records[offset]
+                try Self.trying(whenFull) {
+                    if let row {
+                        try restore.take(
+                            key: key.bytes.span, value: row.encoded().span, offset: Int64(offset))
+                    } else {
+                        try restore.take(key: key.bytes.span, value: nil, offset: Int64(offset))
+                    }
+                }
+            }
+            try restore.finish(Applied(offset: Int64(restored), asOf: .now()))
+        }
+        var next = Int(lane.start ?? 0)
+        while next < records.count {
+            let end = min(records.count, next + Self.batch)
+            for offset in next..<end {
+                try Self.trying(whenFull) {
+                    try lane.take(records[offset].key, records[offset].row?.encoded(), offset: Int64(offset))
+                }
+            }
+            try Self.trying(whenFull) { try lane.commit(Int64(end)) }
+            next = end
+        }
+    }
+
+    private static func trying(_ whenFull: (StoreError) throws(StoreError) -> Void, _ work: () throws -> Void)
+        throws
+    {
+        while true {
+            do { return try work() } catch let error as StoreError where error.passes { try whenFull(error) }
+        }
+    }
+
+    /// The lane is what its offset says: nothing, or exactly the records before it.
+    func judge(_ lane: Lane, _ what: String) throws {
+        guard let applied = lane.applied else {
+            #expect(try lane.counts() == LaneCounts(), "\(what): rows without an offset")
+            return
+        }
+        var model = Model()
+        for (key, row) in records[..<Int(applied)] { model.tokens[key] = row }
+        let counts = try lane.counts()
+        #expect(counts.starts + counts.updates == model.tokens.count, "\(what)")
+        for selection in Self.selections {
+            #expect(try Set(lane.all(selection)) == model.rows(selection), "\(what): \(selection)")
+        }
+    }
+
+    /// Every row is in one of them, if it is served at all.
+    static var selections: [Selection] {
+        RowMaker.apps.flatMap { app in
+            let starts = ["Match", "Order", "\u{E9}"].map { Selection.Tokens.starts(type: $0) }
+            let updates = RowMaker.groups.map { Selection.Tokens.updates(group: $0) }
+            return (starts + updates).map {
+                Selection(app: app, $0, environments: [.production, .sandbox], now: start)
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Simulation
+import Testing
+
+@testable import Store
+
+struct RowBatchTests {
+    @Test func `many rows and few are sorted by key, and changes of one key stay in their order`() {
+        for seed in 1...UInt64(trials(60)) {
+            var random = SeededGenerator(seed)
+            var batch = RowBatch()
+            var model: [[UInt8]: [UInt8]] = [:]
+            let beginnings: [[UInt8]] = [[], [1, 2], Array("match-2026-11-20-final".utf8), [0], [255]]
+            for number in 0..<random.below(2000) {
+                let tail = random.bytes(0...(number % 4 == 0 ? 20 : 2))
+                let key = [7] + beginnings[random.below(beginnings.count)] + tail
+                let value = Array("\(number)".utf8)
+                batch.put(key.span, value.span)
+                model[key] = value
+            }
+            batch.sort()
+            var last: [UInt8] = []
+            var newest: [[UInt8]: [UInt8]] = [:]
+            for index in 0..<batch.count {
+                let key = array(batch.key(index))
+                #expect(!key.lexicographicallyPrecedes(last), "seed \(seed)")
+                last = key
+                newest[key] = array(batch.value(index)!)
+            }
+            #expect(newest == model, "seed \(seed)")
+        }
+    }
+
+    @Test func `a row that was written with its sum is read without it, and a changed one is corruption`()
+        throws
+    {
+        let directory = TemporaryDirectory()
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        var batch = RowBatch()
+        batch.putChecked([1].span, [5, 6].span)
+        let nothing: [UInt8] = []
+        batch.putChecked([2].span, nothing.span)
+        try environment.write { transaction throws(StoreError) in
+            try transaction.append(batch, to: table)
+            try transaction.putChecked([3].span, [7].span, in: table)
+        }
+        func read(_ key: [UInt8]) throws -> [UInt8]? {
+            try environment.read { view throws(StoreError) in
+                guard let value = try view.checkedValue(of: key.span, in: table) else { return nil }
+                return array(value)
+            }
+        }
+        #expect(try read([1]) == [5, 6] && read([2]) == [] && read([3]) == [7] && read([4]) == nil)
+        for stored in [[], [1, 2, 3], try environment.value([1], in: table)!] {
+            try environment.put([3], stored, in: table)
+            #expect(throws: StoreError.changedRow(environment.path)) { try read([3]) }
+        }
+    }
+}

@@ -42,6 +42,25 @@ import Testing
         #expect(again.reason == "TooManyProviderTokenUpdates")
     }
 
+    @Test(arguments: [
+        "-9223372036854775808", "9223372036854775807", "9223372036854775808", "-1", "253402300800", "1e18",
+        "\"1763632800\"", "1763632800.5", "null", "[]",
+    ])
+    func `a well-signed token with an impossible time is no token`(issuedAt: String) throws {
+        let key = SigningKey()
+        let providers = ProviderTokens(
+            [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)], .init())
+        let parts = [#"{"alg":"ES256","kid":"KEY0000001"}"#, #"{"iss":"TEAM000001","iat":\#(issuedAt)}"#]
+        let signed = parts.map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
+        let token = signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
+        let header = Array("bearer \(token)".utf8)
+        guard case .refused(let reason) = providers.judge(header.span, last: nil, at: 1_763_632_800) else {
+            Issue.record("accepted")
+            return
+        }
+        #expect(reason == .invalidProviderToken)
+    }
+
     @Test func `a token is verified once and its age looked at each time`() throws {
         let key = SigningKey()
         let providers = ProviderTokens(

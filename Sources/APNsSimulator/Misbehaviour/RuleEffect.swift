@@ -41,6 +41,7 @@ enum ScriptedTimestamp: Sendable, Hashable {
 }
 
 extension RuleEffect.Course {
+    /// Every 410 of APNs has a timestamp; one that the script leaves out is the time of the request.
     /// - Parameter time: of the request, milliseconds since 1970.
     func resolved(time: Int64) -> Ruling.Course {
         switch self {
@@ -53,7 +54,7 @@ extension RuleEffect.Course {
             }
             let timestamp: Int64? =
                 switch answer.timestamp {
-                case nil: nil
+                case nil: answer.status == 410 ? time : nil
                 case .at(let time): time
                 case .fromNow(let milliseconds): time + Int64(milliseconds)
                 }

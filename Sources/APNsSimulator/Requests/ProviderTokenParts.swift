@@ -5,6 +5,8 @@ internal import TLS
 /// `iat` in the claims. Nothing is verified yet.
 struct ProviderTokenParts {
     static let bytesMax = 4_096
+    /// To the end of the year 9999: nobody has to fear the difference of two times.
+    static let issuedAtRange = 0...253_402_300_799
 
     let keyID: String
     let teamID: String
@@ -43,7 +45,7 @@ struct ProviderTokenParts {
     private static func claims(_ claims: [UInt8], _ reader: JSONReader) -> (String, Int64)? {
         try? reader.read(claims) { value in
             let members = value.object()
-            return (members["iss"].string(), Int64(members["iat"].int()))
+            return (members["iss"].string(), Int64(members["iat"].int(in: issuedAtRange)))
         }
     }
 }

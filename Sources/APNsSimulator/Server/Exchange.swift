@@ -9,6 +9,8 @@ struct Exchange {
     let facts: RequestFacts
     /// Answered with apns-id and not with apns-request-id.
     let isDirect: Bool
+    /// Answered without a body, whatever it is: the method was HEAD.
+    let isBodiless: Bool
     /// Nil where nobody keeps a journal.
     let record: RecordedRequest?
     /// Of the answer: the request's own where it brought a good one.

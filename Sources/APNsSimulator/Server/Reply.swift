@@ -56,47 +56,30 @@ final class ReplyFrames {
 
     /// - Parameter isUnique: the answer carries an apns-unique-id.
     /// False when the stream is gone.
-    func answer(
-        _ reply: Reply, to stream: ServerStream, of session: ServerSession, id: PushID, isDirect: Bool,
-        isUnique: Bool
-    ) -> Bool {
-        id.withText { text in
-            answer(reply, to: stream, of: session, id: text, isDirect: isDirect, isUnique: isUnique)
+    func answer(_ reply: Reply, to exchange: Exchange, of session: ServerSession, isUnique: Bool) -> Bool {
+        let (template, body) = parts(reply, isDirect: exchange.isDirect, isUnique: isUnique)
+        return exchange.id.withText { id in
+            session.answer(
+                exchange.stream, template, varying: id, body: exchange.isBodiless ? nil : body)
         }
     }
 
-    private func answer(
-        _ reply: Reply, to stream: ServerStream, of session: ServerSession, id: Span<UInt8>, isDirect: Bool,
-        isUnique: Bool
-    ) -> Bool {
+    private func parts(_ reply: Reply, isDirect: Bool, isUnique: Bool) -> (AnswerTemplate, SharedBody?) {
         switch reply {
         case .accepted:
-            let template =
-                isUnique
-                ? Self.template(
-                    200,
-                    [
-                        HeaderField(
-                            "apns-unique-id", uniqueIDs.next().description, isIndexed: false)
-                    ],
-                    isDirect: isDirect) : accepted[isDirect ? 0 : 1]
-            return session.answer(stream, template, varying: id)
-        case .refused:
-            let (template, body) = refusal(reply, isDirect: isDirect)
-            return session.answer(stream, template, varying: id, body: body)
+            guard isUnique else { return (accepted[isDirect ? 0 : 1], nil) }
+            let id = HeaderField("apns-unique-id", uniqueIDs.next().description, isIndexed: false)
+            return (Self.template(200, [id], isDirect: isDirect), nil)
+        case .refused: return refusal(reply, isDirect: isDirect)
         case .body(let status, let body):
-            return session.answer(
-                stream, Self.template(status, [], isDirect: isDirect), varying: id,
-                body: SharedBody(body.span))
+            return (Self.template(status, [], isDirect: isDirect), SharedBody(body.span))
         case .channel(let status, let channel, let body):
             let headers = channel.map { [HeaderField("apns-channel-id", $0, isIndexed: false)] } ?? []
-            return session.answer(
-                stream, Self.template(status, headers, isDirect: false), varying: id,
-                body: SharedBody(body.span))
+            return (Self.template(status, headers, isDirect: false), SharedBody(body.span))
         }
     }
 
-    private func refusal(_ reply: Reply, isDirect: Bool) -> (AnswerTemplate, SharedBody) {
+    private func refusal(_ reply: Reply, isDirect: Bool) -> (AnswerTemplate, SharedBody?) {
         guard case .refused(let status, let reason, let timestamp, let retryAfter) = reply else {
             preconditionFailure("not a refusal")
         }

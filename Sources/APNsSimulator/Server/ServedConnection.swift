@@ -117,7 +117,7 @@ final class ServedConnection: TLSConnectionDelegate {
         let exchange = Exchange(
             stream: incoming.stream,
             course: incoming.headersAreCut ? .answerBody(status: 431, body: []) : ruling.course,
-            verdict: verdict, facts: facts, isDirect: isDirect,
+            verdict: verdict, facts: facts, isDirect: isDirect, isBodiless: request.isMethod("HEAD"),
             record: simulator.journal == nil ? nil : RecordedRequest(request, batch, incoming),
             id: given ?? simulator.ids.next())
         settle(exchange, after: ruling.delayMilliseconds)
@@ -166,8 +166,7 @@ final class ServedConnection: TLSConnectionDelegate {
             && (exchange.facts.kind == .broadcast
                 || exchange.facts.kind == .push && port.environment == .sandbox)
         let isSent = simulator.frames.answer(
-            reply, to: exchange.stream, of: session, id: exchange.id, isDirect: exchange.isDirect,
-            isUnique: isUnique)
+            reply, to: exchange, of: session, isUnique: isUnique)
         let isBadToken = reply.status == 400 && reply.reason == Reason.badDeviceToken.rawValue
         switch standing.answered(reply.status, isBadToken: isBadToken) {
         case .none: break

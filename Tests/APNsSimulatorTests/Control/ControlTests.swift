@@ -164,6 +164,14 @@ struct ControlTests {
         }
     }
 
+    @Test func `HEAD is answered without a body`() async throws {
+        try await withSimulator { simulator in
+            let answer = try await simulator.curl(["--head"], hasBody: false)
+            #expect(answer.status == 0 && answer.output.hasPrefix("HTTP/2 405"), "\(answer)")
+            #expect(await simulator.client().send(simulator.push().with(method: "HEAD")).body.isEmpty)
+        }
+    }
+
     @Test func `curl hears that a body is too large, also where that is very much so`() async throws {
         try await withSimulator { simulator in
             let directory = try TemporaryDirectory()

@@ -103,9 +103,12 @@ extension ControlledSimulator {
     }
 
     /// A push by curl: its exit status, and the answer with its headers.
-    func curl(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+    func curl(
+        _ arguments: [String], hasBody: Bool = true
+    ) async throws -> (status: Int32, output: String) {
         let push = push()
-        var all = ["-sS", "-i", "--http2", "--cacert", serving.authorityFile, "-d", push.body] + arguments
+        var all = ["-sS", "-i", "--http2", "--cacert", serving.authorityFile] + arguments
+        if hasBody { all += ["-d", push.body] }
         for (name, value) in push.headers { all += ["-H", "\(name): \(value)"] }
         all.append("https://localhost:\(serving.ports.production)\(push.path)")
         let curl = try ChildProcess("curl", all)

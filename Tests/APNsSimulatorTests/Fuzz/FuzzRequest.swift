@@ -13,7 +13,7 @@ enum FuzzRequest {
             request = random.below(3) == 0 ? request.adding(name, value) : request.setting(name, value)
         }
         if random.below(6) == 0 { request.path = path(&random) }
-        if random.below(8) == 0 { request.method = ["GET", "PUT", "DELETE", "X"][random.below(4)] }
+        if random.below(8) == 0 { request.method = ["GET", "PUT", "DELETE", "X", "HEAD"][random.below(5)] }
         switch random.below(6) {
         case 0: request.body = bodies[random.below(bodies.count)]
         case 1:

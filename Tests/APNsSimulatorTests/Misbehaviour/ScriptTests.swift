@@ -133,7 +133,7 @@ struct ScriptTests {
     }
 
     @Test func `a timestamp counts from where the script says`() {
-        func timestamp(_ timestamp: ScriptedTimestamp) -> Int64? {
+        func timestamp(_ timestamp: ScriptedTimestamp?) -> Int64? {
             var running = script(
                 Rule(
                     effect: RuleEffect(
@@ -146,6 +146,7 @@ struct ScriptTests {
         }
         #expect(timestamp(.at(5)) == 5)
         #expect(timestamp(.fromNow(milliseconds: -1)) == 999_999)
+        #expect(timestamp(nil) == 1_000_000)
     }
 
     @Test func `rules at connect are about connections and not about requests`() {

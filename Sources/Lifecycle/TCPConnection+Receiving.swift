@@ -17,7 +17,11 @@ extension TCPConnection {
         if count > 0 {
             // A short read has emptied the socket; but the peer's end was one edge with the data.
             mayRead = count == buffer.count || peerIsDone
-            if isOpen { unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+            if isOpen {
+                unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            } else {
+                drop(count)
+            }
             if mayRead, isReading { hook() }
         } else if count == 0 {
             endInput()
@@ -27,6 +31,13 @@ extension TCPConnection {
         } else if errno != EAGAIN {
             end(.broken(SystemError("read from the peer", code: errno)))
         }
+    }
+
+    /// After `finish`, bytes are read only to learn of the peer's end. One that sends on and on is not
+    /// waited for.
+    private func drop(_ count: Int) {
+        droppedBytes += count
+        if droppedBytes > TCPConnection.droppedBytesMax { end(.closedHere) }
     }
 
     func endInput() {

@@ -23,6 +23,8 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     static let flushBytes = 64 * 1024
     /// How long `finish` waits for a peer that neither reads nor closes.
     private static let lingerMilliseconds = 5_000
+    /// How much a peer may send after `finish`; then the connection is closed.
+    static let droppedBytesMax = 1 << 20
 
     package let loop: EventLoop
     var delegate: (any TCPConnectionDelegate)?
@@ -45,6 +47,7 @@ package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
     var mayRead = false
     var peerIsDone = false
     var inputIsEnded = false
+    var droppedBytes = 0
 
     // MARK: Coming to be
 

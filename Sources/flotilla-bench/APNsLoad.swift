@@ -33,7 +33,9 @@ final class APNsLoad: PushReceiver, @unchecked Sendable {
         let shape = options.shapes[0]
         requests = options.requests
         bodyBytes = shape.bodyBytes
-        tokens = (0..<PushLoad.tokens).flatMap { Hex.decode(PushLoad.token($0).utf8) ?? [] }
+        var tokens: [UInt8] = []
+        for index in 0..<PushLoad.tokens { PushLoad.appendToken(index, to: &tokens) }
+        self.tokens = tokens
         let key = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
         profile = PushProfile(environment: .production, bundleID: "com.example.matchday", key: key)
         var settings = APNsSettings()

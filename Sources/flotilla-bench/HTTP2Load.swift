@@ -20,11 +20,24 @@ enum PushLoad {
 
     /// Every process makes the same ones.
     static func token(_ index: Int) -> String {
-        var random = SplitMix64(state: UInt64(index))
-        return (0..<4).map { _ in
-            let word = String(random.next(), radix: 16)
-            return String(repeating: "0", count: 16 - word.count) + word
+        tokenWords(index).map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
         }.joined()
+    }
+
+    /// The bytes that `token` has as digits.
+    static func appendToken(_ index: Int, to bytes: inout [UInt8]) {
+        for word in tokenWords(index) {
+            for shift in stride(from: UInt64(56), through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+            }
+        }
+    }
+
+    private static func tokenWords(_ index: Int) -> [UInt64] {
+        var random = SplitMix64(state: UInt64(index))
+        return (0..<4).map { _ in random.next() }
     }
 
     static func path(_ index: Int) -> String { "/3/device/\(token(index))" }

@@ -106,6 +106,7 @@ extension ClientSession {
             return NGHTTP2_ERR_WOULDBLOCK.rawValue
         }
         unsafe slot.pointee.bodySent += count
+        unsentBytes -= count
         return 0
     }
 }

@@ -22,6 +22,9 @@ package import Lifecycle
     /// Behind a pointer: appending within callbacks then needs no check for overlapping access.
     let ended: UnsafeMutablePointer<OutcomeBatch>
     package internal(set) var events = SessionEvents()
+    /// Bytes of bodies that were submitted and not given out: they wait for `pull`, or for the peer's
+    /// windows. Unchecked: it is touched for every request, and nothing is called meanwhile.
+    @safe @exclusivity(unchecked) package internal(set) var unsentBytes = 0
     var peerStreamsMax: Int
     var requestsLeft: Int
     /// HEADERS up to this stream have been given out by `pull`, at least in part.
@@ -79,6 +82,7 @@ package import Lifecycle
         guard room > 0, let slot = unsafe slots.take() else { return nil }
         unsafe slot.pointee.begin(tag: tag, deadline: deadline.nanoseconds, template: template, body: body)
         unsafe slot.pointee.keep(path: path, varying: varying)
+        unsentBytes += body?.count ?? 0
         let stream = unsafe hand(slot, template.method, hasBody: (body?.count ?? 0) > 0)
         guard stream > 0 else {
             unsafe release(slot)
@@ -144,6 +148,9 @@ package import Lifecycle
         handle.ping(bytes)
         return true
     }
+
+    /// Something has ended; also `pull` can end a request, when it gives out that its stream is reset.
+    package var hasOutcomes: Bool { unsafe !ended.pointee.outcomes.isEmpty }
 
     /// What ended since `clearOutcomes`.
     package var outcomes: OutcomeBatch { unsafe ended.pointee }

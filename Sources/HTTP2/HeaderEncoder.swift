@@ -23,8 +23,9 @@
 
     /// The template whose block is at hand, valid as long as the table does not change.
     private var current: RequestTemplate?
-    private var pseudo: [UInt8] = []
-    private var rest: [UInt8] = []
+    /// Unchecked: each request's frame is copied together from them, and nothing else is called meanwhile.
+    @safe @exclusivity(unchecked) private var pseudo: [UInt8] = []
+    @safe @exclusivity(unchecked) private var rest: [UInt8] = []
 
     private let frame: UnsafeMutableRawPointer
     private var count = 0

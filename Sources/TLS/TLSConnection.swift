@@ -99,6 +99,12 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook, @unchecked S
         hook()
     }
 
+    /// Calls `fill` now and sends what it gives, for an owner that has much: not for each little piece.
+    package func sendAhead() {
+        loop.preconditionOnLoop()
+        if case .open = phase { pump() }
+    }
+
     /// Stops reading: the peer must wait.
     package func pauseReading() { tcp?.pauseReading() }
     package func resumeReading() { tcp?.resumeReading() }

@@ -20,16 +20,19 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
     private var pools: [ConnectedPool] = []
     private var poolOf: [ConnectedPool.Key: ConnectedPool] = [:]
     private var growing: [ConnectedPool] = []
-    private var outcomes = PushOutcomes()
+    private var flushing: [ConnectedPool] = []
+    private var flushed: [ConnectedPool] = []
+    /// Unchecked, as are the counters: pushes touch them on one thread, and nothing called meanwhile does.
+    @safe @exclusivity(unchecked) private var outcomes = PushOutcomes()
     private var lent = PushOutcomes()
     /// Pushes that have not ended.
-    package private(set) var open = 0
+    @safe @exclusivity(unchecked) package private(set) var open = 0
     private var openTold = 0
-    private var latency = LatencyRun()
-    private var acceptedCount = 0
+    @safe @exclusivity(unchecked) private var latency = LatencyRun()
+    @safe @exclusivity(unchecked) private var acceptedCount = 0
     private var timer: LoopTimer?
-    private var isHooked = false
-    package private(set) var isStopped = false
+    @safe @exclusivity(unchecked) private var isHooked = false
+    @safe @exclusivity(unchecked) package private(set) var isStopped = false
 
     /// On the loop.
     package init(_ provider: Provider, on loop: EventLoop, receiver: any PushReceiver) {
@@ -162,7 +165,7 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         _ pool: ConnectedPool, _ slot: Int, isLate: Bool, keeps: Bool = false,
         _ append: (inout PushOutcomes, UInt64) -> Void
     ) {
-        let parcel = pool.parcels[slot].ended(keeps: keeps)
+        let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: keeps)
         if isLate {
             provider.metrics.late.add()
         } else {
@@ -192,6 +195,11 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         hook()
     }
 
+    func wantsFlush(_ pool: ConnectedPool) {
+        flushing.append(pool)
+        hook()
+    }
+
     private func hook() {
         guard !isHooked else { return }
         isHooked = true
@@ -206,6 +214,7 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
             for pool in pools { pool.grow() }
         }
         deliver()
+        flush()
         tellMetrics()
         watch(withinMilliseconds: 50)
     }
@@ -215,6 +224,14 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         swap(&outcomes, &lent)
         receiver?.ended(lent)
         lent.removeAll()
+    }
+
+    /// Also of what was pushed by whoever was just told of outcomes.
+    private func flush() {
+        guard !flushing.isEmpty else { return }
+        swap(&flushing, &flushed)
+        for pool in flushed { pool.turnEnds() }
+        flushed.removeAll(keepingCapacity: true)
     }
 
     private func tellMetrics() {

@@ -24,6 +24,12 @@ extension ConnectedPool {
         flush()
     }
 
+    /// A connection that was full has sent enough to take more.
+    func drained(_ connection: PushConnection) {
+        pool.drained(connection.number)
+        if pool.isWorkWaiting { wantsFlush() }
+    }
+
     private func takeEvents(of connection: PushConnection) {
         let events = connection.session.takeEvents()
         if let settings = events.settings {
@@ -78,7 +84,7 @@ extension ConnectedPool {
     // MARK: Outcomes
 
     func takeOutcomes(of connection: PushConnection) {
-        guard !connection.session.outcomes.outcomes.isEmpty else { return }
+        guard connection.session.hasOutcomes else { return }
         let batch = connection.session.outcomes
         for outcome in batch.outcomes { take(outcome, batch) }
         connection.session.clearOutcomes()
@@ -131,6 +137,10 @@ extension ConnectedPool {
         }
     }
 
+    private func bearerRevision(of ticket: PoolTicket) -> Int {
+        unsafe parcels[Int(ticket.index)].pointee.bearerRevision
+    }
+
     /// What an answer says about the connection and the provider token.
     private func effect(of details: PushDetails, _ ticket: PoolTicket) -> AnswerEffect {
         switch details.answer.disposition {
@@ -141,7 +151,7 @@ extension ConnectedPool {
         case .providerTokenExpired:
             guard pool.isCurrent(ticket) else { return .nothing }
             let isRemade = client.provider.tokens.expired(
-                key.profile.key, revision: parcels[Int(ticket.index)].bearerRevision, at: now)
+                key.profile.key, revision: bearerRevision(of: ticket), at: now)
             refreshBearer()
             return .tokenExpired(isRemade: isRemade)
         case .providerTokenTooMany:
@@ -150,7 +160,7 @@ extension ConnectedPool {
                 "apns finds that provider tokens are made too often; is another process using the key?",
                 .field("key", key.profile.key.description))
             client.provider.tokens.tooMany(
-                key.profile.key, revision: parcels[Int(ticket.index)].bearerRevision, at: now)
+                key.profile.key, revision: bearerRevision(of: ticket), at: now)
             refreshBearer()
             return .tokenTooMany
         case .appMisconfigured, .serverTrouble, .requestFaulty: return .nothing

@@ -14,14 +14,20 @@ final class ConnectedPool {
     let index: Int32
     let client: APNsClient
     let answerBytesMax: Int
-    var pool: Pool
-    var parcels: [Parcel] = []
+    /// Unchecked, as what follows: pushes touch it many times, on one thread, and no call into it calls back.
+    @safe @exclusivity(unchecked) var pool: Pool
+    let parcels = ParcelTable()
     var connections: [PushConnection] = []
     var bearer: ProviderBearer?
     /// Why there is no connection, until there is one that works.
     var trouble: String?
 
-    private var line = PushLine()
+    @safe @exclusivity(unchecked) private var line = PushLine()
+    /// Pushes taken since the last `flush`.
+    @safe @exclusivity(unchecked) private var gathered = 0
+    @safe @exclusivity(unchecked) private var isFlushWanted = false
+    /// Pushes go to their connections so many at a time: bearer and connection are looked up once for them.
+    private static let gatheredMax = 32
 
     init(_ key: Key, index: Int32, _ settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
         self.key = key
@@ -43,10 +49,11 @@ final class ConnectedPool {
         completion: ((PushOutcome, PushDetails?) -> Void)? = nil
     ) -> PoolTicket? {
         guard let ticket = pool.submit(deadline: deadline, at: now) else { return nil }
-        let slot = Int(ticket.index)
-        while parcels.count <= slot { parcels.append(Parcel()) }
-        parcels[slot].begin(template, token, id, tag, deadline: deadline, at: now, completion)
-        flush()
+        let parcel = unsafe parcels.take(Int(ticket.index), token)
+        unsafe parcel.pointee.begin(template, id, tag, deadline: deadline, at: now, completion)
+        wantsFlush()
+        gathered += 1
+        if gathered >= min(ConnectedPool.gatheredMax, settings.waitingMax) { flush() }
         return ticket
     }
 
@@ -58,7 +65,7 @@ final class ConnectedPool {
             client.ended(self, slot, .withdrawn)
             return true
         }
-        guard let request = parcels[slot].request,
+        guard let request = unsafe parcels[slot].pointee.request,
             let connection = connections.first(where: { $0.number == pool.connection(of: ticket) }),
             connection.session.withdraw(request)
         else { return false }
@@ -67,14 +74,28 @@ final class ConnectedPool {
         return true
     }
 
+    /// Asks for `turnEnds`.
+    func wantsFlush() {
+        guard !isFlushWanted else { return }
+        isFlushWanted = true
+        client.wantsFlush(self)
+    }
+
+    func turnEnds() {
+        isFlushWanted = false
+        for connection in connections { takeOutcomes(of: connection) }
+        flush()
+    }
+
     /// Sends what has a connection to go over.
     func flush() {
+        gathered = 0
         guard pool.isWorkWaiting else { return }
         guard let bearer else { return endWithoutKey() }
+        var connection: PushConnection?
         while let next = pool.nextSend(at: now) {
-            guard let connection = connections.first(where: { $0.number == next.connection }) else {
-                preconditionFailure("a pool sends over what is there")
-            }
+            if connection?.number != next.connection { connection = self.connection(next.connection) }
+            guard let connection else { preconditionFailure("a pool sends over what is there") }
             if send(next.ticket, over: connection, bearer) {
                 connection.wantsToSend()
             } else {
@@ -87,15 +108,19 @@ final class ConnectedPool {
     private func send(
         _ ticket: PoolTicket, over connection: PushConnection, _ bearer: ProviderBearer
     ) -> Bool {
-        let parcel = parcels[Int(ticket.index)]
-        guard let template = parcel.template else { preconditionFailure("an open push has its template") }
-        let path = line.write(template.kind, parcel.token.span, parcel.id)
-        let request = connection.session.submit(
-            template.request(bearer), path: line.bytes.span.extracting(path),
-            varying: line.bytes.span.extracting(PushLine.id), body: template.body, tag: ticket.tag,
-            deadline: parcel.deadline)
+        let slot = Int(ticket.index)
+        let parcel = unsafe parcels[slot]
+        guard let template = unsafe parcel.pointee.template else {
+            preconditionFailure("an open push has its template")
+        }
+        let path = unsafe line.write(template.kind, parcels.token(slot).span, parcel.pointee.id)
+        let bytes = line.bytes
+        let request = connection.submit(
+            template.request(bearer), path: bytes.span.extracting(path),
+            varying: bytes.span.extracting(PushLine.id), body: template.body, tag: ticket.tag,
+            deadline: unsafe parcel.pointee.deadline)
         guard let request else { return false }
-        parcels[Int(ticket.index)].left(request, bearer)
+        unsafe parcel.pointee.left(request, bearer)
         return true
     }
 

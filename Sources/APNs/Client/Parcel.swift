@@ -1,11 +1,9 @@
 internal import HTTP2
 internal import Lifecycle
 
-/// What is sent, beside the pool's own entry for it. There are as many as pushes were ever open at once,
-/// and each is used again.
+/// What is sent, beside the pool's own entry for it; its token lies in the table.
 struct Parcel {
     private(set) var template: PushTemplate?
-    private(set) var token: [UInt8] = []
     private(set) var id = PushID(high: 0, low: 0)
     private(set) var tag: UInt64 = 0
     private(set) var deadline = Instant.distantFuture
@@ -15,12 +13,10 @@ struct Parcel {
     private(set) var completion: Completion?
 
     mutating func begin(
-        _ template: PushTemplate, _ token: Span<UInt8>, _ id: PushID, _ tag: UInt64, deadline: Instant,
-        at now: Instant, _ completion: Completion?
+        _ template: PushTemplate, _ id: PushID, _ tag: UInt64, deadline: Instant, at now: Instant,
+        _ completion: Completion?
     ) {
         self.template = template
-        self.token.removeAll(keepingCapacity: true)
-        unsafe token.withUnsafeBufferPointer { unsafe self.token.append(contentsOf: $0) }
         self.id = id
         self.tag = tag
         self.deadline = deadline

@@ -11,6 +11,10 @@ final class PushConnection: TLSConnectionDelegate {
     private(set) var tls: TLSConnection?
     private var pings: UInt64 = 0
     private(set) var isEstablished = false
+    /// Socket or window take no more: requests stay with the pool, which has other connections.
+    private var isFull = false
+    /// Bytes of bodies that a session gathers before they leave; what cannot leave then is not taken.
+    private static let unsentBytesMax = 128 * 1024
 
     init(_ number: UInt32, _ pool: ConnectedPool) {
         self.number = number
@@ -32,6 +36,21 @@ final class PushConnection: TLSConnectionDelegate {
         tls = TLSConnection.connect(
             provider.tls, host: pool.key.endpoint.host, port: pool.key.endpoint.port, on: loop,
             deadline: deadline, options: options, delegate: self)
+    }
+
+    /// Takes one request, or gives nil when there is no room. Many of them do not wait for the turn's end:
+    /// what nghttp2 keeps of a request is still in the processor's caches when it leaves soon.
+    func submit(
+        _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8>, body: SharedBody?, tag: UInt64,
+        deadline: Instant
+    ) -> RequestID? {
+        if session.unsentBytes >= PushConnection.unsentBytesMax {
+            tls?.sendAhead()
+            isFull = session.unsentBytes >= PushConnection.unsentBytesMax
+            if isFull { return nil }
+        }
+        return session.submit(
+            template, path: path, varying: varying, body: body, tag: tag, deadline: deadline)
     }
 
     func wantsToSend() { tls?.wantsToSend() }
@@ -65,6 +84,12 @@ final class PushConnection: TLSConnectionDelegate {
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = unsafe session.pull(into: buffer)
+        // Not taken here: whoever is told may push, and this may be within a push.
+        if session.hasOutcomes { pool.wantsFlush() }
+        if isFull, session.unsentBytes < PushConnection.unsentBytesMax {
+            isFull = false
+            pool.drained(self)
+        }
         if count == 0, session.isOver { tls?.finish() }
         return count
     }

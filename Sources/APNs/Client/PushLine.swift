@@ -8,11 +8,13 @@
 
     /// Where the path is in `bytes`.
     mutating func write(_ kind: PushTemplate.Kind, _ token: Span<UInt8>, _ id: PushID) -> Range<Int> {
-        let start: [UInt8]
         switch kind {
-        case .device: start = Self.devicePath
-        case .fixed(let path): start = path
+        case .device: write(after: Self.devicePath, token, id)
+        case .fixed(let path): write(after: path, token, id)
         }
+    }
+
+    private mutating func write(after start: [UInt8], _ token: Span<UInt8>, _ id: PushID) -> Range<Int> {
         let digits = PushID.textBytes + start.count
         let end = digits + 2 * token.count
         if bytes.count < end { bytes += [UInt8](repeating: 0, count: end - bytes.count) }

@@ -31,6 +31,12 @@ extension Pool {
         if isCalm { backoff.failed(at: now, &jitter) }
     }
 
+    /// It takes requests again.
+    package mutating func drained(_ number: UInt32) {
+        guard let index = index(of: number) else { return }
+        connections[index].isBlocked = false
+    }
+
     /// Bytes were read.
     package mutating func read(_ number: UInt32, at now: Instant) {
         guard let index = index(of: number) else { return }

@@ -21,10 +21,21 @@ package struct Pool {
     var lateCount = 0
 
     var connections: [PoolConnection] = []
+    private var run = SendRun()
     private var lastNumber: UInt32 = 0
     var usedAt: Instant?
     var isRetired = false
     var actions: [PoolAction] = []
+
+    /// Requests of one moment that go over one connection before the least loaded is looked for again.
+    private static let requestsPerRun = 32
+
+    private struct SendRun {
+        var index = 0
+        var number: UInt32 = 0
+        var left = 0
+        var at = Instant(nanoseconds: 0)
+    }
 
     package init(_ settings: PoolSettings, seed: UInt64) {
         self.settings = settings
@@ -118,8 +129,22 @@ package struct Pool {
             ? requests[Int(ticket.index)].connection : nil
     }
 
+    /// Stays with a connection for a run of requests: then their frames are made and sent together.
+    private mutating func choose(avoiding avoided: UInt32, at now: Instant) -> Int? {
+        if run.left > 0, run.at == now, run.number != avoided, run.index < connections.count,
+            connections[run.index].number == run.number, connections[run.index].room > 0
+        {
+            run.left -= 1
+            return run.index
+        }
+        guard let index = leastLoaded(avoiding: avoided, at: now) else { return nil }
+        run = SendRun(
+            index: index, number: connections[index].number, left: Pool.requestsPerRun - 1, at: now)
+        return index
+    }
+
     /// The least loaded connection with room, and one that stalls only where there is no other.
-    private func choose(avoiding avoided: UInt32, at now: Instant) -> Int? {
+    private func leastLoaded(avoiding avoided: UInt32, at now: Instant) -> Int? {
         var best: Int?
         var bestLoad = Int.max
         for index in connections.indices {

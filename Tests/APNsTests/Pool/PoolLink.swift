@@ -35,6 +35,10 @@ struct PoolLink {
     var held: [Frame] = []
     var toClient: [Word] = []
     private var nextStream = 1
+    /// Streams whose requests have not left, beyond which the session takes none.
+    private let unsentMax: Int
+    /// One was not taken, and the pool has not been told that there is room again.
+    var isFull = false
     /// The server's GOAWAY, from when it says it.
     var goawayLast = Int.max
     var isSilent = false
@@ -43,7 +47,12 @@ struct PoolLink {
     var isGoawayTold = false
     var isAuthorised = false
 
-    init(_ number: UInt32) { self.number = number }
+    init(_ number: UInt32, unsentMax: Int) {
+        self.number = number
+        self.unsentMax = unsentMax
+    }
+
+    var takesMore: Bool { streams.values.count { !$0.hasLeft } < unsentMax }
 
     /// What is wrong with sending another request now.
     func faultOfSending(_ mutant: PoolMutant?) -> String? {

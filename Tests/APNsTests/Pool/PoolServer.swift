@@ -15,6 +15,8 @@ extension PoolWorld {
         guard let number = pick(), var link = links[number] else { return }
         guard link.isOpen else { return handshake(number) }
         link.flush()
+        if link.isFull { pool.drained(number) }
+        link.isFull = false
         let frames = link.toServer
         link.toServer = []
         links[number] = link

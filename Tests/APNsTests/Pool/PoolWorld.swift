@@ -103,6 +103,11 @@ struct PoolWorld {
                 faults.insert("sent a request that had ended")
                 return
             }
+            guard link.takesMore else {
+                links[next.connection]?.isFull = true
+                pool.notTaken(next.ticket)
+                continue
+            }
             link.send(next.ticket, owner, deadlines[owner])
             links[next.connection] = link
         }
@@ -143,7 +148,7 @@ struct PoolWorld {
                     faults.insert("connects more often than the budget allows")
                 }
                 connects.append(now)
-                links[number] = PoolLink(number)
+                links[number] = PoolLink(number, unsentMax: [.max, 1 + random.below(4)][random.below(2)])
             case .ping(let number): links[number]?.ping()
             case .finish(let number), .close(let number): close(number)
             case .end(let ticket, let end): self.end(ticket, end)

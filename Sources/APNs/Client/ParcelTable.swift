@@ -1,0 +1,76 @@
+/// The parcels of one pool, by slot, and their tokens beside them: as many as pushes were ever open at
+/// once, each used again. A push touches a parcel when it is taken, sent and ended, and with thousands of
+/// them open each touch may miss the processor's caches: so parcels lie side by side, and a token is
+/// no array of its own.
+@safe final class ParcelTable {
+    private static let rowsAtFirst = 64
+    private static let tokenBytesAtFirst = 32
+
+    private var parcels: UnsafeMutablePointer<Parcel>
+    /// One row for each parcel; how long a token is stands before it.
+    private var tokens: UnsafeMutableRawPointer
+    private var rows = ParcelTable.rowsAtFirst
+    private var rowBytes = MemoryLayout<Int>.size + ParcelTable.tokenBytesAtFirst
+
+    init() {
+        unsafe parcels = .allocate(capacity: rows)
+        unsafe parcels.initialize(repeating: Parcel(), count: rows)
+        unsafe tokens = .allocate(byteCount: rows * rowBytes, alignment: 16)
+    }
+
+    deinit {
+        unsafe parcels.deinitialize(count: rows)
+        unsafe parcels.deallocate()
+        unsafe tokens.deallocate()
+    }
+
+    /// Valid until `begin` takes the next parcel.
+    subscript(slot: Int) -> UnsafeMutablePointer<Parcel> {
+        precondition(slot >= 0 && slot < rows, "no such parcel")
+        return unsafe parcels + slot
+    }
+
+    /// The parcel of a slot that a push has taken, with its token in place.
+    func take(_ slot: Int, _ token: Span<UInt8>) -> UnsafeMutablePointer<Parcel> {
+        if slot >= rows { grow(rows: max(slot + 1, 2 * rows), rowBytes: rowBytes) }
+        let needed = MemoryLayout<Int>.size + token.count
+        if needed > rowBytes { grow(rows: rows, rowBytes: needed.roundedUp(to: 8)) }
+        let row = unsafe tokens + slot * rowBytes
+        unsafe row.storeBytes(of: token.count, as: Int.self)
+        unsafe token.withUnsafeBytes { bytes in
+            if let base = bytes.baseAddress {
+                unsafe (row + MemoryLayout<Int>.size).copyMemory(from: base, byteCount: bytes.count)
+            }
+        }
+        return unsafe self[slot]
+    }
+
+    /// Lent until `take` is called again.
+    func token(_ slot: Int) -> UnsafeBufferPointer<UInt8> {
+        precondition(slot >= 0 && slot < rows, "no such parcel")
+        let row = unsafe tokens + slot * rowBytes
+        let start = unsafe (row + MemoryLayout<Int>.size).assumingMemoryBound(to: UInt8.self)
+        return unsafe UnsafeBufferPointer(start: start, count: row.load(as: Int.self))
+    }
+
+    private func grow(rows newRows: Int, rowBytes newRowBytes: Int) {
+        let moved = UnsafeMutablePointer<Parcel>.allocate(capacity: newRows)
+        unsafe moved.moveInitialize(from: parcels, count: rows)
+        unsafe (moved + rows).initialize(repeating: Parcel(), count: newRows - rows)
+        let movedTokens = UnsafeMutableRawPointer.allocate(byteCount: newRows * newRowBytes, alignment: 16)
+        for row in 0..<rows {
+            unsafe (movedTokens + row * newRowBytes).copyMemory(
+                from: tokens + row * rowBytes, byteCount: rowBytes)
+        }
+        unsafe parcels.deallocate()
+        unsafe tokens.deallocate()
+        unsafe parcels = moved
+        unsafe tokens = movedTokens
+        rows = newRows
+        rowBytes = newRowBytes
+    }
+}
+
+extension Int {
+    fileprivate func roundedUp(to unit: Int) -> Int { (self + unit - 1) / unit * unit }
+}

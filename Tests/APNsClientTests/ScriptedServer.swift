@@ -80,6 +80,10 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     private let state: TracedLock<ScriptedServer.State>
     private let script: ScriptedServer.Script
     private var timers: [LoopTimer] = []
+    private var flood: (bytes: [UInt8], total: Int) = ([], 0)
+    private var rest: ArraySlice<UInt8> = []
+    /// Of the flood, so many bytes have been taken.
+    private(set) var floodedBytes = 0
 
     init(
         _ number: Int, _ tls: TLSConnection, _ limits: ServerLimits,
@@ -120,7 +124,16 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         script(self, served)
     }
 
-    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let pulled = session.pull(into: buffer)
+        guard pulled == 0, floodedBytes < flood.total else { return pulled }
+        if rest.isEmpty { rest = flood.bytes[...] }
+        let count = min(buffer.count, rest.count)
+        buffer.copyBytes(from: rest.prefix(count))
+        rest.removeFirst(count)
+        floodedBytes += count
+        return count
+    }
 
     func closed(_ reason: TLSCloseReason) {
         session.end()
@@ -161,6 +174,13 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
 
     func goaway(_ last: Int32, _ code: ErrorCode = .noError, debug: String = "") {
         session.goaway(lastStream: last, code: code, debug: Array(debug.utf8))
+        tls.wantsToSend()
+    }
+
+    /// Sends bytes past the session, again and again, about `total` in all, after others once.
+    func send(raw bytes: [UInt8], after first: [UInt8], total: Int) {
+        flood = (bytes, total)
+        rest = first[...]
         tls.wantsToSend()
     }
 

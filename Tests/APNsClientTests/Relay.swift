@@ -1,0 +1,94 @@
+import Lifecycle
+
+/// The network between a client and a server. It forwards, and does to a connection what the test wants:
+/// breaks it after so many bytes, or loses all that is sent over it without telling anybody.
+final class Relay: Sendable {
+    private let run: RunningLoop
+    private let listener: Listener
+    private let state: TracedLock<[RelayedConnection]>
+
+    var port: Int { listener.port }
+    /// Connections that came, those that are gone included.
+    var connections: Int { state.withLock { $0.count } }
+
+    /// - Parameter cuts: after how many bytes of both directions a connection breaks, by its number from 1.
+    init(
+        to server: Int, port: Int = 0, cuts: @escaping @Sendable (_ number: Int) -> Int? = { _ in nil }
+    ) throws {
+        let run = try RunningLoop()
+        let state = TracedLock<[RelayedConnection]>([])
+        self.run = run
+        self.state = state
+        listener = try Listener(host: "127.0.0.1", port: port, on: [run.loop], connectionsMax: 1_000) {
+            near in
+            let number = state.withLock { $0.count } + 1
+            let connection = RelayedConnection(near, to: server, bytesLeft: cuts(number) ?? .max)
+            state.withLock { $0.append(connection) }
+            return connection.nearEnd
+        }
+    }
+
+    deinit { listener.stop() }
+
+    /// From now on nothing comes through over connections that there are now, and nobody is told.
+    func vanish(_ numbers: ClosedRange<Int>) {
+        run.loop.execute { [state] in
+            let connections = state.withLock { $0 }
+            for number in numbers where number <= connections.count { connections[number - 1].isLost = true }
+        }
+    }
+}
+
+/// On the relay's loop.
+private final class RelayedConnection: @unchecked Sendable {
+    let nearEnd = RelayEnd()
+    private let farEnd = RelayEnd()
+    private let near: TCPConnection
+    private let far: TCPConnection
+    private var bytesLeft: Int
+    var isLost = false
+
+    init(_ near: TCPConnection, to server: Int, bytesLeft: Int) {
+        self.near = near
+        self.bytesLeft = bytesLeft
+        far = TCPConnection.connect(
+            host: "127.0.0.1", port: server, on: near.loop,
+            deadline: near.loop.now.advanced(byMilliseconds: 30_000), delegate: farEnd)
+        nearEnd.serve(self, other: far)
+        farEnd.serve(self, other: near)
+    }
+
+    func forward(_ bytes: UnsafeRawBufferPointer, to other: TCPConnection) {
+        guard !isLost else { return }
+        let count = min(bytes.count, bytesLeft)
+        bytesLeft -= count
+        other.sendNow(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        guard bytesLeft == 0 else { return }
+        near.reset()
+        far.reset()
+    }
+
+    func closed(_ other: TCPConnection) { if !isLost { other.close() } }
+}
+
+private final class RelayEnd: TCPConnectionDelegate {
+    private var connection: RelayedConnection?
+    private var other: TCPConnection?
+
+    func serve(_ connection: RelayedConnection, other: TCPConnection) {
+        self.connection = connection
+        self.other = other
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        if let other { connection?.forward(bytes, to: other) }
+    }
+
+    func writable() {}
+
+    func closed(_ reason: TCPCloseReason) {
+        if let other { connection?.closed(other) }
+        connection = nil
+        other = nil
+    }
+}

@@ -14,19 +14,32 @@ final class ReportServer: @unchecked Sendable {
     }
 
     private let state = TracedLock<(steps: [Step], bodies: [[UInt8]], heads: [String])>(([], [], []))
+    private let loop: EventLoop
     private var listener: Listener?
+    /// On the loop only.
+    private var open: [ObjectIdentifier: TCPConnection] = [:]
 
     init(_ steps: [Step], on loop: EventLoop) throws {
+        self.loop = loop
         state.withLock { $0.steps = steps }
-        listener = try Listener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 10) { connection in
-            Served(connection, self)
+        listener = try Listener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 10) {
+            [weak self] connection in
+            guard let self else { return nil }
+            open[ObjectIdentifier(connection)] = connection
+            return Served(connection, self)
         }
     }
 
     var port: Int { listener?.port ?? 0 }
     var bodies: [[UInt8]] { state.withLock { $0.bodies } }
     var heads: [String] { state.withLock { $0.heads } }
-    func stop() { listener?.stop() }
+    /// Before the loop does, so that nothing waits on it for ever.
+    func stop() {
+        listener?.stop()
+        loop.perform { for connection in self.open.values { connection.close() } }
+    }
+
+    fileprivate func closed(_ connection: TCPConnection) { open[ObjectIdentifier(connection)] = nil }
 
     static func reports(in body: [UInt8]) throws -> [Report] {
         try JSONReader(limits: JSONLimits(bytesMax: 1 << 20, keysMax: 64_000)).read(body) { value in
@@ -83,6 +96,6 @@ final class ReportServer: @unchecked Sendable {
         }
 
         func writable() {}
-        func closed(_ reason: TCPCloseReason) {}
+        func closed(_ reason: TCPCloseReason) { server.closed(connection) }
     }
 }

@@ -105,6 +105,7 @@ package final class SimulatorService: Service, @unchecked Sendable {
         await parts.control?.stop(by: deadline)
         for port in parts.faultPorts { port.stop() }
         await parts.simulator?.stop(by: deadline)
+        if let desk = parts.desk { desk.loop.perform { (desk.phones?.sink as? ReportPoster)?.end() } }
         parts.loop?.stop()
         // Last: the loop's last turn may have brought entries.
         parts.file?.stop()

@@ -217,6 +217,7 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         flush()
         tellMetrics()
         watch(withinMilliseconds: 50)
+        letGoIfOver()
     }
 
     private func deliver() {
@@ -246,13 +247,16 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         for pool in pools { pool.tick() }
         endOfTurnIfIdle()
         let next = pools.reduce(1_000) { min($0, $1.pool.tickMilliseconds) }
-        if !isStopped || pools.contains(where: { $0.pool.connectionCount > 0 }) {
-            watch(withinMilliseconds: next)
-        } else {
-            pools.removeAll()
-            poolOf.removeAll()
-            timer?.cancel()
-        }
+        watch(withinMilliseconds: next)
+        letGoIfOver()
+    }
+
+    /// A client that is stopped lets go of its pools, which hold it, with the last connection.
+    private func letGoIfOver() {
+        guard isStopped, !isHooked, !pools.contains(where: { $0.pool.connectionCount > 0 }) else { return }
+        pools.removeAll()
+        poolOf.removeAll()
+        timer?.cancel()
     }
 
     private func endOfTurnIfIdle() { if !outcomes.isEmpty || !growing.isEmpty { hook() } }
@@ -268,7 +272,7 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         loop.preconditionOnLoop()
         isStopped = true
         for pool in pools { pool.shutDown() }
-        watch(withinMilliseconds: 50)
+        hook()
     }
 }
 

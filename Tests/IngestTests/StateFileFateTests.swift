@@ -5,6 +5,7 @@ import Kafka
 import KafkaTesting
 import ProcessTesting
 import Simulation
+import Telemetry
 import Testing
 import Topics
 
@@ -96,6 +97,39 @@ import Topics
         }
         try bytes.write(to: URL(fileURLWithPath: data))
         try text.write(toFile: mark, atomically: true, encoding: .utf8)
+    }
+
+    @Test func `a topic that was made anew is noticed, though it is longer than the old one`() async throws {
+        let life = try Life()
+        var process = try life.start()
+        life.send(300)
+        try await life.caughtUp("the first reports")
+        process.stop()
+        #expect(try await process.process.exitStatus() == 0)
+        let name = life.bed.layout.name(.installations)
+        _ = try life.bed.admin.delete([name])
+        try await eventually("the new topic") {
+            _ = try? life.bed.layout.create(on: life.bed.admin)
+            return try life.bed.layout.check(on: life.bed.admin).isEmpty
+        }
+        let producer = try Producer(life.bed.settings, name: "others", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(name)
+        for number in 0..<2000 {
+            let key = Array("shop/i:other-\(number)".utf8)
+            let sent = producer.send(
+                to: topic, partition: Int32(number % 2), key: key.span, value: key.span, tag: 0)
+            #expect(sent == .queued)
+        }
+        var deliveries: [Delivery] = []
+        let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        #expect(left == 0)
+        let stored = deliveries.count { $0.isStored }
+        #expect(stored == 2000)
+        process = try life.start()
+        try await process.process.waitFor("of the topic")
+        try await process.process.waitFor("built anew")
+        process.stop()
+        _ = try await process.process.exitStatus()
     }
 
     @Test func `without room reports wait, and go on by themselves when there is some`() async throws {

@@ -28,6 +28,13 @@ internal import Glibc
         depth = 0
     }
 
+    /// Begins a document behind the finished ones: many in one buffer, told apart by the counts before and
+    /// after each.
+    package mutating func beginNext() {
+        precondition(depth == 0, "a JSON document is not finished")
+        needsComma = false
+    }
+
     /// What was written, borrowed for the call.
     package borrowing func withBytes<R, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R
@@ -46,11 +53,20 @@ internal import Glibc
     package mutating func beginArray() { open("[") }
     package mutating func endArray() { close("]") }
 
-    /// The name of the member whose value is written next.
+    /// The name of the member whose value is written next: letters of the program, which need no escape.
     package mutating func name(_ name: StaticString) {
-        startValue()
-        unsafe quoted(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-        put(":")
+        let length = name.utf8CodeUnitCount
+        reserve(length + 4)
+        var out = unsafe buffer + count
+        if needsComma {
+            unsafe out.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+            unsafe out += 1
+        }
+        unsafe out.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe (out + 1).copyMemory(from: name.utf8Start, byteCount: length)
+        unsafe (out + 1 + length).storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe (out + 2 + length).storeBytes(of: UInt8(ascii: ":"), as: UInt8.self)
+        unsafe count = out + 3 + length - buffer
         needsComma = false
     }
 

@@ -32,7 +32,11 @@ package enum Murmur2 {
 
     /// The partition to which Java's default partitioner, and `murmur2_random` here, take the key.
     package static func partition(of key: Span<UInt8>, of count: Int) -> Int {
+        partition(ofHash: hash(key), of: count)
+    }
+
+    package static func partition(ofHash hash: UInt32, of count: Int) -> Int {
         precondition(count > 0, "a topic has partitions")
-        return Int(hash(key) & 0x7FFF_FFFF) % count
+        return Int(hash & 0x7FFF_FFFF) % count
     }
 }

@@ -99,23 +99,18 @@ final class InstallationView {
         kept.removeAll()
     }
 
-    /// Looks rows up, one after the other, in one unchanging picture. A row that is not what was written
-    /// is an error that condemns the file.
-    func look(
-        _ keys: [[UInt8]], _ found: (_ index: Int, _ value: Span<UInt8>) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        try file.read { view throws(StoreError) in
-            for index in keys.indices { try look(keys[index], index, view, found) }
-        }
+    /// One unchanging picture, in which rows are looked up.
+    func read(_ body: (borrowing ReadView) throws(StoreError) -> Void) throws(StoreError) {
+        try file.read(body)
     }
 
-    private func look(
-        _ key: [UInt8], _ index: Int, _ view: borrowing ReadView,
-        _ found: (_ index: Int, _ value: Span<UInt8>) throws(StoreError) -> Void
+    /// A row that is not what was written is an error that condemns the file.
+    func look(
+        _ key: Span<UInt8>, _ view: borrowing ReadView, _ found: (_ value: Span<UInt8>) -> Void
     ) throws(StoreError) {
-        guard let stored = try view.value(of: key.span, in: table) else { return }
-        guard RowCheck.holds(key.span, stored) else { throw damaged }
-        try found(index, stored.extracting(RowCheck.bytes..<stored.count))
+        guard let stored = try view.value(of: key, in: table) else { return }
+        guard RowCheck.holds(key, stored) else { throw damaged }
+        found(stored.extracting(RowCheck.bytes..<stored.count))
     }
 
     /// A page of rows in key order; true when there may be more.

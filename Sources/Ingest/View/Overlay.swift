@@ -17,20 +17,20 @@ struct Overlay<State> {
         var since: Instant
     }
 
-    private var rows: [[UInt8]: Row] = [:]
-    private var repeated: [[UInt8]: State] = [:]
+    private var rows: [KeyBytes: Row] = [:]
+    private var repeated: [KeyBytes: State] = [:]
 
     var count: Int { rows.count }
     var repeatedCount: Int { repeated.count }
 
-    subscript(key: [UInt8]) -> State? { repeated[key] ?? rows[key]?.state }
+    subscript(key: KeyBytes) -> State? { repeated[key] ?? rows[key]?.state }
 
     /// - Parameter state: what stands for the key, with the exact times of a repetition.
-    mutating func repeated(_ key: [UInt8], _ state: State) { repeated[key] = state }
+    mutating func repeated(_ key: KeyBytes, _ state: State) { repeated[key] = state }
 
     /// Gives away what was repeated. What was repeated of a row that the view is still to read back stays:
     /// that row would undo it there.
-    mutating func takeRepeated(_ each: (_ key: [UInt8], _ state: State) -> Void) {
+    mutating func takeRepeated(_ each: (_ key: KeyBytes, _ state: State) -> Void) {
         repeated = repeated.filter { key, state in
             if rows[key] != nil { return true }
             each(key, state)
@@ -38,7 +38,7 @@ struct Overlay<State> {
         }
     }
 
-    mutating func committed(_ key: [UInt8], _ state: State, at now: Instant) {
+    mutating func committed(_ key: KeyBytes, _ state: State, at now: Instant) {
         repeated[key] = nil
         rows[key] = Row(state: state, outstanding: (rows[key]?.outstanding ?? 0) + 1, since: now)
     }
@@ -46,7 +46,7 @@ struct Overlay<State> {
     /// A record of this key is in the view.
     mutating func applied(_ key: Span<UInt8>) {
         if rows.isEmpty { return }
-        let key = [UInt8](copying: key)
+        let key = KeyBytes([UInt8](copying: key))
         guard var row = rows[key] else { return }
         row.outstanding -= 1
         rows[key] = row.outstanding > 0 ? row : nil

@@ -1,10 +1,16 @@
+internal import Glibc
 internal import JSON
 internal import Kafka
 internal import LiveActivity
 
-/// What a batch changes, as records that are ready to be sent. A key that several reports changed is
-/// written once, with its last value. Used again for every batch.
+/// What a transaction writes, as records that are ready to be sent. A key that several reports changed is
+/// written once, with its last value. Used again for every transaction.
 struct BatchOutput: ~Copyable {
+    /// Records of one transaction, and their bytes: after the report with which they are reached the
+    /// transaction ends, and the next one takes the rest. Both are well within the producer's queue.
+    static let recordsMax = 40_000
+    static let bytesMax = 24 << 20
+
     private struct Piece {
         var partition: Int32
         var key: Range<Int>
@@ -13,66 +19,94 @@ struct BatchOutput: ~Copyable {
     }
 
     private let lanes: Int
-    private var bytes: [UInt8] = []
+    private let recordsMax: Int
+    private var keys: [UInt8] = []
+    private var values = JSONWriter(capacity: 1 << 20)
     private var installations: [Piece] = []
     private var registry: [Piece] = []
-    private var rowPlaces: [[UInt8]: Int] = [:]
+    private var rows = NumberTable()
     private var events: [Piece] = []
-    private var writer = JSONWriter(capacity: 4096)
+    /// Installations that will be added at the end, and their bytes, roughly.
+    private var expected = (records: 0, bytes: 0)
+    private var scratch: [UInt8] = []
 
-    init(lanes: Int) { self.lanes = lanes }
+    init(lanes: Int, recordsMax: Int = Self.recordsMax) {
+        self.lanes = lanes
+        self.recordsMax = recordsMax
+    }
 
     var isEmpty: Bool { installations.isEmpty && registry.isEmpty && events.isEmpty }
     var counts: (installations: Int, registry: Int, events: Int) {
         (installations.count, registry.count, events.count)
     }
 
-    mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
-        installations.removeAll(keepingCapacity: true)
-        registry.removeAll(keepingCapacity: true)
-        rowPlaces.removeAll(keepingCapacity: true)
-        events.removeAll(keepingCapacity: true)
+    var isFull: Bool {
+        registry.count + events.count + expected.records >= recordsMax
+            || keys.count + values.count + expected.bytes >= Self.bytesMax
     }
 
-    /// Once per installation and batch.
-    mutating func add(_ installation: Installation?, key: [UInt8], partition: Int32) {
-        let keyRange = append(key)
-        installation?.encode(to: &writer)
-        let value = installation == nil ? nil : appendWritten()
-        installations.append(Piece(partition: partition, key: keyRange, value: value))
+    mutating func removeAll() {
+        keys.removeAll(keepingCapacity: true)
+        values.removeAll()
+        installations.removeAll(keepingCapacity: true)
+        registry.removeAll(keepingCapacity: true)
+        rows.removeAll()
+        events.removeAll(keepingCapacity: true)
+        expected = (0, 0)
+    }
+
+    /// The installation has changed, and is added when all its reports were heard.
+    mutating func expect(_ installation: Installation) {
+        expected.records += 1
+        expected.bytes += installation.roughBytes
+    }
+
+    /// Once per installation and transaction.
+    mutating func add(_ installation: Installation, key: [UInt8], partition: Int32) {
+        let start = values.count
+        installation.append(to: &values)
+        installations.append(
+            Piece(partition: partition, key: append(key), value: start..<values.count))
     }
 
     mutating func add(_ row: RegistryRow?, at key: RegistryKey) {
-        row?.encode(to: &writer)
-        let value = row == nil ? nil : appendWritten()
-        let keyBytes = key.bytes
-        if let place = rowPlaces[keyBytes] {
-            registry[place].value = value
+        let start = values.count
+        row?.append(to: &values)
+        let value = row == nil ? nil : start..<values.count
+        let laneBytes = key.write(to: &scratch)
+        let hash = Murmur2.hash(scratch.span)
+        var probe = rows.probe(hash)
+        while let number = rows.next(&probe) {
+            guard isScratch(registry[number].key) else { continue }
+            registry[number].value = value
             return
         }
-        let lane = Murmur2.partition(
-            of: RegistryKey.lane(app: key.app, recipient: key.recipient).span, of: lanes)
-        rowPlaces[keyBytes] = registry.count
-        registry.append(Piece(partition: Int32(lane), key: append(keyBytes), value: value))
+        rows.add(hash)
+        let lane = Murmur2.partition(of: scratch.span.extracting(first: laneBytes), of: lanes)
+        let keyStart = keys.count
+        keys.append(contentsOf: scratch)
+        registry.append(Piece(partition: Int32(lane), key: keyStart..<keys.count, value: value))
     }
 
     mutating func add(_ event: Event, key: [UInt8], partition: Int32) {
-        event.encode(to: &writer)
-        let value = appendWritten()
-        events.append(Piece(partition: partition, key: append(key), value: value))
+        let start = values.count
+        event.append(to: &values)
+        events.append(Piece(partition: partition, key: append(key), value: start..<values.count))
     }
 
-    private mutating func append(_ part: [UInt8]) -> Range<Int> {
-        let start = bytes.count
-        bytes.append(contentsOf: part)
-        return start..<bytes.count
+    private mutating func append(_ key: [UInt8]) -> Range<Int> {
+        let start = keys.count
+        keys.append(contentsOf: key)
+        return start..<keys.count
     }
 
-    private mutating func appendWritten() -> Range<Int> {
-        let start = bytes.count
-        unsafe writer.withBytes { written in unsafe bytes.append(contentsOf: written) }
-        return start..<bytes.count
+    private func isScratch(_ key: Range<Int>) -> Bool {
+        guard key.count == scratch.count else { return false }
+        return unsafe keys.withUnsafeBytes { keys in
+            unsafe scratch.withUnsafeBytes { scratch in
+                unsafe memcmp(keys.baseAddress! + key.lowerBound, scratch.baseAddress!, key.count) == 0
+            }
+        }
     }
 
     // MARK: Sending
@@ -97,23 +131,35 @@ struct BatchOutput: ~Copyable {
     private borrowing func send(
         _ pieces: [Piece], to topic: Topic, by producer: TransactionalProducer
     ) -> Bool {
-        let all = bytes.span
-        for piece in pieces {
-            let key = all.extracting(piece.key)
-            while true {
-                let result =
-                    if let value = piece.value {
-                        producer.send(
-                            to: topic, partition: piece.partition, key: key, value: all.extracting(value))
-                    } else {
-                        producer.send(to: topic, partition: piece.partition, key: key, value: nil)
-                    }
-                if result == .queued { break }
-                guard result == .full, producer.waitForRoom(withinMilliseconds: Self.roomMilliseconds) else {
-                    return false
+        let keys = keys
+        return unsafe values.withBytes { values in
+            let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
+            for piece in pieces {
+                let key = keys.extracting(piece.key)
+                while true {
+                    let result =
+                        if let value = piece.value {
+                            producer.send(
+                                to: topic, partition: piece.partition, key: key,
+                                value: values.extracting(value))
+                        } else {
+                            producer.send(to: topic, partition: piece.partition, key: key, value: nil)
+                        }
+                    if result == .queued { break }
+                    guard result == .full, producer.waitForRoom(withinMilliseconds: Self.roomMilliseconds)
+                    else { return false }
                 }
             }
+            return true
         }
-        return true
+    }
+}
+
+extension Installation {
+    /// What its record takes, for a bound: names and tokens are long, and there are few of them.
+    fileprivate var roughBytes: Int {
+        let entries = 2 + starts.count + activities.count + refused.count + moved.count
+        let names = (tags?.value.count ?? 0) + (running?.value.count ?? 0)
+        return 512 * entries + 128 * names + (attributes?.value.count ?? 0)
     }
 }

@@ -5,23 +5,7 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// A report that was read, and where.
-private struct Arrival {
-    var index: Int
-    var report: Report
-    var key: [UInt8]
-    var receivedAt: Int64
-}
-
-/// What the reports of one partition make of their installations.
-private struct Decided {
-    /// What the topic gets.
-    var changed: [[UInt8]: Known] = [:]
-    /// What was repeated, and written down before in this grain: new are its times alone.
-    var repeated: [[UInt8]: Known] = [:]
-}
-
-/// What a batch came to.
+/// What a transaction came to.
 private struct Tally {
     var merged = 0
     var unchanged = 0
@@ -30,59 +14,84 @@ private struct Tally {
 }
 
 extension IngestLoop {
-    /// From a batch of reports to one transaction. Whatever stops it half-way leaves nothing behind but,
-    /// perhaps, doubled dead letters: the batch is read again.
+    /// From a batch of reports to one transaction, or to several where the reports make much. Whatever stops
+    /// it half-way leaves nothing behind but, perhaps, doubled dead letters: what is not committed is read
+    /// again.
     func merge(epoch: Int) throws {
-        let began = Instant.now()
         let now = WallTime.now().milliseconds
         onStep(.batchRead)
         metrics.inFlight.set(Double(batch.count))
         defer { metrics.inFlight.set(0) }
-        output.removeAll()
-        let gaps = findGaps()
+        var (parts, oldest) = sortOut()
+        let gaps = findGaps(parts)
         for gap in gaps { owned[gap.partition]?.knownGaps.insert(gap.offset) }
         if let gap = gaps.first {
             return giveUp("reports are missing in what was read", "before \(gap.partition)/\(gap.offset)")
         }
         merger.refresh()
+        metrics.oldestSeconds.set(Double(max(0, now - (oldest ?? now))) / 1000)
+        while parts.contains(where: { !$0.isTaken }) {
+            guard try mergeNext(of: &parts, epoch, now) else { return }
+        }
+        if repeatedRows > Self.repeatedRowsMax { try keepRepeated() }
+    }
+
+    /// One transaction. False when everything that is not committed has to be read again.
+    private func mergeNext(of parts: inout [BatchPart], _ epoch: Int, _ now: Int64) throws -> Bool {
+        let began = Instant.now()
+        output.removeAll()
         var tally = Tally()
-        let (arrivals, next, oldest) = readBatch(now, &tally)
-        metrics.oldestSeconds.set(Double(max(0, now - oldest)) / 1000)
-        var decided: [Int32: Decided] = [:]
-        for (partition, list) in arrivals {
-            guard let result = try decide(partition, list, now, &tally) else { return }
-            decided[partition] = result
+        var rosters: [Roster] = []
+        var left = bound.reports
+        for place in parts.indices where !parts[place].isTaken && left > 0 && !output.isFull {
+            guard let roster = try decide(&parts[place], reportsMax: left, now, &tally) else { return false }
+            left -= roster.reports
+            rosters.append(roster)
         }
         onStep(.lettersSent)
-        if let problem = writer.acknowledge() { return giveUp("reports could not be set aside", problem) }
+        if let problem = writer.acknowledge() {
+            giveUp("reports could not be set aside", problem)
+            return false
+        }
         onStep(.lettersAcknowledged)
-        for (partition, decided) in decided {
-            for (key, installation) in decided.changed {
-                output.add(installation.installation, key: key, partition: partition)
+        for roster in rosters {
+            for entry in roster.entries where entry.fate == .changed {
+                guard let installation = entry.installation else { continue }
+                output.add(installation, key: entry.key.bytes, partition: roster.partition)
             }
         }
         onStep(.merged)
         // Captured before the transaction's first record: what is asked later could be a newer membership's.
         guard let group = reports.captureGroup(forEpoch: epoch) else {
-            return giveUp("the partitions are another's by now", "")
+            giveUp("the partitions are another's by now", "")
+            return false
         }
-        let offsets = next.map {
-            OffsetToCommit(Kafka.TopicPartition(reportsTopic, $0.key), offset: $0.value)
+        let offsets = rosters.map {
+            OffsetToCommit(Kafka.TopicPartition(reportsTopic, $0.partition), offset: $0.next)
         }
-        guard try commit(offsets, group) else { return }
+        guard try commit(offsets, group) else {
+            bound.failed(rosters.reduce(0) { $0 + $1.reports })
+            return false
+        }
+        bound.committed()
         let done = Instant.now()
-        for (partition, decided) in decided {
-            for (key, installation) in decided.changed {
-                owned[partition]?.overlay.committed(key, installation, at: done)
-            }
-            for (key, installation) in decided.repeated {
-                owned[partition]?.overlay.repeated(key, installation)
+        for roster in rosters { remember(roster, at: done) }
+        onStep(.overlaid)
+        count(tally, began)
+        return true
+    }
+
+    private func remember(_ roster: Roster, at now: Instant) {
+        for entry in roster.entries {
+            guard let installation = entry.installation else { continue }
+            switch entry.fate {
+            case .asItWas: break
+            case .changed:
+                owned[roster.partition]?.overlay.committed(entry.key, Known(installation), at: now)
+            case .repeated: owned[roster.partition]?.overlay.repeated(entry.key, Known(installation))
             }
         }
-        for (partition, offset) in next { owned[partition]?.reached(offset) }
-        onStep(.overlaid)
-        if repeatedRows > Self.repeatedRowsMax { try keepRepeated() }
-        count(tally, began)
+        owned[roster.partition]?.reached(roster.next)
     }
 
     func commit(_ offsets: [OffsetToCommit], _ group: GroupMetadata) throws -> Bool {
@@ -110,22 +119,38 @@ extension IngestLoop {
 
     // MARK: Reading
 
+    private func sortOut() -> (parts: [BatchPart], oldest: Int64?) {
+        var parts: [BatchPart] = []
+        var place = 0
+        var oldest: Int64?
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            if place >= parts.count || parts[place].partition != partition {
+                place = parts.firstIndex { $0.partition == partition } ?? parts.count
+                if place == parts.count { parts.append(BatchPart(partition: partition)) }
+            }
+            parts[place].places.append(index)
+            if let time = batch[index].timestamp { oldest = min(oldest ?? time, time) }
+        }
+        return (parts, oldest)
+    }
+
     /// Plain writers leave no gaps between offsets. Where one shows, something was skipped on the way to
     /// us, and reading again finds it; a gap that is still there then is the topic's own.
     ///
     /// All of a batch at once: known one by one, two of the topic's own would take turns for ever.
-    private func findGaps() -> [(partition: Int32, offset: Int64)] {
+    private func findGaps(_ parts: [BatchPart]) -> [(partition: Int32, offset: Int64)] {
         var gaps: [(partition: Int32, offset: Int64)] = []
-        var expected: [Int32: Int64] = [:]
-        for index in 0..<batch.count {
-            let partition = batch[index].partition
-            let offset = batch[index].offset
-            if let wanted = expected[partition] ?? owned[partition]?.committed, offset != wanted,
-                owned[partition]?.knownGaps.contains(offset) == false
-            {
-                gaps.append((partition, offset))
+        for part in parts {
+            guard let own = owned[part.partition] else { continue }
+            var wanted = own.committed
+            for place in part.places {
+                let offset = batch[place].offset
+                if let wanted, offset != wanted, !own.knownGaps.contains(offset) {
+                    gaps.append((part.partition, offset))
+                }
+                wanted = offset + 1
             }
-            expected[partition] = offset + 1
         }
         return gaps
     }
@@ -134,35 +159,7 @@ extension IngestLoop {
     /// that lies in a wrong partition must still fit into its topic with the key and header it then gets.
     private static let reportBytesMax = 512 << 10
 
-    private func readBatch(
-        _ now: Int64, _ tally: inout Tally
-    ) -> (arrivals: [Int32: [Arrival]], next: [Int32: Int64], oldest: Int64) {
-        var arrivals: [Int32: [Arrival]] = [:]
-        var next: [Int32: Int64] = [:]
-        var oldest = now
-        for index in 0..<batch.count {
-            let record = batch[index]
-            let partition = record.partition
-            next[partition] = record.offset + 1
-            if let time = record.timestamp { oldest = min(oldest, time) }
-            do throws(Misfit) {
-                let arrival = try read(batch[index], index)
-                let home = Int32(Murmur2.partition(of: arrival.key.span, of: layout.lanes))
-                if home == partition {
-                    arrivals[partition, default: []].append(arrival)
-                } else if let value = record.value {
-                    writer.forward(value, key: arrival.key, receivedAt: arrival.receivedAt, to: home)
-                    tally.forwarded += 1
-                    onStep(.strayForwarded)
-                }
-            } catch {
-                bury(batch[index], error, now, &tally)
-            }
-        }
-        return (arrivals, next, oldest)
-    }
-
-    private func read(_ record: borrowing Kafka.Record, _ index: Int) throws(Misfit) -> Arrival {
+    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (report: Report, receivedAt: Int64) {
         guard let value = record.value else { throw .empty }
         guard let stampedAt = record.timestamp else { throw .timeless }
         guard value.count <= Self.reportBytesMax else {
@@ -176,15 +173,15 @@ extension IngestLoop {
         } catch {
             throw Misfit(error)
         }
-        let key = report.key
+        report.writeKey(to: &key)
         guard key.count <= Limits.keyBytesMax else { throw .keyTooLong(key.count, max: Limits.keyBytesMax) }
-        let receivedAt = min(stampedAt, record.forwardedTime ?? stampedAt)
-        return Arrival(index: index, report: report, key: key, receivedAt: receivedAt)
+        return (report, min(stampedAt, record.forwardedTime ?? stampedAt))
     }
 
     private func bury(
-        _ record: borrowing Kafka.Record, _ misfit: Misfit, _ now: Int64, _ tally: inout Tally
+        _ place: Int, of batch: borrowing RecordBatch, _ misfit: Misfit, _ now: Int64, _ tally: inout Tally
     ) {
+        let record = batch[place]
         tally.rejected += 1
         metrics.deadLetters(misfit.code).add()
         let letter = DeadLetter(
@@ -195,80 +192,114 @@ extension IngestLoop {
 
     // MARK: Deciding
 
-    /// Nil when the partition's view turned out to be unusable, and the batch has to be read again.
+    /// As many of the part's reports as the transaction takes. Nil when the partition's view turned out to
+    /// be unusable, and the batch has to be read again.
     private func decide(
-        _ partition: Int32, _ arrivals: [Arrival], _ now: Int64, _ tally: inout Tally
-    ) throws -> Decided? {
-        guard var known = try lookUp(partition, arrivals) else { return nil }
-        var decided = Decided()
-        for arrival in arrivals {
-            guard let merge = merger.merge(for: arrival.report.app, receivedAt: arrival.receivedAt) else {
-                bury(batch[arrival.index], .unknownApp(arrival.report.app), now, &tally)
-                continue
-            }
-            let outcome = merge.merge(
-                arrival.report, receivedAt: arrival.receivedAt, into: known[arrival.key]?.installation,
-                now: now)
-            switch outcome {
-            case .rejected(let rejection): bury(batch[arrival.index], Misfit(rejection), now, &tally)
-            case .unchanged: tally.unchanged += 1
-            case .merged(let merged):
-                let next = Known(merged.installation)
-                known[arrival.key] = next
-                if !merged.isDue, decided.changed[arrival.key] == nil {
-                    tally.unchanged += 1
-                    decided.repeated[arrival.key] = next
-                    continue
-                }
-                tally.merged += 1
-                decided.changed[arrival.key] = next
-                decided.repeated[arrival.key] = nil
-                for change in merged.changes { output.add(change.row, at: change.key) }
-                for event in merged.events {
-                    output.add(event, key: arrival.key, partition: partition)
-                }
-            }
-        }
-        return decided
-    }
-
-    /// What is known of the installations that the reports are about.
-    private func lookUp(
-        _ partition: Int32, _ arrivals: [Arrival]
-    ) throws -> [[UInt8]: Known]? {
-        guard let own = owned[partition], let view = files[partition] else { return nil }
-        var known: [[UInt8]: Known] = [:]
-        known.reserveCapacity(arrivals.count)
-        var asked: [[UInt8]] = []
-        for arrival in arrivals where known[arrival.key] == nil {
-            if let row = own.overlay[arrival.key] {
-                known[arrival.key] = row
-            } else {
-                asked.append(arrival.key)
-            }
-        }
-        var unknownVersion: RecordError?
+        _ part: inout BatchPart, reportsMax: Int, _ now: Int64, _ tally: inout Tally
+    ) throws -> Roster? {
+        guard let own = owned[part.partition], let view = files[part.partition] else { return nil }
+        var roster = Roster(of: part.partition)
         do throws(StoreError) {
-            try view.look(asked) { index, value in
-                do throws(RecordError) {
-                    let row = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
-                        try unsafe Installation.decode(bytes, with: merger.reader)
-                    }
-                    known[asked[index]] = Known(row)
-                } catch {
-                    // The sum before the value is right, so this is what the topic holds.
-                    if case .unknownVersion = error { unknownVersion = error }
-                    log.error(
-                        "a record of installations cannot be read; its reports begin a new one",
-                        .field("partition", partition), .field("error", error))
+            try view.read { picture throws(StoreError) in
+                while !part.isTaken, roster.reports < reportsMax, !output.isFull {
+                    let place = part.places[part.taken]
+                    part.taken += 1
+                    try hear(place, now, &roster, &tally, own.overlay, view, picture)
+                    roster.heard(batch[place].offset)
                 }
             }
         } catch {
-            try rebuild(partition, error)
+            try rebuild(part.partition, error)
             return nil
         }
-        if let unknownVersion { throw IngestFailure.newerRecord(unknownVersion.description) }
-        return known
+        if let newer = roster.newerRecord { throw IngestFailure.newerRecord(newer.description) }
+        return roster
+    }
+
+    private func hear(
+        _ place: Int, _ now: Int64, _ roster: inout Roster, _ tally: inout Tally, _ overlay: Overlay<Known>,
+        _ view: InstallationView, _ picture: borrowing ReadView
+    ) throws(StoreError) {
+        let report: Report
+        let receivedAt: Int64
+        do throws(Misfit) {
+            (report, receivedAt) = try read(batch[place])
+        } catch {
+            bury(place, of: batch, error, now, &tally)
+            return
+        }
+        let murmur = Murmur2.hash(key.span)
+        let home = Int32(Murmur2.partition(ofHash: murmur, of: layout.lanes))
+        guard home == roster.partition else {
+            forward(place, of: batch, receivedAt, to: home, &tally)
+            return
+        }
+        guard let merge = merger.merge(for: report.app, receivedAt: receivedAt) else {
+            bury(place, of: batch, .unknownApp(report.app), now, &tally)
+            return
+        }
+        var number = roster.number(of: key, murmur: murmur)
+        if number == nil {
+            let key = KeyBytes(key, murmur: murmur)
+            var known = overlay[key]?.installation
+            if known == nil { known = try look(key, in: view, picture, &roster) }
+            number = roster.add(key, murmur: murmur, known)
+        }
+        take(
+            merge.merge(report, receivedAt: receivedAt, into: roster.entries[number!].installation, now: now),
+            number!, place, now, &roster, &tally)
+    }
+
+    private func take(
+        _ outcome: Merge.Outcome, _ number: Int, _ place: Int, _ now: Int64, _ roster: inout Roster,
+        _ tally: inout Tally
+    ) {
+        switch outcome {
+        case .rejected(let rejection): bury(place, of: batch, Misfit(rejection), now, &tally)
+        case .unchanged: tally.unchanged += 1
+        case .merged(let merged):
+            let isFirst = roster.entries[number].fate != .changed
+            guard roster.merged(number, merged) else { return tally.unchanged += 1 }
+            tally.merged += 1
+            if isFirst { output.expect(merged.installation) }
+            for change in merged.changes { output.add(change.row, at: change.key) }
+            let key = roster.entries[number].key.bytes
+            for event in merged.events { output.add(event, key: key, partition: roster.partition) }
+        }
+    }
+
+    private func forward(
+        _ place: Int, of batch: borrowing RecordBatch, _ receivedAt: Int64, to home: Int32,
+        _ tally: inout Tally
+    ) {
+        let record = batch[place]
+        guard let value = record.value else { return }
+        writer.forward(value, key: key, receivedAt: receivedAt, to: home)
+        tally.forwarded += 1
+        onStep(.strayForwarded)
+    }
+
+    /// What the view has of an installation.
+    private func look(
+        _ key: KeyBytes, in view: InstallationView, _ picture: borrowing ReadView, _ roster: inout Roster
+    ) throws(StoreError) -> Installation? {
+        var found: Installation?
+        var newer: RecordError?
+        try view.look(key.bytes.span, picture) { value in
+            do throws(RecordError) {
+                found = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                    try unsafe Installation.decode(bytes, with: merger.reader)
+                }
+            } catch {
+                // The sum before the value is right, so this is what the topic holds.
+                if case .unknownVersion = error { newer = error }
+                log.error(
+                    "a record of installations cannot be read; its reports begin a new one",
+                    .field("partition", view.place.partition), .field("error", error))
+            }
+        }
+        if let newer { roster.newerRecord = newer }
+        return found
     }
 
     private func count(_ tally: Tally, _ began: Instant) {

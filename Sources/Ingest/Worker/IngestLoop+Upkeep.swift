@@ -86,17 +86,17 @@ extension IngestLoop {
         merger.refresh()
         let now = WallTime.now().milliseconds
         var range = sweep.range
-        var swept: [[UInt8]: Known] = [:]
+        var swept: [(key: KeyBytes, known: Known)] = []
         output.removeAll()
         let more: Bool
         do throws(StoreError) {
             more = try view.page(&range, rows: SweepPosition.rowsMax) { key, value in
-                let key = [UInt8](copying: key)
+                let key = KeyBytes([UInt8](copying: key))
                 // What is newer than the view has its turn in the next pass.
                 guard own.overlay[key] == nil, let merged = sweepRow(value, now) else { return }
-                swept[key] = Known(merged.installation)
+                swept.append((key, Known(merged.installation)))
                 for change in merged.changes { output.add(change.row, at: change.key) }
-                output.add(merged.installation, key: key, partition: number)
+                output.add(merged.installation, key: key.bytes, partition: number)
                 metrics.sweptRows.add(merged.changes.count)
             }
         } catch {

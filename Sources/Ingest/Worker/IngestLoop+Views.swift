@@ -146,7 +146,7 @@ extension IngestLoop {
             }
             owned[number]?.overlay.takeRepeated { key, known in
                 let value = known.installation.encoded()
-                view.keep(key.span, value.span)
+                view.keep(key.bytes.span, value.span)
             }
             if view.pending > 0 { try settle(number) }
         }

@@ -41,6 +41,9 @@ final class IngestLoop {
     var batch: RecordBatch
     var viewBatch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
     var output: BatchOutput
+    var bound: TransactionBound
+    /// The key of the report in hand.
+    var key: [UInt8] = []
     /// By number; those of the assignment that this loop has answered.
     var owned: [Int32: OwnedPartition] = [:]
     /// Open files of partitions, kept over a rebalance: most come back.
@@ -74,7 +77,8 @@ final class IngestLoop {
         reportsTopic = layout.name(.reports)
         installationsTopic = layout.name(.installations)
         batch = RecordBatch(recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax)
-        output = BatchOutput(lanes: layout.lanes)
+        output = BatchOutput(lanes: layout.lanes, recordsMax: settings.outputRecordsMax)
+        bound = TransactionBound(reportsMax: settings.batchRecordsMax)
         merger = Merger(place.sealingKeys, apps: place.apps)
         let kafka = place.kafka
         let identity = place.identity
@@ -156,7 +160,13 @@ final class IngestLoop {
     /// Nothing in the batch is of a partition whose reports wait: then it was read before they had to, and
     /// is read again.
     private var batchIsServed: Bool {
-        for index in 0..<batch.count where owned[batch[index].partition]?.isServing != true { return false }
+        var served: Int32?
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            if partition == served { continue }
+            guard owned[partition]?.isServing == true else { return false }
+            served = partition
+        }
         return true
     }
 

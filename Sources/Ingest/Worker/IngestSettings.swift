@@ -6,6 +6,9 @@ package struct IngestSettings: Sendable {
     package var batchRecordsMax = 2000
     /// Bytes of reports of one transaction.
     package var batchBytesMax = 8 << 20
+    /// Records that one transaction writes: it ends after the report with which they are reached, and the
+    /// next one takes the rest of the batch.
+    package var outputRecordsMax = BatchOutput.recordsMax
     /// How long a batch that is not full waits for more reports before it is merged.
     package var batchMilliseconds = 5
     /// Installations that are committed and not yet read back; beyond it reading reports pauses.

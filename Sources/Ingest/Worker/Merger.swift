@@ -18,6 +18,8 @@ final class Merger {
     private let apps: @Sendable () -> [String: App]?
     private var merges: [String: Merge] = [:]
     private var strangers: Set<String> = []
+    /// The last one that was asked for: most reports in a row are of one app.
+    private var last: Merge?
 
     init(_ keys: SealingKeys?, apps: @escaping @Sendable () -> [String: App]?) {
         seal = TokenSeal(keys)
@@ -30,14 +32,19 @@ final class Merger {
     /// Looks at the catalogue again; once per batch.
     func refresh() {
         let known = apps() ?? [:]
+        last = nil
         merges = merges.filter { known[$0.key] == $0.value.app }
         for (id, app) in known where merges[id] == nil { merges[id] = Merge(app: app, seal: seal) }
     }
 
     /// Nil for an app that the catalogue does not have, not even after a while.
     func merge(for app: String, receivedAt: Int64) -> Merge? {
+        if let last, last.app.id == app { return last }
         while true {
-            if let merge = merges[app] { return merge }
+            if let merge = merges[app] {
+                last = merge
+                return merge
+            }
             if strangers.contains(app) { return nil }
             if WallTime.now().milliseconds - receivedAt >= Self.catalogMilliseconds {
                 if strangers.count >= Self.strangersMax { strangers.removeAll() }

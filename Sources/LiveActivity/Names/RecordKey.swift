@@ -4,11 +4,13 @@ package enum RecordKey {
     package static func join(_ parts: String...) -> [UInt8] {
         var out: [UInt8] = []
         for (index, part) in parts.enumerated() {
-            if index > 0 { out.append(UInt8(ascii: "/")) }
+            if index > 0 { out.append(separator) }
             append(part, to: &out)
         }
         return out
     }
+
+    static let separator = UInt8(ascii: "/")
 
     /// The parts, or nil when an escape is broken or a part is not UTF-8.
     package static func split(_ key: UnsafeRawBufferPointer) -> [String]? {
@@ -53,16 +55,39 @@ package enum RecordKey {
 
     package static func split(_ key: [UInt8]) -> [String]? { unsafe key.withUnsafeBytes { unsafe split($0) } }
 
-    private static func append(_ part: String, to out: inout [UInt8]) {
-        for byte in part.utf8 {
-            if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "%") || byte < 0x20 || byte == 0x7F {
-                out.append(UInt8(ascii: "%"))
-                out.append(Hex.digit(byte >> 4))
-                out.append(Hex.digit(byte & 15))
+    /// One part, with its escapes.
+    static func append(_ part: String, to out: inout [UInt8]) {
+        var part = part
+        part.withUTF8 { bytes in
+            if unsafe bytes.contains(where: needsEscape) {
+                for place in bytes.indices { unsafe appendEscaped(bytes[place], to: &out) }
             } else {
-                out.append(byte)
+                unsafe out.append(contentsOf: bytes)
             }
         }
     }
 
+    static func append(_ recipient: Recipient, to out: inout [UInt8]) {
+        switch recipient {
+        case .user(let id):
+            out.append(UInt8(ascii: "u"))
+            out.append(UInt8(ascii: ":"))
+            append(id, to: &out)
+        case .installation(let id):
+            out.append(UInt8(ascii: "i"))
+            out.append(UInt8(ascii: ":"))
+            append(id, to: &out)
+        }
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte == separator || byte == UInt8(ascii: "%") || byte < 0x20 || byte == 0x7F
+    }
+
+    private static func appendEscaped(_ byte: UInt8, to out: inout [UInt8]) {
+        guard needsEscape(byte) else { return out.append(byte) }
+        out.append(UInt8(ascii: "%"))
+        out.append(Hex.digit(byte >> 4))
+        out.append(Hex.digit(byte & 15))
+    }
 }

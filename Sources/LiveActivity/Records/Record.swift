@@ -44,6 +44,12 @@ extension Record {
     /// Into a writer that is used for many records, one after the other.
     package func encode(to writer: inout JSONWriter) {
         writer.removeAll()
+        append(to: &writer)
+    }
+
+    /// Behind what is there.
+    package func append(to writer: inout JSONWriter) {
+        writer.beginNext()
         writer.beginObject()
         writer.name("v")
         writer.value(Self.schemaVersion)

@@ -15,6 +15,10 @@ package struct RegistryKey: Sendable, Hashable {
             }
         }
 
+        fileprivate static let startPrefix = Array("start:".utf8)
+        fileprivate static let updatePrefix = Array("update:".utf8)
+        fileprivate static let profileName = Array("profile".utf8)
+
         package static func == (a: Entry, b: Entry) -> Bool {
             switch (a, b) {
             case (.start(let a), .start(let b)): a.isExactly(b)
@@ -59,7 +63,36 @@ package struct RegistryKey: Sendable, Hashable {
     }
 
     /// `app/recipient/installation/entry`.
-    package var bytes: [UInt8] { RecordKey.join(app, recipient.text, installation ?? "", entry.text) }
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        write(to: &bytes)
+        return bytes
+    }
+
+    /// Into a buffer that is used again.
+    ///
+    /// - Returns: how many of the bytes, from the first, are `lane(app:recipient:)`.
+    @discardableResult
+    package func write(to bytes: inout [UInt8]) -> Int {
+        bytes.removeAll(keepingCapacity: true)
+        RecordKey.append(app, to: &bytes)
+        bytes.append(RecordKey.separator)
+        RecordKey.append(recipient, to: &bytes)
+        let laneBytes = bytes.count
+        bytes.append(RecordKey.separator)
+        if let installation { RecordKey.append(installation, to: &bytes) }
+        bytes.append(RecordKey.separator)
+        switch entry {
+        case .start(let type):
+            bytes.append(contentsOf: Entry.startPrefix)
+            if let type { RecordKey.append(type, to: &bytes) }
+        case .update(let activity):
+            bytes.append(contentsOf: Entry.updatePrefix)
+            RecordKey.append(activity, to: &bytes)
+        case .profile: bytes.append(contentsOf: Entry.profileName)
+        }
+        return laneBytes
+    }
 
     /// Nil for what is no key of the registry.
     package init?(bytes: UnsafeRawBufferPointer) {

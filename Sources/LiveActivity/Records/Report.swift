@@ -126,5 +126,17 @@ package struct Report: Record, Hashable {
         if let installation { .installation(installation) } else { .user(user ?? "") }
     }
 
-    package var key: [UInt8] { RecordKey.join(app, subject.text) }
+    package var key: [UInt8] {
+        var bytes: [UInt8] = []
+        writeKey(to: &bytes)
+        return bytes
+    }
+
+    /// Into a buffer that is used again.
+    package func writeKey(to bytes: inout [UInt8]) {
+        bytes.removeAll(keepingCapacity: true)
+        RecordKey.append(app, to: &bytes)
+        bytes.append(RecordKey.separator)
+        RecordKey.append(subject, to: &bytes)
+    }
 }

@@ -32,13 +32,12 @@ inline bool equal_keys(const uint8_t *text, const json_node &a, const json_node 
     return x == y && memcmp(text + a.key_start, text + b.key_start, length) == 0;
 }
 
-/// Six bits that equal names share.
-inline unsigned name_hash(const uint8_t *text, const json_node &a) {
+inline uint64_t name_bit(const uint8_t *text, const json_node &a) {
     const uint32_t length = a.key_end - a.key_start;
     uint64_t word;
     memcpy(&word, text + a.key_start, 8);
     if (length < 8) word = length == 0 ? 0 : word << (64 - 8 * length);
-    return unsigned((word + length) * 0x9E3779B97F4A7C15u >> 58);
+    return json_name_bit(word, length);
 }
 
 }  // namespace json

@@ -43,7 +43,7 @@ inlined json_fault Walk::check_key(uint32_t key_start, uint32_t key_end) {
     json_node key;
     key.key_start = key_start;
     key.key_end = key_end;
-    const uint64_t bit = uint64_t(1) << name_hash(text, key);
+    const uint64_t bit = name_bit(text, key);
     const bool is_new = !(names[depth - 1] & bit);
     names[depth - 1] |= bit;
     if (is_new) return JSON_OK;
@@ -100,6 +100,7 @@ json_fault Walk::close() {
     node.next = buffer.count;
     cursor++;
     const bool many = node.kind == JSON_OBJECT && node.low > compared_members_max;
+    node.names = many ? ~uint64_t(0) : names[depth];
     return many ? check_many_keys(index) : JSON_OK;
 }
 

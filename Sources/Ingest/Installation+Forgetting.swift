@@ -18,9 +18,10 @@ extension Installation {
     /// Mostly there is nothing to forget, and then nothing is touched: what is touched is copied.
     private func hasForgettable(at now: Int64, _ app: App) -> Bool {
         let (activities, starts) = (activities, starts)
-        return activities.indices.contains { activities[$0].keptUntil(app) <= now }
-            || starts.indices.contains { starts[$0].lastWordAt + Retention.reportMilliseconds <= now }
-            || refused.contains { $0.at + Retention.reportMilliseconds <= now }
+        for place in activities.indices where activities.span[place].keptUntil(app) <= now { return true }
+        for place in starts.indices
+        where starts.span[place].lastWordAt + Retention.reportMilliseconds <= now { return true }
+        return refused.contains { $0.at + Retention.reportMilliseconds <= now }
     }
 
     private mutating func forgetEntries(at now: Int64, _ app: App) {
@@ -34,11 +35,13 @@ extension Installation {
     }
 
     private mutating func forgetTokens(at now: Int64, _ app: App) {
-        for place in starts.indices where isWorthless(starts[place]) { starts[place].token?.sealed = "" }
+        for place in starts.indices where isWorthless(facts[0].starts[place]) {
+            facts[0].starts[place].token?.sealed = ""
+        }
         for place in activities.indices {
-            let fate = fate(of: activities[place], at: now, app)
-            if fate.isWorthless { activities[place].token?.sealed = "" }
-            if let isExpired = fate.isExpired { activities[place].isExpired = isExpired }
+            let fate = fate(of: place, at: now, app)
+            if fate.isWorthless { facts[0].activities[place].token?.sealed = "" }
+            if let isExpired = fate.isExpired { facts[0].activities[place].isExpired = isExpired }
         }
     }
 
@@ -49,12 +52,15 @@ extension Installation {
 
     /// Whether its token is of no more use, and whether it has expired where that is new.
     private func fate(
-        of activity: Activity, at now: Int64, _ app: App
+        of place: Int, at now: Int64, _ app: App
     ) -> (isWorthless: Bool, isExpired: Bool?) {
-        guard let token = activity.token else { return (false, nil) }
-        let isWorthless = !token.sealed.isEmpty && (activity.closing != nil || isRefused(token))
-        let isExpired = expiresAt(activity, app.updateTokenMilliseconds(activity.type?.value)) <= now
-        return (isWorthless, isExpired == activity.isExpired ? nil : isExpired)
+        let list = activities
+        let activities = list.span
+        guard let token = activities[place].token else { return (false, nil) }
+        let isWorthless = !token.sealed.isEmpty && (activities[place].closing != nil || isRefused(token))
+        let life = app.updateTokenMilliseconds(activities[place].type?.value)
+        let isExpired = expiresAt(activities[place], life) <= now
+        return (isWorthless, isExpired == activities[place].isExpired ? nil : isExpired)
     }
 
     /// When `forget` has something to do next; nil for never.

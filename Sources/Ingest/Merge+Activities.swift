@@ -5,15 +5,15 @@ extension Merge {
     func hearAlive(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         let place = try hearFacts(report, &hearing)
         let time = hearing.time
-        guard let heard = hearing.installation.activities[place].heardAt else {
-            hearing.installation.activities[place].heardAt = time
+        guard let heard = hearing.installation.facts[0].activities[place].heardAt else {
+            hearing.installation.facts[0].activities[place].heardAt = time
             return hearing.noteChange()
         }
         guard time > heard else { return }
         let wasOver =
-            hearing.installation.activities[place].isExpired
-            || hearing.installation.overBy(hearing.installation.activities[place]) != nil
-        hearing.installation.activities[place].heardAt = time
+            hearing.installation.facts[0].activities[place].isExpired
+            || hearing.installation.overBy(hearing.installation.facts[0].activities[place]) != nil
+        hearing.installation.facts[0].activities[place].heardAt = time
         hearing.note(.repeated, since: heard, grain: grain.updateMilliseconds)
         if wasOver { hearing.noteChange() }
     }
@@ -24,21 +24,25 @@ extension Merge {
             try hearAlive(report, &hearing)
             guard let id = report.activity else { return }
             let place = hearing.installation.activity(id)
-            hearing.note(hearing.installation.activities[place].state.hear(state, at: hearing.time))
+            hearing.note(hearing.installation.facts[0].activities[place].state.hear(state, at: hearing.time))
             return
         }
         let place = try hearFacts(report, &hearing)
         let new = Installation.Closing(isDismissed: state == .dismissed, at: hearing.time)
-        if let old = hearing.installation.activities[place].closing, !new.stands(over: old) { return }
-        hearing.installation.activities[place].closing = new
+        if let old = hearing.installation.facts[0].activities[place].closing, !new.stands(over: old) {
+            return
+        }
+        hearing.installation.facts[0].activities[place].closing = new
         hearing.noteChange()
     }
 
     func hearUnregister(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let type = report.attributesType else { throw Rejection.incomplete("attributesType") }
         let place = hearing.installation.start(type)
-        if let old = hearing.installation.starts[place].unregisteredAt, hearing.time <= old { return }
-        hearing.installation.starts[place].unregisteredAt = hearing.time
+        if let old = hearing.installation.facts[0].starts[place].unregisteredAt, hearing.time <= old {
+            return
+        }
+        hearing.installation.facts[0].starts[place].unregisteredAt = hearing.time
         hearing.noteChange()
     }
 
@@ -47,7 +51,7 @@ extension Merge {
         guard let running = report.running else { throw Rejection.incomplete("running") }
         let old = hearing.installation
         // The list is a set; its order must not make a change.
-        let heard = hearing.installation.running.hear(running.sorted(), at: hearing.time)
+        let heard = hearing.installation.facts[0].running.hear(running.sorted(), at: hearing.time)
         hearing.note(heard, since: old.running?.at, grain: grain.updateMilliseconds)
         let new = hearing.installation
         guard heard == .repeated else { return }
@@ -62,11 +66,11 @@ extension Merge {
         guard let id = report.activity else { throw Rejection.incomplete("activityId") }
         let place = hearing.installation.activity(id)
         if let type = report.attributesType {
-            let heard = hearing.installation.activities[place].type.hear(type, at: hearing.time)
+            let heard = hearing.installation.facts[0].activities[place].type.hear(type, at: hearing.time)
             hearing.note(heard)
         }
         if let group = report.group {
-            let heard = hearing.installation.activities[place].group.hear(group, at: hearing.time)
+            let heard = hearing.installation.facts[0].activities[place].group.hear(group, at: hearing.time)
             hearing.note(heard)
         }
         return place
@@ -75,7 +79,8 @@ extension Merge {
     /// One event for each activity that ran and is over now.
     func appendClosings(from old: Installation?, to hearing: inout Hearing) {
         let new = hearing.installation
-        let activities = new.activities
+        let list = new.activities
+        let activities = list.span
         for place in activities.indices {
             guard let cause = new.overBy(activities[place]) else { continue }
             if wasOver(activities[place], in: old) { continue }

@@ -22,20 +22,20 @@ extension Merge {
         let time = hearing.time
         if let environment = report.environment {
             let old = hearing.installation.environment?.at
-            let heard = hearing.installation.environment.hear(environment, at: time)
+            let heard = hearing.installation.facts[0].environment.hear(environment, at: time)
             hearing.note(heard, since: old, grain: Grain.heartbeatMilliseconds)
         }
-        if let os = report.os { hearing.note(hearing.installation.os.hear(os, at: time)) }
+        if let os = report.os { hearing.note(hearing.installation.facts[0].os.hear(os, at: time)) }
         if let build = report.appBuild {
             let old = hearing.installation.appBuild?.at
-            let heard = hearing.installation.appBuild.hear(build, at: time)
+            let heard = hearing.installation.facts[0].appBuild.hear(build, at: time)
             hearing.note(heard, since: old, grain: Grain.heartbeatMilliseconds)
         }
         if let isEnabled = report.frequentPushesEnabled {
-            hearing.note(hearing.installation.frequentPushesEnabled.hear(isEnabled, at: time))
+            hearing.note(hearing.installation.facts[0].frequentPushesEnabled.hear(isEnabled, at: time))
         }
         if let isEnabled = report.activitiesEnabled {
-            hearing.note(hearing.installation.activitiesEnabled.hear(isEnabled, at: time))
+            hearing.note(hearing.installation.facts[0].activitiesEnabled.hear(isEnabled, at: time))
         }
     }
 
@@ -45,19 +45,20 @@ extension Merge {
         let old = hearing.installation.profileHeardAt
         if report.installation != nil, report.user != nil || report.isLoggedOut {
             let recipient = report.user.map(Recipient.user) ?? hearing.installation.subject
-            isNews = hearing.note(hearing.installation.user.hear(recipient, at: time)) || isNews
+            isNews = hearing.note(hearing.installation.facts[0].user.hear(recipient, at: time)) || isNews
         }
         if let tags = report.tags {
-            isNews = hearing.note(hearing.installation.tags.hear(tags, at: time)) || isNews
+            isNews = hearing.note(hearing.installation.facts[0].tags.hear(tags, at: time)) || isNews
         }
         if let attributes = report.attributes {
-            isNews = hearing.note(hearing.installation.attributes.hear(attributes, at: time)) || isNews
+            isNews =
+                hearing.note(hearing.installation.facts[0].attributes.hear(attributes, at: time)) || isNews
         }
         if let locale = report.locale {
-            isNews = hearing.note(hearing.installation.locale.hear(locale, at: time)) || isNews
+            isNews = hearing.note(hearing.installation.facts[0].locale.hear(locale, at: time)) || isNews
         }
         if let timeZone = report.timeZone {
-            isNews = hearing.note(hearing.installation.timeZone.hear(timeZone, at: time)) || isNews
+            isNews = hearing.note(hearing.installation.facts[0].timeZone.hear(timeZone, at: time)) || isNews
         }
         // Who is logged in is worth its exact time: a late word on somebody before must not stand.
         if report.kind == .profile, hearing.isRepeated { hearing.noteGrain() }
@@ -70,11 +71,11 @@ extension Merge {
     private func hearTap(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let id = report.activity else { throw Rejection.incomplete("activityId") }
         // Nobody taps twice in a millisecond: what is not newer is the same tap again.
-        if let last = hearing.installation.tappedAt, hearing.time.event <= last { return }
-        hearing.installation.tappedAt = hearing.time.event
+        if let last = hearing.installation.facts[0].tappedAt, hearing.time.event <= last { return }
+        hearing.installation.facts[0].tappedAt = hearing.time.event
         hearing.noteChange()
         var event = hearing.event(.tap)
-        let activity = hearing.installation.activities.first { $0.id.isExactly(id) }
+        let activity = hearing.installation.facts[0].activities.first { $0.id.isExactly(id) }
         event.activity = id
         event.attributesType = activity?.type?.value ?? report.attributesType
         event.group = activity?.group?.value ?? report.group
@@ -91,11 +92,13 @@ extension Merge {
             ?? refusal.dispatchedAt
         // Nothing is refused ahead of time: a clock that is wrong, or a unit, would end the token for ever.
         let at = min(said, hearing.time.received + Retention.refusalGraceMilliseconds)
-        if let known = hearing.installation.refused.firstIndex(where: { $0.hash == refusal.tokenHash }) {
-            guard hearing.installation.refused[known].at < at else { return }
-            hearing.installation.refused[known].at = at
+        if let known = hearing.installation.facts[0].refused.firstIndex(where: {
+            $0.hash == refusal.tokenHash
+        }) {
+            guard hearing.installation.facts[0].refused[known].at < at else { return }
+            hearing.installation.facts[0].refused[known].at = at
         } else {
-            hearing.installation.refused.append(.init(hash: refusal.tokenHash, at: at))
+            hearing.installation.facts[0].refused.append(.init(hash: refusal.tokenHash, at: at))
         }
         hearing.noteChange()
     }

@@ -3,16 +3,16 @@ internal import LiveActivity
 extension Merge {
     func hearStartToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         let place = hearing.installation.start(report.attributesType)
-        let old = hearing.installation.starts[place].token
+        let old = hearing.installation.facts[0].starts[place].token
         let entry = RegistryKey.Entry.start(type: report.attributesType)
         guard
             let token = try token(
                 report, after: old, under: entry, &hearing, grain: Grain.heartbeatMilliseconds)
         else { return }
-        let wasUsable = hearing.installation.isUsable(hearing.installation.starts[place])
-        hearing.installation.starts[place].token = token
+        let wasUsable = hearing.installation.isUsable(hearing.installation.facts[0].starts[place])
+        hearing.installation.facts[0].starts[place].token = token
         // The same token again, but not on the same side of a refusal, or of an unregistration.
-        if wasUsable != hearing.installation.isUsable(hearing.installation.starts[place]) {
+        if wasUsable != hearing.installation.isUsable(hearing.installation.facts[0].starts[place]) {
             hearing.noteChange()
         }
         if old?.hash != token.hash { announce(.startToken, token, report, &hearing) }
@@ -23,20 +23,21 @@ extension Merge {
         try hearAlive(report, &hearing)
         let place = hearing.installation.activity(id)
         if let channel = report.channel {
-            let heard = hearing.installation.activities[place].channel.hear(channel, at: hearing.time)
+            let heard = hearing.installation.facts[0].activities[place].channel.hear(
+                channel, at: hearing.time)
             hearing.note(heard)
         }
-        let old = hearing.installation.activities[place].token
+        let old = hearing.installation.facts[0].activities[place].token
         let entry = RegistryKey.Entry.update(activity: id)
         guard
             let token = try token(
                 report, after: old, under: entry, &hearing, grain: grain.updateMilliseconds)
         else { return }
-        hearing.installation.activities[place].token = token
+        hearing.installation.facts[0].activities[place].token = token
         if let old, hearing.installation.isUsable(old) != hearing.installation.isUsable(token) {
             hearing.noteChange()
         }
-        let isOver = hearing.installation.activities[place].closing != nil
+        let isOver = hearing.installation.facts[0].activities[place].closing != nil
         if old?.hash != token.hash, !isOver { announce(.updateToken, token, report, &hearing) }
     }
 
@@ -53,7 +54,7 @@ extension Merge {
         }
         let time = hearing.time
         if let old, time < old.at { return nil }
-        let hash = String(decoding: Hex.encode(seal.hash(pushToken)), as: UTF8.self)
+        let hash = Hex.text(seal.hash(pushToken))
         var token = Installation.Token(hash: hash, sealed: "", environment: environment, at: time)
         if let old {
             let isSame = old.hash == hash && old.environment == environment
@@ -92,13 +93,13 @@ extension Installation {
     /// The place of a type's start token, made where there is none.
     mutating func start(_ type: String?) -> Int {
         if let place = starts.firstIndex(where: { $0.type.isExactly(type) }) { return place }
-        starts.append(Start(type: type))
+        facts[0].starts.append(Start(type: type))
         return starts.count - 1
     }
 
     mutating func activity(_ id: String) -> Int {
         if let place = activities.firstIndex(where: { $0.id.isExactly(id) }) { return place }
-        activities.append(Activity(id: id))
+        facts[0].activities.append(Activity(id: id))
         return activities.count - 1
     }
 }

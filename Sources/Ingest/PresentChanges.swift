@@ -27,7 +27,9 @@ struct PresentChanges {
     }
 
     private mutating func findStarts(touchedOnly: Bool) {
-        let (olds, news) = (old.starts, new.starts)
+        let (oldList, newList) = (old.starts, new.starts)
+        // What a span lends is not copied.
+        let (olds, news) = (oldList.span, newList.span)
         for place in news.indices {
             let known = Self.place(near: place, in: olds.count) { olds[$0].type.isExactly(news[place].type) }
             if touchedOnly, let known, olds[known] == news[place] { continue }
@@ -42,7 +44,9 @@ struct PresentChanges {
     }
 
     private mutating func findActivities(touchedOnly: Bool) {
-        let (olds, news) = (old.activities, new.activities)
+        let (oldList, newList) = (old.activities, new.activities)
+        // What a span lends is not copied.
+        let (olds, news) = (oldList.span, newList.span)
         for place in news.indices {
             let known = Self.place(near: place, in: olds.count) { olds[$0].id.isExactly(news[place].id) }
             if touchedOnly, let known, news[place].isExactly(olds[known]) { continue }
@@ -73,17 +77,21 @@ struct PresentChanges {
         list.append(change(.profile, new.profileRow.map(RegistryRow.profile)))
     }
 
-    private mutating func note(_ new: TokenRow?, after old: TokenRow?, at entry: RegistryKey.Entry) {
+    private mutating func note(
+        _ new: consuming TokenRow?, after old: consuming TokenRow?, at entry: consuming RegistryKey.Entry
+    ) {
         guard var new else {
             if old != nil { tombstones.append(change(entry, nil)) }
             return
         }
-        if let old, !RegistryChange.isNews(.token(new), after: .token(old), grain) { return }
+        if let old, !RegistryChange.isNews(new, after: old, grain) { return }
         new.movedAt = self.new.movedAt
         list.append(change(entry, .token(new)))
     }
 
-    private func change(_ entry: RegistryKey.Entry, _ row: RegistryRow?) -> RegistryChange {
+    private func change(
+        _ entry: consuming RegistryKey.Entry, _ row: consuming RegistryRow?
+    ) -> RegistryChange {
         var installation: String?
         if case .installation(let id) = new.subject { installation = id }
         let key = RegistryKey(

@@ -25,8 +25,7 @@ package struct RegistryChange: Sendable, Hashable {
         return changes.list
     }
 
-    private static func between(_ old: RegistryRows, _ new: RegistryRows, _ grain: Grain) -> [RegistryChange]
-    {
+    static func between(_ old: RegistryRows, _ new: RegistryRows, _ grain: Grain) -> [RegistryChange] {
         var changes: [RegistryChange] = []
         var kept = 0
         for place in new.entries.indices {
@@ -56,20 +55,9 @@ package struct RegistryChange: Sendable, Hashable {
         }
     }
 
-    static func isNews(_ new: RegistryRow, after old: RegistryRow, _ grain: Grain) -> Bool {
+    private static func isNews(_ new: RegistryRow, after old: RegistryRow, _ grain: Grain) -> Bool {
         switch (new, old) {
-        case (.token(let new), .token(var old)):
-            let (registered, expires) = (old.registeredAt, old.expiresAt)
-            old.registeredAt = new.registeredAt
-            old.expiresAt = new.expiresAt
-            if new != old || !new.isSpelled(as: old) || (new.expiresAt == nil) != (expires == nil) {
-                return true
-            }
-            guard let next = new.expiresAt else {
-                return Grain.isCrossed(Grain.heartbeatMilliseconds, from: registered, to: new.registeredAt)
-            }
-            return Grain.isCrossed(grain.updateMilliseconds, from: registered, to: new.registeredAt)
-                || Grain.isCrossed(grain.updateMilliseconds, from: expires, to: next)
+        case (.token(let new), .token(let old)): return isNews(new, after: old, grain)
         case (.profile(let new), .profile(var old)):
             let updated = old.updatedAt
             old.updatedAt = new.updatedAt
@@ -77,6 +65,20 @@ package struct RegistryChange: Sendable, Hashable {
                 || Grain.isCrossed(Grain.heartbeatMilliseconds, from: updated, to: new.updatedAt)
         case (.token, .profile), (.profile, .token): return true
         }
+    }
+
+    static func isNews(_ new: TokenRow, after old: consuming TokenRow, _ grain: Grain) -> Bool {
+        let (registered, expires) = (old.registeredAt, old.expiresAt)
+        old.registeredAt = new.registeredAt
+        old.expiresAt = new.expiresAt
+        if new != old || !new.isSpelled(as: old) || (new.expiresAt == nil) != (expires == nil) {
+            return true
+        }
+        guard let next = new.expiresAt else {
+            return Grain.isCrossed(Grain.heartbeatMilliseconds, from: registered, to: new.registeredAt)
+        }
+        return Grain.isCrossed(grain.updateMilliseconds, from: registered, to: new.registeredAt)
+            || Grain.isCrossed(grain.updateMilliseconds, from: expires, to: next)
     }
 }
 

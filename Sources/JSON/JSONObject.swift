@@ -49,6 +49,7 @@ internal import Glibc
     }
 
     private func find(_ name: StaticString, in object: Int) -> Int? {
+        guard unsafe nodes[object].names & Self.bit(of: name) != 0 else { return nil }
         let first = UInt32(object) + 1
         let (end, hint) = unsafe (nodes[object].next, nodes[object].high)
         let start = hint > first && hint < end ? hint : first
@@ -69,6 +70,23 @@ internal import Glibc
             unsafe member = node.pointee.next
         }
         return nil
+    }
+
+    /// Most fields of most records are not there, and this says so without a search.
+    private static func bit(of name: StaticString) -> UInt64 {
+        let length = name.utf8CodeUnitCount
+        let bytes = unsafe UnsafeRawPointer(name.utf8Start)
+        var word: UInt64 = 0
+        if length >= 8 {
+            word = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+        } else {
+            for place in 0..<length {
+                word |=
+                    UInt64(unsafe bytes.load(fromByteOffset: place, as: UInt8.self))
+                    << UInt64(64 - 8 * (length - place))
+            }
+        }
+        return json_name_bit(word, UInt32(length))
     }
 
     private var nodes: UnsafeMutablePointer<json_node> { unsafe document.pointee.index.nodes }

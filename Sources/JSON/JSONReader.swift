@@ -38,8 +38,8 @@ internal import CSimdJSON
     package func read<T>(
         _ bytes: UnsafeRawBufferPointer, _ decode: (JSONValue) -> T
     ) throws(JSONError) -> T {
-        let value = decode(try unsafe root(of: bytes))
-        try throwProblems()
+        let value = decode(try unsafe begin(bytes))
+        try end()
         return value
     }
 
@@ -48,14 +48,14 @@ internal import CSimdJSON
         try unsafe bytes.span.withUnsafeBytes { bytes throws(JSONError) in try unsafe read(bytes, decode) }
     }
 
-    @usableFromInline
-    func root(of bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
+    /// `read` in two calls, for what would lose by a closure: the root value, good until `end`, which throws
+    /// everything that was wrong.
+    package func begin(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         try unsafe check(bytes)
         return unsafe JSONValue(document: document, node: 0)
     }
 
-    @usableFromInline
-    func throwProblems() throws(JSONError) {
+    package func end() throws(JSONError) {
         if unsafe document.pointee.problems.isEmpty { return }
         throw unsafe JSONError(problems: document.pointee.problems, unlisted: document.pointee.unlisted)
     }

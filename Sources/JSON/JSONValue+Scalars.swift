@@ -1,4 +1,5 @@
 internal import CSimdJSON
+internal import Glibc
 
 // Typed access. Each accessor notes a problem and returns a placeholder when the value is not what
 // it wants; `optional?.` in front makes a field optional.
@@ -18,6 +19,14 @@ extension JSONValue {
         return unsafe UnsafeBufferPointer(
             start: document.pointee.index.text + Int(node.pointee.low),
             count: Int(node.pointee.high - node.pointee.low))
+    }
+
+    /// Whether it is this very string.
+    package func isText(_ text: StaticString) -> Bool {
+        guard let node = unsafe holds(JSON_STRING) else { return false }
+        let length = unsafe Int(node.pointee.high - node.pointee.low)
+        guard length == text.utf8CodeUnitCount else { return false }
+        return unsafe memcmp(document.pointee.index.text + Int(node.pointee.low), text.utf8Start, length) == 0
     }
 
     package func bool() -> Bool {

@@ -20,6 +20,8 @@ enum IngestWorker {
         var settings = IngestSettings()
         settings.sessionMilliseconds = IngestProcess.sessionMilliseconds
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
+        // Smaller than usual, so that there are more places to die at.
+        settings.batchRecordsMax = 2000
         let layout = TopicLayout(prefix: options.prefix, lanes: options.lanes)
         let place = IngestPlace(
             kafka: KafkaSettings(brokers: options.brokers), layout: layout,

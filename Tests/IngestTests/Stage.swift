@@ -15,17 +15,21 @@ final class Stage: Sendable {
 
     init(
         _ bed: IngestBed, directory: String, identity: String = "flotilla.ingest.test.0",
-        _ change: (inout IngestSettings) -> Void = { _ in }
+        _ change: (inout IngestSettings) -> Void = { _ in },
+        onStep: @escaping @Sendable (IngestStep, Metrics) -> Void = { _, _ in }
     ) async throws {
         var settings = IngestSettings()
         settings.sessionMilliseconds = 6000
         change(&settings)
         let (kafka, layout) = (bed.settings, bed.layout)
-        service = IngestService(settings) {
-            IngestPlace(
-                kafka: kafka, layout: layout, identity: identity, stateDirectory: directory, sealingKeys: nil,
-                apps: { IngestBed.apps })
-        }
+        let metrics = metrics
+        service = IngestService(
+            settings,
+            place: {
+                IngestPlace(
+                    kafka: kafka, layout: layout, identity: identity, stateDirectory: directory,
+                    sealingKeys: nil, apps: { IngestBed.apps })
+            }, onStep: { onStep($0, metrics) })
         let failures = failures
         try await service.start(
             ServiceContext(log: .silent, metrics: metrics) { error in
@@ -38,15 +42,22 @@ final class Stage: Sendable {
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
     /// The number behind a metric's name and labels, as Prometheus would read it.
-    func metric(_ name: String) -> Double {
-        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+    func metric(_ name: String) -> Double { metrics.value(name) }
+
+    /// Reports that it is done with.
+    var handled: Int { metrics.handled }
+}
+
+extension Metrics {
+    func value(_ name: String) -> Double {
+        let line = render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
     }
 
     /// Reports that it is done with.
     var handled: Int {
         ["merged", "unchanged", "rejected", "forwarded"].reduce(0) {
-            $0 + Int(metric("flotilla_ingest_records_total{outcome=\"\($1)\"}"))
+            $0 + Int(value("flotilla_ingest_records_total{outcome=\"\($1)\"}"))
         }
     }
 }

@@ -47,7 +47,14 @@ typedef struct json_node {
     uint32_t low, high;           // number: the 64 bits of its value; string: its unescaped text, from and to;
                                   // container: how many values, and a place for the reader's own use
     uint32_t kind;                // enum json_kind; higher bits are the reader's own
+    uint64_t names;               // object: a bit for each name it has, by json_name_bit; all bits where it has many
 } json_node;
+
+/// The bit of a name: one that is clear says that an object does not have the name. `word` holds its first
+/// eight bytes, or all of a shorter one moved up, as a little-endian load and a shift leave it.
+static inline uint64_t json_name_bit(uint64_t word, uint32_t length) {
+    return (uint64_t)1 << ((word + length) * 0x9E3779B97F4A7C15u >> 58);
+}
 
 typedef struct json_document {
     const uint8_t *text;

@@ -159,7 +159,8 @@ extension IngestLoop {
     /// that lies in a wrong partition must still fit into its topic with the key and header it then gets.
     private static let reportBytesMax = 512 << 10
 
-    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (report: Report, receivedAt: Int64) {
+    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (report: Report, receivedAt: Int64)
+    {
         guard let value = record.value else { throw .empty }
         guard let stampedAt = record.timestamp else { throw .timeless }
         guard value.count <= Self.reportBytesMax else {
@@ -259,7 +260,10 @@ extension IngestLoop {
         case .unchanged: tally.unchanged += 1
         case .merged(let merged):
             let isFirst = roster.entries[number].fate != .changed
-            guard roster.merged(number, merged) else { return tally.unchanged += 1 }
+            guard roster.merged(number, merged) else {
+                tally.unchanged += 1
+                return
+            }
             tally.merged += 1
             if isFirst { output.expect(merged.installation) }
             for change in merged.changes { output.add(change.row, at: change.key) }

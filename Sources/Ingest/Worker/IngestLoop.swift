@@ -92,8 +92,12 @@ final class IngestLoop {
         transaction = StageTransaction(
             topics: [.installations, .registry, .events].map(layout.name), log: log
         ) {
-            try TransactionalProducer(
-                kafka, transactionalID: identity, name: "ingest-transactions", log: log, metrics: metrics)
+            // A transaction is a small batch for each of many partitions, and zstd sets itself up anew for each.
+            var options = ProducerOptions()
+            options.compression = .lz4
+            return try TransactionalProducer(
+                kafka, options, transactionalID: identity, name: "ingest-transactions", log: log,
+                metrics: metrics)
         }
         guard let cluster = installations.clusterID() else {
             throw IngestFailure.client("the cluster did not tell its id; check kafka.brokers")

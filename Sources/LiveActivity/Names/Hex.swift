@@ -24,6 +24,17 @@ package enum Hex {
         return out
     }
 
+    /// The digits of a few bytes, as text.
+    package static func text(_ bytes: [UInt8]) -> String {
+        unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { out in
+            for place in bytes.indices {
+                unsafe out[2 * place] = digit(bytes[place] >> 4)
+                unsafe out[2 * place + 1] = digit(bytes[place] & 15)
+            }
+            return 2 * bytes.count
+        }
+    }
+
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         // One step through the collection's own calls, not one for each digit.
         let decoded = digits.withContiguousStorageIfAvailable { unsafe decode($0.span) }

@@ -24,7 +24,20 @@ package struct PushToken: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    package init?(hex text: some StringProtocol) { self.init(hex: Array(text.utf8)) }
+    package init?(hex text: some StringProtocol) {
+        let made = text.utf8.withContiguousStorageIfAvailable { unsafe PushToken(hex: $0) }
+        guard let token = made ?? PushToken(hex: Array(text.utf8)) else { return nil }
+        self = token
+    }
+
+    /// Whether it can be made of the digits.
+    package static func isPossible(hex digits: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard !digits.isEmpty, digits.count <= 2 * bytesMax, digits.count.isMultiple(of: 2) else {
+            return false
+        }
+        for place in digits.indices where unsafe Hex.value(digits[place]) == nil { return false }
+        return true
+    }
 
     package init?(bytes: [UInt8]) {
         guard (1...PushToken.bytesMax).contains(bytes.count) else { return nil }

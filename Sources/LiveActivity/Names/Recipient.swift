@@ -14,23 +14,30 @@ package enum Recipient: Sendable, Hashable {
     /// `u:<user>` or `i:<installation>`, as keys and records have it.
     package var text: String {
         switch self {
-        case .user(let id): "u:\(id)"
-        case .installation(let id): "i:\(id)"
+        case .user(let id): "u:" + id
+        case .installation(let id): "i:" + id
         }
     }
 
     /// Nil for what is no recipient. It goes by bytes: an id may begin with what Swift sees as a part of
     /// the character before it, an accent or the tone of an emoji.
     package init?(text: some StringProtocol) {
-        let bytes = text.utf8
-        let id = String(decoding: bytes.dropFirst(2), as: UTF8.self)
-        guard Name.problem(id) == nil else { return nil }
-        if bytes.starts(with: "u:".utf8) {
-            self = .user(id)
-        } else if bytes.starts(with: "i:".utf8) {
-            self = .installation(id)
-        } else {
-            return nil
+        let made = text.utf8.withContiguousStorageIfAvailable { unsafe Recipient(utf8: $0) }
+        let recipient =
+            unsafe made ?? Array(text.utf8).withUnsafeBufferPointer { unsafe Recipient(utf8: $0) }
+        guard let recipient else { return nil }
+        self = recipient
+    }
+
+    init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count > 2, unsafe bytes[1] == UInt8(ascii: ":") else { return nil }
+        let name = unsafe UnsafeBufferPointer(rebasing: bytes[2...])
+        guard unsafe Name.problem(utf8: name) == nil else { return nil }
+        let id = unsafe String(decoding: name, as: UTF8.self)
+        switch unsafe bytes[0] {
+        case UInt8(ascii: "u"): self = .user(id)
+        case UInt8(ascii: "i"): self = .installation(id)
+        default: return nil
         }
     }
 }

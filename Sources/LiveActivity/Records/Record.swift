@@ -64,23 +64,27 @@ extension Record {
     }
 
     /// Lets the closure take what it needs from the record's members, where they lie.
+    ///
+    /// Records that are decoded very often have a `decode` of their own: made for one type, it moves no
+    /// value through a generic one's buffers.
+    @inline(__always)
     package static func read<T>(
         _ bytes: UnsafeRawBufferPointer, with reader: JSONReader, _ body: (JSONObject) -> T
     ) throws(RecordError) -> T {
-        let result: Result<T, RecordError>
+        let version: Int
         do {
-            result = try unsafe reader.read(bytes) { value in
-                let object = value.object()
-                let version = object["v"].int(in: 1...Int(Int32.max))
-                if version > Self.schemaVersion {
-                    return .failure(.unknownVersion(version, known: Self.schemaVersion))
-                }
-                return .success(body(object))
+            let object = try unsafe reader.begin(bytes).object()
+            version = object["v"].int(in: 1...Int(Int32.max))
+            if version <= Self.schemaVersion {
+                let value = body(object)
+                try reader.end()
+                return value
             }
+            try reader.end()
         } catch {
             throw .malformed(error)
         }
-        return try result.get()
+        throw .unknownVersion(version, known: Self.schemaVersion)
     }
 
     package static func decode(_ bytes: [UInt8], with reader: JSONReader) throws(RecordError) -> Self {

@@ -4,9 +4,9 @@ package import JSON
 
 extension JSONValue {
     func name() -> String {
-        let text = string()
-        if kind == .string, let problem = Name.problem(text) { report(problem) }
-        return text
+        let bytes = unsafe utf8
+        if kind == .string, let problem = unsafe Name.problem(utf8: bytes) { report(problem) }
+        return unsafe String(decoding: bytes, as: UTF8.self)
     }
 
     func appID() -> String {
@@ -21,13 +21,16 @@ extension JSONValue {
     }
 
     package func recipient() -> Recipient {
-        let text = string()
-        if let recipient = Recipient(text: text) { return recipient }
+        if let recipient = unsafe Recipient(utf8: utf8) { return recipient }
         if kind == .string { report("must be u: and a user, or i: and an installation") }
         return .user("")
     }
 
-    package func environment() -> Environment { choice(of: Environment.self) ?? .production }
+    package func environment() -> Environment {
+        if isText("production") { return .production }
+        if isText("sandbox") { return .sandbox }
+        return choice(of: Environment.self) ?? .production
+    }
 
     /// Seconds since 1970.
     func seconds() -> Int64 { Int64(int(in: 0...(1 << 53))) }

@@ -39,6 +39,12 @@ extension Report {
 
     package init(from record: JSONObject) { self.init(app: record["app"].appID(), from: record) }
 
+    package static func decode(
+        _ bytes: UnsafeRawBufferPointer, with reader: JSONReader
+    ) throws(RecordError) -> Report {
+        try unsafe read(bytes, with: reader) { Report(from: $0) }
+    }
+
     /// A report whose app is known from elsewhere: the key that it came with, which a body must not
     /// overrule.
     package init(app: String, from record: JSONObject) {
@@ -110,9 +116,9 @@ extension Report.Refusal {
 
 extension JSONValue {
     fileprivate func pushToken() -> String {
-        let text = string()
-        if kind == .string, PushToken(hex: text) == nil { report(PushToken.problem) }
-        return text
+        let digits = unsafe utf8
+        if kind == .string, unsafe !PushToken.isPossible(hex: digits) { report(PushToken.problem) }
+        return unsafe String(decoding: digits, as: UTF8.self)
     }
 
     /// For whoever takes attributes in place: notes what `profileAttributes` would note.

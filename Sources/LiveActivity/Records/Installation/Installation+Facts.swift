@@ -21,75 +21,75 @@ extension Installation {
     }
 
     package var environment: Said<Environment>? {
-        @inlinable get { facts[0].environment }
-        @inlinable _modify { yield &facts[0].environment }
+        get { facts[0].environment }
+        _modify { yield &facts[0].environment }
     }
     /// Who is logged in; the installation itself once it was said that nobody is.
     package var user: Said<Recipient>? {
-        @inlinable get { facts[0].user }
-        @inlinable _modify { yield &facts[0].user }
+        get { facts[0].user }
+        _modify { yield &facts[0].user }
     }
     package var os: Said<String>? {
-        @inlinable get { facts[0].os }
-        @inlinable _modify { yield &facts[0].os }
+        get { facts[0].os }
+        _modify { yield &facts[0].os }
     }
     package var appBuild: Said<String>? {
-        @inlinable get { facts[0].appBuild }
-        @inlinable _modify { yield &facts[0].appBuild }
+        get { facts[0].appBuild }
+        _modify { yield &facts[0].appBuild }
     }
     package var frequentPushesEnabled: Said<Bool>? {
-        @inlinable get { facts[0].frequentPushesEnabled }
-        @inlinable _modify { yield &facts[0].frequentPushesEnabled }
+        get { facts[0].frequentPushesEnabled }
+        _modify { yield &facts[0].frequentPushesEnabled }
     }
     package var activitiesEnabled: Said<Bool>? {
-        @inlinable get { facts[0].activitiesEnabled }
-        @inlinable _modify { yield &facts[0].activitiesEnabled }
+        get { facts[0].activitiesEnabled }
+        _modify { yield &facts[0].activitiesEnabled }
     }
     package var tags: Said<[String]>? {
-        @inlinable get { facts[0].tags }
-        @inlinable _modify { yield &facts[0].tags }
+        get { facts[0].tags }
+        _modify { yield &facts[0].tags }
     }
     package var attributes: Said<RawJSON>? {
-        @inlinable get { facts[0].attributes }
-        @inlinable _modify { yield &facts[0].attributes }
+        get { facts[0].attributes }
+        _modify { yield &facts[0].attributes }
     }
     package var locale: Said<String>? {
-        @inlinable get { facts[0].locale }
-        @inlinable _modify { yield &facts[0].locale }
+        get { facts[0].locale }
+        _modify { yield &facts[0].locale }
     }
     package var timeZone: Said<String>? {
-        @inlinable get { facts[0].timeZone }
-        @inlinable _modify { yield &facts[0].timeZone }
+        get { facts[0].timeZone }
+        _modify { yield &facts[0].timeZone }
     }
     package var starts: [Start] {
-        @inlinable get { facts[0].starts }
-        @inlinable _modify { yield &facts[0].starts }
+        get { facts[0].starts }
+        _modify { yield &facts[0].starts }
     }
     package var activities: [Activity] {
-        @inlinable get { facts[0].activities }
-        @inlinable _modify { yield &facts[0].activities }
+        get { facts[0].activities }
+        _modify { yield &facts[0].activities }
     }
     /// The newest word on which activities run.
     package var running: Said<[String]>? {
-        @inlinable get { facts[0].running }
-        @inlinable _modify { yield &facts[0].running }
+        get { facts[0].running }
+        _modify { yield &facts[0].running }
     }
     package var refused: [Refused] {
-        @inlinable get { facts[0].refused }
-        @inlinable _modify { yield &facts[0].refused }
+        get { facts[0].refused }
+        _modify { yield &facts[0].refused }
     }
     package var moved: [Moved] {
-        @inlinable get { facts[0].moved }
-        @inlinable _modify { yield &facts[0].moved }
+        get { facts[0].moved }
+        _modify { yield &facts[0].moved }
     }
     /// When it came to its present recipient from another one that had its tokens.
     package var movedAt: Int64? {
-        @inlinable get { facts[0].movedAt }
-        @inlinable _modify { yield &facts[0].movedAt }
+        get { facts[0].movedAt }
+        _modify { yield &facts[0].movedAt }
     }
     /// The time of the newest tap by the phone's clock: one that is not newer is the same again.
     package var tappedAt: Int64? {
-        @inlinable get { facts[0].tappedAt }
-        @inlinable _modify { yield &facts[0].tappedAt }
+        get { facts[0].tappedAt }
+        _modify { yield &facts[0].tappedAt }
     }
 }

@@ -34,6 +34,12 @@ extension Installation {
         self.init(app: record["app"].appID(), subject: record["subject"].recipient())
         facts[0] = Facts(from: record)
     }
+
+    package static func decode(
+        _ bytes: UnsafeRawBufferPointer, with reader: JSONReader
+    ) throws(RecordError) -> Installation {
+        try unsafe read(bytes, with: reader) { Installation(from: $0) }
+    }
 }
 
 extension Installation.Facts {

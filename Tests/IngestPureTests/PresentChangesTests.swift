@@ -1,0 +1,37 @@
+import LiveActivity
+import Simulation
+import Testing
+
+@testable import Ingest
+
+/// The short way to what changes against the long one.
+@Suite struct PresentChangesTests {
+    @Test func `what changes is what a comparison of all rows says`() {
+        var seeds = SystemRandomNumberGenerator()
+        let base = seeds.next() >> 16
+        var compared = 0
+        for seed in base..<base + UInt64(trials(300)) {
+            var random = SeededGenerator(seed)
+            let history = History(&random)
+            let merge = Merge(app: History.app, seal: TokenSeal(nil))
+            var truth: [Recipient: Installation] = [:]
+            for received in history.list.shuffled(using: &random) {
+                let old = truth[received.report.subject]
+                let outcome = merge.merge(
+                    received.report, receivedAt: received.at, into: old, now: history.end)
+                guard case .merged(let merged) = outcome else { continue }
+                let new = merged.installation
+                truth[new.subject] = new
+                guard merged.isDue else { continue }
+                let all = RegistryChange.between(
+                    RegistryRows(of: old, app: merge.app), RegistryRows(of: new, app: merge.app), merge.grain)
+                compared += all.count
+                if Set(merged.changes) != Set(all) || merged.changes.count != all.count {
+                    Issue.record("seed \(seed): \(merged.changes) against \(all)")
+                    return
+                }
+            }
+        }
+        #expect(compared > 0)
+    }
+}

@@ -88,9 +88,15 @@ extension IngestLoop {
         var range = sweep.range
         var swept: [(key: KeyBytes, known: Known)] = []
         output.removeAll()
-        let more: Bool
+        var more: Bool
+        var beyond: KeyRange?
         do throws(StoreError) {
             more = try view.page(&range, rows: SweepPosition.rowsMax) { key, value in
+                if beyond != nil { return }
+                if output.isFull {
+                    beyond = KeyRange(from: [UInt8](copying: key))
+                    return
+                }
                 let key = KeyBytes([UInt8](copying: key))
                 // What is newer than the view has its turn in the next pass.
                 guard own.overlay[key] == nil, let merged = sweepRow(value, now) else { return }
@@ -102,6 +108,10 @@ extension IngestLoop {
         } catch {
             try rebuild(number, error)
             return true
+        }
+        if let beyond {
+            range = beyond
+            more = true
         }
         sweep.range = range
         if swept.isEmpty { return !more }

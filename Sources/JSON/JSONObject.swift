@@ -79,6 +79,12 @@ internal import Glibc
         var word: UInt64 = 0
         if length >= 8 {
             word = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+        } else if length >= 4 {
+            // Two halves that overlap.
+            let first = unsafe UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
+            let last = unsafe UInt32(
+                littleEndian: bytes.loadUnaligned(fromByteOffset: length - 4, as: UInt32.self))
+            word = (UInt64(first) | UInt64(last) << UInt64(8 * (length - 4))) << UInt64(64 - 8 * length)
         } else {
             for place in 0..<length {
                 word |=

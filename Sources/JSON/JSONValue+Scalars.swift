@@ -29,6 +29,9 @@ extension JSONValue {
         return unsafe memcmp(document.pointee.index.text + Int(node.pointee.low), text.utf8Start, length) == 0
     }
 
+    /// Notes it when this is no string, as `string()` does, and makes none.
+    package func requireString() { _ = unsafe utf8 }
+
     package func bool() -> Bool {
         if unsafe holds(JSON_TRUE) != nil { return true }
         if unsafe holds(JSON_FALSE) == nil { reportKind(wanted: "true or false") }

@@ -49,7 +49,7 @@ extension Report {
     /// overrule.
     package init(app: String, from record: JSONObject) {
         let (environment, installation) = (record["environment"], record["installationId"])
-        let kind = record["kind"].choice(of: Kind.self) ?? .heartbeat
+        let kind = record["kind"].reportKind() ?? .heartbeat
         let user = record["userId"]
         if kind == .profile, installation.optional == nil, user.optional != nil {
             self.init(app: app, profileOf: user.name())
@@ -81,22 +81,24 @@ extension Report {
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
         if kind == .deadToken { refusal = Refusal(from: record) }
-        requireParts(of: record)
+        kind.requireParts(of: record)
     }
+}
 
+extension Report.Kind {
     /// What a kind cannot do without.
-    private func requireParts(of record: JSONObject) {
-        switch kind {
-        case .startToken: _ = record["token"].string()
+    fileprivate func requireParts(of record: JSONObject) {
+        switch self {
+        case .startToken: record["token"].requireString()
         case .updateToken:
-            _ = record["token"].string()
-            _ = record["activityId"].string()
+            record["token"].requireString()
+            record["activityId"].requireString()
         case .state:
-            _ = record["state"].string()
-            _ = record["activityId"].string()
-        case .unregister: _ = record["attributesType"].string()
+            record["state"].requireString()
+            record["activityId"].requireString()
+        case .unregister: record["attributesType"].requireString()
         case .reconcile: _ = record["running"].array(countMax: .max)
-        case .tap: _ = record["activityId"].string()
+        case .tap: record["activityId"].requireString()
         case .heartbeat, .profile, .deadToken: break
         }
     }
@@ -115,6 +117,16 @@ extension Report.Refusal {
 }
 
 extension JSONValue {
+    /// Most kinds by their bytes alone; what is none is told with all their names.
+    fileprivate func reportKind() -> Report.Kind? {
+        if isText("startToken") { return .startToken }
+        if isText("updateToken") { return .updateToken }
+        if isText("state") { return .state }
+        if isText("profile") { return .profile }
+        if isText("heartbeat") { return .heartbeat }
+        return choice(of: Report.Kind.self)
+    }
+
     fileprivate func pushToken() -> String {
         let digits = unsafe utf8
         if kind == .string, unsafe !PushToken.isPossible(hex: digits) { report(PushToken.problem) }

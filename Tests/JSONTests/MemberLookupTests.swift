@@ -1,0 +1,43 @@
+import JSON
+import Testing
+
+/// Members are told to be missing without a search; nothing that is there may be.
+@Suite struct MemberLookupTests {
+    private let names: [StaticString] = [
+        "", "v", "os", "app", "kind", "state", "locale", "running", "attempts", "timeZone", "channelId",
+        "installationId", "frequentPushesEnabled", "ü", "zwölf", "Größenänderung",
+    ]
+
+    private func document(_ names: some Sequence<String>) -> [UInt8] {
+        Array("{\(names.map { "\"\($0)\":1" }.joined(separator: ","))}".utf8)
+    }
+
+    @Test func `a member is found by its name alone, whatever its length`() throws {
+        let reader = JSONReader()
+        for name in names {
+            try reader.read(document([name.description])) { value in
+                let object = value.object()
+                for other in names {
+                    #expect(
+                        object[other].isMissing == (other.description != name.description),
+                        "\(name), \(other)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [0, 20, 40, 400]) func `all are found among many others`(others: Int) throws {
+        let list = names.map(\.description) + (0..<others).map { "other \($0)" }
+        try JSONReader().read(document(list)) { value in
+            let object = value.object()
+            for name in names { #expect(object[name].int() == 1, "\(name)") }
+            #expect(object["nothing"].isMissing && object["otherwise"].isMissing)
+        }
+    }
+
+    @Test func `an escaped name is the name that it stands for`() throws {
+        try JSONReader().read(Array(#"{"\u0061pp":1,"t\u0069meZone":2}"#.utf8)) { value in
+            #expect(value.object()["app"].int() == 1 && value.object()["timeZone"].int() == 2)
+        }
+    }
+}

@@ -24,7 +24,8 @@ final class Waiting: EventHandler {
     func add(milliseconds: Int, _ action: @escaping () -> Void) {
         made += 1
         if heap.isEmpty { loop.expect(self) }
-        let due = loop.now.advanced(byMilliseconds: max(0, milliseconds))
+        // From now, and not from when a long turn began: nothing waits for less than it was told to.
+        let due = Instant.now().advanced(byMilliseconds: max(0, milliseconds))
         heap.append(Entry(due: due, number: made, action: action))
         rise(heap.count - 1)
         if heap[0].number == made { schedule() }

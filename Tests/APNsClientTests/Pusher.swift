@@ -72,11 +72,11 @@ final class Pusher: Sendable {
     /// Pushes these tags, as many at a time as the client takes.
     func push(
         _ tags: Range<UInt64>, deadlineMilliseconds: Int = 60_000, isSuspect: Bool = false,
-        profile: PushProfile = Pusher.profile
+        profile: PushProfile = Pusher.profile, body: [UInt8] = Pusher.body
     ) {
         let desk = desk
         onLoop { client in
-            guard let template = try? Pusher.template(client, profile) else { return }
+            guard let template = try? Pusher.template(client, profile, body: body) else { return }
             for tag in tags {
                 desk.waiting.append {
                     let token = Pusher.token(tag)

@@ -7,6 +7,7 @@ import Telemetry
 import Testing
 
 @testable import APNs
+@testable import APNsSimulator
 
 /// Peers that say nothing, that are not there, or that are somebody else.
 @Suite struct SilenceFaultTests {
@@ -131,5 +132,47 @@ import Testing
             }
         #expect(!health.isWorking && health.trouble?.contains(word) == true, "\(health.trouble ?? "")")
         #expect(pusher.metrics.render().contains("flotilla_apns_connects_total{result=\"refused\"}"))
+    }
+
+    @Test func `a server of the TLS of long ago is refused, and it is said why`() async throws {
+        let authority = CertificateAuthority(name: "Test CA")
+        let run = try RunningLoop()
+        let port = try TLSFaultPort(
+            .oldTLS, host: "127.0.0.1", port: 0, authority: authority, names: ["localhost"], on: run.loop)
+        defer { port.stop() }
+        let pusher = try Pusher(
+            Endpoint(host: "localhost", port: port.port),
+            trust: .authorities(.text(authority.certificatePEM)))
+        pusher.push(1..<11, deadlineMilliseconds: 1_000)
+        let seen = try await pusher.all(10)
+        #expect(seen.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
+        let health = try #require(pusher.onLoop { $0.health(of: Pusher.profile) })
+        #expect(!health.isWorking && health.trouble?.contains("TLS 1.2") == true, "\(health.trouble ?? "")")
+        #expect(pusher.metrics.render().contains("flotilla_apns_connects_total{result=\"refused\"}"))
+    }
+
+    @Test func `a connection whose windows starve holds no other back`() async throws {
+        let stand = try SimulatorStand(
+            #"{"rules":[{"match":{"nth":20},"starveWindows":true}]}"#,
+            client: {
+                $0.requestsMax = 400
+                $0.pool.connectionsMax = 4
+            })
+        // A connection's window is 1 MiB: the starved one is full after some three hundred of these.
+        let body = Array(
+            (#"{"aps":{"timestamp":1763600000,"event":"update","content-state":{"x":""#
+                + String(repeating: "x", count: 3_000) + #""}}}"#).utf8)
+        stand.pusher.push(
+            1..<10_001, deadlineMilliseconds: 3_000, profile: stand.profile, body: body)
+        let seen = try await stand.pusher.all(10_000)
+        let answered = seen.values.count { $0[0].end == .answered && $0[0].status == 200 }
+        #expect(answered >= 9_000)
+        let others = seen.values.filter { $0[0].end != .answered }
+        #expect(!others.isEmpty, "no window was used up")
+        #expect(
+            others.allSatisfy {
+                [.unknown(.overdue), .notProcessed(.overdue), .notProcessed(.noConnection)].contains(
+                    $0[0].end)
+            })
     }
 }

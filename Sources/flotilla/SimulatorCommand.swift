@@ -11,7 +11,7 @@ extension Command {
         summary: "Runs a simulated APNs, stricter than the real one, that misbehaves on request.",
         usage: "[--data DIR] [--port PORT] [--script FILE]",
         example: "flotilla apns-simulator --data /tmp/apns --journal /tmp/apns/journal.jsonl",
-        namespace: "apns-simulator", settings: ["apns-simulator.", "log.", "lifecycle."],
+        namespace: "apns-simulator", settings: ["apns-simulator.", "kafka.", "log.", "lifecycle."],
         runsUntilStopped: true
     ) { invocation in
         try invocation.refuseWords()

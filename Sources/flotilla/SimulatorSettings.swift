@@ -1,4 +1,6 @@
 internal import APNsSimulator
+internal import Kafka
+internal import Lifecycle
 internal import LiveActivity
 internal import Settings
 
@@ -18,36 +20,6 @@ extension TLSFaultPlace: SettingValue {
     }
 
     package var settingText: String { "\(fault.rawValue)@\(port)" }
-}
-
-/// `127.0.0.1:8080`, or `http://127.0.0.1:8080/hooks/reports`.
-struct ReportAddress: SettingValue, Hashable {
-    static let kind = "HOST:PORT, or http://HOST:PORT/PATH"
-    private static let scheme = "http://"
-    static let pathUsual = "/v1/reports"
-
-    let place: HostPort
-    let path: String
-
-    init?(settingText: String) {
-        guard settingText.hasPrefix(Self.scheme) else {
-            guard let place = HostPort(settingText: settingText) else { return nil }
-            self.place = place
-            path = Self.pathUsual
-            return
-        }
-        let rest = settingText.dropFirst(Self.scheme.count)
-        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
-        guard let place = HostPort(settingText: String(rest[..<slash])),
-            rest[slash...].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { return nil }
-        self.place = place
-        path = slash == rest.endIndex ? "/" : String(rest[slash...])
-    }
-
-    var settingText: String {
-        path == Self.pathUsual ? place.settingText : Self.scheme + place.settingText + path
-    }
 }
 
 extension AllSettings {
@@ -115,9 +87,12 @@ extension AllSettings {
     static let simulatorReports = Setting(
         "apns-simulator.report-to", default: ReportAddress?.none,
         """
-        where the phones post their reports, as their apps would: HOST:PORT (then POST /v1/reports) or \
-        http://HOST:PORT/PATH; else they tell nobody
+        where the phones report to, as their apps would: HOST:PORT (then POST /v1/reports), \
+        http://HOST:PORT/PATH, or topic:NAME of Kafka; else they tell nobody
         """)
+    static let simulatorReportApp = Setting(
+        "apns-simulator.report-app", default: "",
+        "the id of the phones' app in reports to a topic, else its bundle id; over HTTP the key says it")
     static let simulatorReportKey = Setting(
         "apns-simulator.report-key", default: "", "the API key that they report with", secret: true)
     static let simulatorScript = Setting(
@@ -150,7 +125,8 @@ extension AllSettings {
         simulatorPhones.declaration, simulatorPhoneApp.declaration, simulatorPhoneTypes.declaration,
         simulatorTypesFile.declaration, simulatorUpdateTokens.declaration,
         simulatorSeed.declaration, simulatorStartBudget.declaration, simulatorUpdateBudget.declaration,
-        simulatorFrequentBudget.declaration, simulatorReports.declaration, simulatorReportKey.declaration,
+        simulatorFrequentBudget.declaration, simulatorReports.declaration, simulatorReportApp.declaration,
+        simulatorReportKey.declaration,
         simulatorScript.declaration, simulatorJournal.declaration,
         simulatorJournalSync.declaration,
         simulatorJournalEntries.declaration, simulatorIDs.declaration, simulatorTLSFaults.declaration,
@@ -182,16 +158,13 @@ extension SimulatorServiceSettings {
         if count > 0 {
             let bundleID = settings[AllSettings.simulatorPhoneApp]
             let types = settings[AllSettings.simulatorPhoneTypes].map { ActivityType(name: $0) }
-            let app = PhoneApp(id: bundleID, bundleID: bundleID, types: types)
+            let id = settings[AllSettings.simulatorReportApp]
+            let app = PhoneApp(id: id.isEmpty ? bundleID : id, bundleID: bundleID, types: types)
             phones = Population(of: app, phones: count)
             // All on one system, so that each of them shows what it is sent.
             phones?.systems = [(OSVersion(26, 1), 1)]
         }
-        if let target = settings[AllSettings.simulatorReports] {
-            reportTarget = ReportPoster.Target(
-                host: target.place.host, port: target.place.port, path: target.path,
-                key: settings[AllSettings.simulatorReportKey])
-        }
+        reportSink = Self.reportSink(settings)
         controlHost = settings[AllSettings.simulatorControl].host
         controlPort = settings[AllSettings.simulatorControl].port
         scriptFile = settings[AllSettings.simulatorScript]
@@ -201,5 +174,20 @@ extension SimulatorServiceSettings {
         journal.idsMax = settings[AllSettings.simulatorIDs]
         journal.targetsMax = settings[AllSettings.simulatorIDs]
         tlsFaults = settings[AllSettings.simulatorTLSFaults]
+    }
+
+    private static func reportSink(
+        _ settings: ResolvedSettings
+    ) -> (@Sendable (EventLoop, ServiceContext) -> any ReportSink)? {
+        switch settings[AllSettings.simulatorReports] {
+        case nil: return nil
+        case .server(let place, let path):
+            let target = ReportPoster.Target(
+                host: place.host, port: place.port, path: path, key: settings[AllSettings.simulatorReportKey])
+            return { loop, context in ReportPoster(to: target, on: loop, log: context.log) }
+        case .topic(let name):
+            let kafka = KafkaSettings(settings)
+            return { loop, context in TopicReports(kafka, topic: name, on: loop, context) }
+        }
     }
 }

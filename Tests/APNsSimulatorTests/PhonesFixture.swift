@@ -15,6 +15,10 @@ final class CollectedReports: ReportSink {
         room -= reports.count
     }
 
+    func end() {}
+    var counts: ReportCounts { ReportCounts(taken: reports.count) }
+    var trouble: String? { nil }
+
     func of(_ kind: Report.Kind) -> [Report] { reports.filter { $0.kind == kind } }
 }
 

@@ -23,7 +23,7 @@ private final class Held: @unchecked Sendable { var poster: ReportPoster? }
 private func run(
     _ steps: [ReportServer.Step], reports count: Int, log: Log = .silent,
     pauses: ClosedRange<Int> = ReportPoster.pauseMilliseconds,
-    _ check: (ReportServer, ReportPoster.Counts) throws -> Void
+    _ check: (ReportServer, ReportCounts) throws -> Void
 ) async throws {
     let loop = try EventLoop(name: "poster-test")
     try loop.start()

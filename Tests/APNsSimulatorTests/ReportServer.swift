@@ -43,7 +43,7 @@ final class ReportServer: @unchecked Sendable {
 
     static func reports(in body: [UInt8]) throws -> [Report] {
         try JSONReader(limits: JSONLimits(bytesMax: 1 << 20, keysMax: 64_000)).read(body) { value in
-            value.array(countMax: 1_000).map { Report(from: $0.object()) }
+            value.array(countMax: 1_000).map { Report(app: "shop", from: $0.object()) }
         }
     }
 

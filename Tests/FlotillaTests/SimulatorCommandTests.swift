@@ -194,6 +194,37 @@ struct SimulatorCommandTests {
             refused.errors.contains("each name once") && refused.errors.contains("[0].contentStateSchema"))
     }
 
+    @Test func `phones report to Flotilla itself, over its gateway and straight into the topic`() async throws
+    {
+        let directory = try TemporaryDirectory()
+        let installation = try await Installation(directory.file("up"))
+        let made = try await installation.flotilla(
+            "apps", "create", "shop", "--bundle-id", "com.example.app", "--team-id", "ABCDE12345", "--key-id",
+            "KEY1234567")
+        #expect(made.status == 0, "\(made)")
+        let key = try await installation.flotilla("keys", "create", "shop", "--role", "report").output
+        let file = try directory.write(
+            "flotilla.json5",
+            #"{"apns-simulator": {"report-key": "\#(key.trimmingCharacters(in: .newlines))"}}"#)
+        func row(of phone: Int) async throws -> Bool {
+            try await installation.flotilla("installation", "phone-\(phone)", "--app", "shop").output
+                .contains("start:MatchAttributes")
+        }
+        let posting = try await simulator(
+            directory.file("apns"), "--phones", "1", "--config", file, "--report-to", installation.gateway)
+        try await eventually("the phone's token by the gateway") { try await row(of: 0) }
+        posting.send(signal: SIGTERM)
+        #expect(try await posting.exitStatus() == 0)
+        let writing = try await simulator(
+            directory.file("apns"), "--phones", "20", "--report-to", "topic:flotilla.reports", "--report-app",
+            "shop", "--kafka-brokers", installation.broker)
+        try await eventually("the phones' tokens by the topic") { try await row(of: 19) }
+        let control = try line("control", of: writing)
+        #expect(try await paste("curl -s \(control)/v1/summary").output.contains(#""refused":0"#))
+        writing.send(signal: SIGTERM)
+        #expect(try await writing.exitStatus() == 0)
+    }
+
     @Test func `phones report to whatever URL they are given, until it takes it`() async throws {
         let directory = try TemporaryDirectory()
         let endpoint = try ChildProcess("python3", ["-u", "-c", Self.endpoint])

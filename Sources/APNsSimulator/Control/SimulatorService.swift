@@ -62,9 +62,7 @@ package final class SimulatorService: Service, @unchecked Sendable {
             let journal = Journal(on: loop, limits: settings.journal, file: file, metrics: context.metrics)
             let phones = settings.phones.map { population in
                 let phones = Phones(settings.phoneSettings)
-                if let target = settings.reportTarget {
-                    phones.sink = ReportPoster(to: target, on: loop, log: context.log)
-                }
+                phones.sink = settings.reportSink?(loop, context)
                 phones.add(population, at: clock.now)
                 return phones
             }
@@ -105,7 +103,7 @@ package final class SimulatorService: Service, @unchecked Sendable {
         await parts.control?.stop(by: deadline)
         for port in parts.faultPorts { port.stop() }
         await parts.simulator?.stop(by: deadline)
-        if let desk = parts.desk { desk.loop.perform { (desk.phones?.sink as? ReportPoster)?.end() } }
+        if let desk = parts.desk { desk.loop.perform { desk.phones?.sink?.end() } }
         parts.loop?.stop()
         // Last: the loop's last turn may have brought entries.
         parts.file?.stop()

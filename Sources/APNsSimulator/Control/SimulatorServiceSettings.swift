@@ -1,3 +1,5 @@
+package import Lifecycle
+
 /// What a simulator is as a part of a process.
 package struct SimulatorServiceSettings: Sendable {
     package var simulator = SimulatorSettings()
@@ -9,7 +11,7 @@ package struct SimulatorServiceSettings: Sendable {
     package var typesFile: String?
     package var phoneSettings = PhoneSettings()
     /// Where the phones report to; without one they tell nobody.
-    package var reportTarget: ReportPoster.Target?
+    package var reportSink: (@Sendable (EventLoop, ServiceContext) -> any ReportSink)?
     package var controlHost = "127.0.0.1"
     package var controlPort = 0
     /// A file with a script to begin with.

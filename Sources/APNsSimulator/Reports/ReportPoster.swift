@@ -25,13 +25,6 @@ package final class ReportPoster: ReportSink {
         }
     }
 
-    package struct Counts: Sendable, Hashable {
-        package var taken = 0
-        /// Refused by the server, which will refuse them again, or not posted any more: dropped.
-        package var refused = 0
-        package var retries = 0
-    }
-
     /// Reports in one request, and the bytes beyond which it takes no more.
     static let batchMax = 1_000
     static let bodyBytesMax = 900_000
@@ -57,7 +50,7 @@ package final class ReportPoster: ReportSink {
     private var hasGivenUp = false
     private var timer: LoopTimer?
     private var isEnded = false
-    package private(set) var counts = Counts()
+    package private(set) var counts = ReportCounts()
     /// What went wrong last, for a person.
     package private(set) var trouble: String?
 
@@ -111,7 +104,7 @@ package final class ReportPoster: ReportSink {
         var body: [UInt8] = [UInt8(ascii: "[")]
         for report in waiting.prefix(Self.batchMax) where body.count < Self.bodyBytesMax {
             if posted > 0 { body.append(UInt8(ascii: ",")) }
-            body += report.encoded()
+            body += report.encodedWithoutApp()
             posted += 1
         }
         body.append(UInt8(ascii: "]"))

@@ -9,7 +9,7 @@ struct ReportsView: Sendable {
     /// Because too many waited.
     var lost: Int
     /// Of those sent: what the server made of them. Nil where nothing is posted.
-    var posted: ReportPoster.Counts?
+    var posted: ReportCounts?
     var trouble: String?
 
     func writeFields(to json: inout JSONWriter) {
@@ -28,9 +28,9 @@ extension ControlDesk {
     /// Nil without phones.
     var reports: ReportsView? {
         guard let phones else { return nil }
-        let poster = phones.sink as? ReportPoster
         let (waiting, sent, lost) = phones.reportCounts
         return ReportsView(
-            waiting: waiting, sent: sent, lost: lost, posted: poster?.counts, trouble: poster?.trouble)
+            waiting: waiting, sent: sent, lost: lost, posted: phones.sink?.counts,
+            trouble: phones.sink?.trouble)
     }
 }

@@ -3,6 +3,21 @@ package import JSON
 extension Report {
     package func write(to writer: inout JSONWriter) {
         writer.field("app", app)
+        writeFields(to: &writer)
+    }
+
+    /// As a phone writes it, whose key says which app it is.
+    package func encodedWithoutApp() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("v")
+        writer.value(Self.schemaVersion)
+        writeFields(to: &writer)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func writeFields(to writer: inout JSONWriter) {
         writer.field("environment", environment?.rawValue)
         writer.field("installationId", installation)
         writer.field("userId", user)

@@ -103,8 +103,8 @@ final class DemonstrationService: Service, @unchecked Sendable {
         guard let address = gateway.address else {
             throw Refusal(status: .unavailable, "the gateway does not serve")
         }
-        settings.reportTarget = ReportPoster.Target(
-            host: address.host, port: address.port, key: demo.keyText)
+        let target = ReportPoster.Target(host: address.host, port: address.port, key: demo.keyText)
+        settings.reportSink = { loop, context in ReportPoster(to: target, on: loop, log: context.log) }
         let serving = TracedLock<ServingSimulator?>(nil)
         let simulator = SimulatorService(settings) { found in serving.withLock { $0 = found } }
         try await simulator.start(context)

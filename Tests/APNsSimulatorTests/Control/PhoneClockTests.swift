@@ -173,7 +173,9 @@ struct PhoneClockTests {
         defer { server.stop() }
         let target = ReportPoster.Target(
             host: "127.0.0.1", port: server.port, path: "/hooks/tokens?from=phones", key: "secret")
-        let reporting = { (settings: inout SimulatorServiceSettings) in settings.reportTarget = target }
+        let reporting = { (settings: inout SimulatorServiceSettings) in
+            settings.reportSink = { loop, context in ReportPoster(to: target, on: loop, log: context.log) }
+        }
         try await withPhones(reporting) { simulator in
             let token = try await start(simulator, simulator.client())
             let hex = String(decoding: token.hex, as: UTF8.self)

@@ -15,7 +15,7 @@ internal import Synchronization
     let limits: Limits
     let appliedTable: Table
     private let tables: [String: Table]
-    private let names: [String]
+    let names: [String]
     private let identity: Int
     private let gate = Gate()
     private let turn = Turn()
@@ -29,7 +29,7 @@ internal import Synchronization
     package init(directory: String, tables names: [String], limits: Limits = Limits()) throws(StoreError) {
         precondition(Set(names).count == names.count, "each table is named once")
         self.limits = limits
-        self.names = [".applied"] + names
+        self.names = [Applied.tableName] + names
         path = directory + "/data.mdb"
         let identity = Self.identities.wrappingAdd(1, ordering: .relaxed).newValue
         self.identity = identity
@@ -133,6 +133,7 @@ extension Environment {
         do throws(StoreError) {
             outcome = try body(&transaction)
             if let failure = transaction.failure { throw failure }
+            if !transaction.isRolledBack { try transaction.enterSums() }
         } catch {
             unsafe mdb_txn_abort(handle)
             throw error

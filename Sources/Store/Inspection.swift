@@ -23,10 +23,14 @@ enum Inspection {
             // The process died between its open mark and its first write.
             return mark.condition == .open && !mark.hasCommitted ? .nothing : .unsound(.missingData)
         }
-        if case .clean(let size) = mark.condition, size != data {
-            return .unsound(.damaged("the file has \(data) bytes, \(size) were written"))
+        var last: Int?
+        if case .clean(let size, let transaction) = mark.condition {
+            guard size == data else {
+                return .unsound(.damaged("the file has \(data) bytes, \(size) were written"))
+            }
+            last = transaction
         }
-        if let damage = try TreeCheck.damage(in: path) { return .unsound(.damaged(damage)) }
+        if let damage = try TreeCheck.damage(in: path, of: last) { return .unsound(.damaged(damage)) }
         return .sound(deaths: deaths)
     }
 

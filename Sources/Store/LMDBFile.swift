@@ -4,6 +4,7 @@ internal import Glibc
 /// Opening the file, and telling what LMDB's numbers mean.
 enum LMDBFile {
     /// LMDB counts its tables in the order of opening, behind the two that it keeps for itself.
+    /// The first is that of the applied offsets.
     static let firstTable: UInt32 = 2
 
     /// Readers at once, over all threads.
@@ -38,18 +39,36 @@ enum LMDBFile {
         let flags = UInt32(MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOTLS)
         unsafe try must(mdb_env_open(environment, path, flags, 0o600))
 
+        var stat = MDB_stat()
+        unsafe try must(mdb_env_stat(environment, &stat))
         var transaction: OpaquePointer?
         unsafe try must(mdb_txn_begin(environment, nil, 0, &transaction))
-        for (index, name) in tables.enumerated() {
-            var number: UInt32 = 0
-            let result = unsafe mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &number)
-            guard result == 0 else {
-                unsafe mdb_txn_abort(transaction)
-                return try must(result)
-            }
-            precondition(number == firstTable + UInt32(index), "tables are numbered as they are opened")
+        let result = unsafe openTables(transaction, tables, areNew: stat.ms_entries == 0)
+        guard result == 0 else {
+            unsafe mdb_txn_abort(transaction)
+            if result == MDB_NOTFOUND { throw .corrupt(path: path, what: "a table is missing") }
+            return try must(result)
         }
         unsafe try must(mdb_txn_commit(transaction))
+    }
+
+    /// All tables are made in one transaction, with their sums, and none later: one that is missing then
+    /// was lost.
+    @unsafe private static func openTables(
+        _ transaction: OpaquePointer?, _ tables: [String], areNew: Bool
+    ) -> Int32 {
+        for (index, name) in tables.enumerated() {
+            var number: UInt32 = 0
+            let result = unsafe mdb_dbi_open(transaction, name, areNew ? UInt32(MDB_CREATE) : 0, &number)
+            guard result == 0 else { return result }
+            precondition(number == firstTable + UInt32(index), "tables are numbered as they are opened")
+        }
+        guard areNew else { return 0 }
+        let key = TableSums.key
+        let row = TableSums.row(tables, Array(repeating: TableSum(), count: tables.count))
+        return unsafe key.span.withValue { key in
+            unsafe row.span.withValue { value in unsafe mdb_put(transaction, firstTable, &key, &value, 0) }
+        }
     }
 
     @unsafe static func statistics(_ environment: OpaquePointer?) -> Statistics {

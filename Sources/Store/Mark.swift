@@ -4,8 +4,8 @@ struct Mark: Equatable {
     enum Condition: Equatable {
         /// A process has it open, or died with it.
         case open
-        /// Everything is on disk, `bytes` of it.
-        case clean(bytes: Int)
+        /// Everything is on disk, `bytes` of it, up to this transaction of LMDB's.
+        case clean(bytes: Int, transaction: Int)
         /// Somebody found it unusable.
         case condemned(reason: String)
     }
@@ -59,7 +59,7 @@ extension Mark.Condition {
     fileprivate var text: String {
         switch self {
         case .open: "open"
-        case .clean(let bytes): "clean \(bytes)"
+        case .clean(let bytes, let transaction): "clean \(bytes) \(transaction)"
         case .condemned(let reason): "condemned " + Mark.oneLine(reason)
         }
     }
@@ -69,8 +69,9 @@ extension Mark.Condition {
         switch (words.first, words.count) {
         case ("open", 1): self = .open
         case ("clean", 2):
-            guard let bytes = Int(words[1]), bytes >= 0 else { return nil }
-            self = .clean(bytes: bytes)
+            let numbers = words[1].split(separator: " ", omittingEmptySubsequences: false).map { Int($0) }
+            guard numbers.count == 2, let bytes = numbers[0], let transaction = numbers[1] else { return nil }
+            self = .clean(bytes: bytes, transaction: transaction)
         case ("condemned", 2): self = .condemned(reason: words[1])
         default: return nil
         }

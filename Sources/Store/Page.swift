@@ -14,6 +14,8 @@ struct Page {
 
     /// What begins a tree: the same 48 bytes in the head pages and in the row of a named table.
     struct Root {
+        /// How its keys sort.
+        var flags: Int
         var depth: Int
         var entries: Int
         var page: Int
@@ -37,10 +39,13 @@ struct Page {
         return (lower - Self.headBytes) / 2
     }
 
+    /// What the page has given to its nodes, from its end on.
+    var nodeBytes: Int { bytes.count - integer(14, 2) }
+
     /// Where the node lies; nil when it is not within the page.
     func node(_ index: Int) -> Node? {
         let start = integer(Self.headBytes + 2 * index, 2)
-        guard start >= Self.headBytes, start + 8 <= bytes.count else { return nil }
+        guard start >= integer(14, 2), start + 8 <= bytes.count else { return nil }
         let node = Node(page: self, start: start)
         return node.end <= bytes.count ? node : nil
     }
@@ -56,7 +61,9 @@ struct Page {
     }
 
     func root(_ at: Int) -> Root {
-        Root(depth: integer(at + 6, 2), entries: integer(at + 32, 8), page: integer(at + 40, 8))
+        Root(
+            flags: integer(at + 4, 2), depth: integer(at + 6, 2), entries: integer(at + 32, 8),
+            page: integer(at + 40, 8))
     }
 }
 
@@ -74,6 +81,10 @@ struct Node {
     var child: Int { page.integer(start, 2) | page.integer(start + 2, 2) << 16 | flags << 32 }
     var keyStart: Int { start + 8 }
     var valueStart: Int { keyStart + keyBytes }
+    var key: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { page.bytes.span.extracting(keyStart..<valueStart) }
+    }
     var longPage: Int { page.integer(valueStart, 8) }
 
     /// Where its bytes in this page end.
@@ -81,4 +92,7 @@ struct Node {
         if page.kind.contains(.branch) { return valueStart }
         return valueStart + (isLong ? 8 : valueBytes)
     }
+
+    /// What it takes of its page: LMDB leaves no odd addresses.
+    var size: Int { (end - start + 1) & ~1 }
 }

@@ -25,7 +25,7 @@ internal import CLMDB
         return unsafe try environment.cursor(transaction, table)
     }
 
-    /// The value of a key, nil when there is none.
+    /// The value of a key, nil when there is none. One that is not what was written is corruption.
     @_lifetime(borrow self)
     package func value(of key: Span<UInt8>, in table: Table) throws(StoreError) -> Span<UInt8>? {
         environment.check(table)
@@ -36,28 +36,22 @@ internal import CLMDB
         }
         if result == MDB_NOTFOUND { return nil }
         guard result == 0 else { throw environment.failure(result, "read") }
-        return unsafe _overrideLifetime(Span(value), borrowing: self)
-    }
-
-    /// The value of a key that was written with its sum. One that is not what was written is corruption.
-    @_lifetime(borrow self)
-    package func checkedValue(of key: Span<UInt8>, in table: Table) throws(StoreError) -> Span<UInt8>? {
-        guard let stored = try value(of: key, in: table) else { return nil }
+        let stored = unsafe _overrideLifetime(Span(value), borrowing: self)
         guard RowCheck.holds(key, stored) else { throw StoreError.changedRow(path) }
         return stored.extracting(RowCheck.bytes..<stored.count)
     }
 
     /// Hands out up to `rows` rows of the range in key order and leaves in `range` what was not read.
-    /// Returns whether there may be more.
+    /// Returns whether there may be more. Who looks at a value asks `RowCheck` first.
     package func page(
         of table: Table, _ range: inout KeyRange, rows: Int,
-        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> Void
+        _ body: (_ key: Span<UInt8>, _ stored: Span<UInt8>) -> Void
     ) throws(StoreError) -> Bool {
         precondition(rows > 0, "a page has rows")
         var left = rows
         var next = range
-        try scan(table, range) { key, value in
-            body(key, value)
+        try scan(table, range) { key, stored in
+            body(key, stored)
             left -= 1
             guard left == 0 else { return .goOn }
             next.advance(behind: key)
@@ -68,10 +62,10 @@ internal import CLMDB
     }
 
     /// Hands out the rows of the range in key order until the body has enough. A bound may be longer
-    /// than a key can be.
+    /// than a key can be. Who looks at a value asks `RowCheck` first.
     package func scan(
         _ table: Table, _ range: KeyRange = .everything,
-        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> ScanStep
+        _ body: (_ key: Span<UInt8>, _ stored: Span<UInt8>) -> ScanStep
     ) throws(StoreError) {
         environment.check(table)
         let cursor = unsafe try environment.cursor(transaction, table)
@@ -89,6 +83,15 @@ internal import CLMDB
             return result
         }
         guard result == 0 || result == MDB_NOTFOUND else { throw environment.failure(result, "scan") }
+    }
+
+    /// The tables' sums, in the order in which they were opened.
+    func sums() throws(StoreError) -> [TableSum] {
+        let key = TableSums.key
+        guard let value = try value(of: key.span, in: appliedTable),
+            let sums = TableSums.read(value), sums.map(\.name) == environment.names
+        else { throw .corrupt(path: path, what: "the sums of the tables are not there") }
+        return sums.map(\.sum)
     }
 
     package func count(of table: Table) throws(StoreError) -> Int {

@@ -1,17 +1,18 @@
 internal import CCRC32C
 
-/// A sum over a row's key and value that stands before the value in the file. The file's own format has
-/// none: without it, a byte that the disk changed would be served, or would say how long something is.
+/// A sum over a row's key and value that stands before the value in the file, for every row. The file's own
+/// format has none: without it, a byte that the disk changed would be served, or would say how long
+/// something is.
 package enum RowCheck {
     package static let bytes = 4
 
     /// The key's length is in it, so that the two cannot lend bytes to each other.
-    package static func sum(_ key: Span<UInt8>, _ value: Span<UInt8>) -> UInt32 {
+    static func sum(_ key: Span<UInt8>, _ value: Span<UInt8>) -> UInt32 {
         value.crc(from: key.crc(from: UInt32(truncatingIfNeeded: key.count)))
     }
 
     /// The value with its sum before it, in a buffer that is used again.
-    package static func write(_ key: Span<UInt8>, _ value: Span<UInt8>, to buffer: inout [UInt8]) {
+    static func write(_ key: Span<UInt8>, _ value: Span<UInt8>, to buffer: inout [UInt8]) {
         buffer.removeAll(keepingCapacity: true)
         append(key, value, to: &buffer)
     }
@@ -22,12 +23,15 @@ package enum RowCheck {
         unsafe value.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
     }
 
+    /// The sum that stands before a value, right or wrong; nil when there is none.
+    static func sum(of stored: Span<UInt8>) -> UInt32? {
+        guard stored.count >= bytes else { return nil }
+        return unsafe stored.withUnsafeBytes { unsafe UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
+    }
+
     /// Whether the value behind the sum, `stored[bytes...]`, is what was written under this key.
     package static func holds(_ key: Span<UInt8>, _ stored: Span<UInt8>) -> Bool {
-        guard stored.count >= bytes else { return false }
-        let found = unsafe stored.withUnsafeBytes {
-            unsafe UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self))
-        }
+        guard let found = sum(of: stored) else { return false }
         return found == sum(key, stored.extracting(bytes..<stored.count))
     }
 }

@@ -25,19 +25,12 @@ internal import CLMDB
         }
     }
 
+    /// One that is not what was written is corruption. Traps when it stands on no row.
     package var value: Span<UInt8> {
         @_lifetime(copy self)
-        get {
-            precondition(isOnRow, "a cursor beyond the last row has no value")
-            return unsafe _overrideLifetime(Span(currentValue), copying: self)
-        }
-    }
-
-    /// The value of a row that was written with its sum. One that is not what was written is corruption.
-    package var checkedValue: Span<UInt8> {
-        @_lifetime(copy self)
         get throws(StoreError) {
-            let stored = value
+            precondition(isOnRow, "a cursor beyond the last row has no value")
+            let stored = unsafe _overrideLifetime(Span(currentValue), copying: self)
             guard RowCheck.holds(key, stored) else { throw StoreError.changedRow(environment.path) }
             return stored.extracting(RowCheck.bytes..<stored.count)
         }

@@ -11,10 +11,11 @@ package import Telemetry
 /// goes down leaves an open mark of another boot, and then the data are worth nothing. It must never
 /// serve rows of which it does not know that they are what was committed.
 ///
-/// Its owner's thread writes through it; any thread may read through `environment`. What it cannot
-/// see: LMDB has no checksums, so a byte of a row that the disk changed is found when the row is met,
-/// if it was written with its sum (`RowCheck`), and else never; and a file that somebody cuts while it
-/// is open ends the process with SIGBUS; the next start finds the cut.
+/// Its owner's thread writes through it; any thread may read through `environment`. LMDB has no checksums:
+/// what was changed while nobody had the file is found at the opening (`TreeCheck`, `TableSums`), and a row
+/// that the disk changes later when it is met (`RowCheck`). What it cannot see: a page between the rows that
+/// changes while the file is open, before the next opening; and a file that somebody cuts meanwhile ends
+/// the process with SIGBUS, and the next start finds the cut.
 package final class StateFile {
     package let beginning: Beginning
     package let environment: Environment
@@ -67,7 +68,7 @@ package final class StateFile {
         try environment.close()
         let path = directory + "/data.mdb"
         guard let size = FileSize.of(path) else { throw systemError("read", path) }
-        mark.condition = .clean(bytes: size)
+        mark.condition = .clean(bytes: size, transaction: try TreeCheck.lastTransaction(in: path))
         mark.deaths = 0
         try SmallFile.replace(directory + "/mark", with: mark.bytes, synced: true)
         lock = nil

@@ -11,47 +11,40 @@ internal import CLMDB
     /// the body swallowed the error.
     private(set) var failure: StoreError?
     private(set) var isRolledBack = false
-    private var checked: [UInt8] = []
+    private var stored: [UInt8] = []
+    /// One for each table that was changed, at its last change.
+    private var cursors: [OpaquePointer?]
+    /// What the tables hold by now; empty as long as nothing was changed.
+    private var sums: [TableSum] = []
 
     // Not inlined for the reason given at `ReadView`.
     @inline(never) init(_ transaction: OpaquePointer, of environment: Environment) {
         unsafe self.transaction = transaction
         self.environment = environment
         unsafe view = ReadView(transaction, of: environment)
+        unsafe cursors = []
     }
 
     /// Ends the transaction without effect when the body returns.
     package mutating func rollBack() { isRolledBack = true }
 
     package mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>, in table: Table) throws(StoreError) {
-        environment.check(table)
-        try Limits.check(key)
-        let result = unsafe key.withValue { key in
-            unsafe value.withValue { value in unsafe mdb_put(transaction, table.number, &key, &value, 0) }
-        }
-        if result != 0 { throw fail(result, "write") }
-    }
-
-    /// With the sum before the value that `ReadView.checkedValue` wants.
-    package mutating func putChecked(
-        _ key: Span<UInt8>, _ value: Span<UInt8>, in table: Table
-    ) throws(StoreError) {
         var buffer: [UInt8] = []
-        swap(&buffer, &checked)
-        defer { swap(&buffer, &checked) }
+        swap(&buffer, &stored)
+        defer { swap(&buffer, &stored) }
         RowCheck.write(key, value, to: &buffer)
-        try put(key, buffer.span, in: table)
+        var place = unsafe try place(of: table)
+        unsafe try write(key, buffer.span, &place)
+        unsafe leave(place)
     }
 
     /// Returns whether there was such a row.
     @discardableResult
     package mutating func remove(_ key: Span<UInt8>, in table: Table) throws(StoreError) -> Bool {
-        environment.check(table)
-        try Limits.check(key)
-        let result = unsafe key.withValue { key in unsafe mdb_del(transaction, table.number, &key, nil) }
-        if result == MDB_NOTFOUND { return false }
-        if result != 0 { throw fail(result, "remove a row from") }
-        return true
+        var place = unsafe try place(of: table)
+        let wasThere = unsafe try remove(key, &place)
+        unsafe leave(place)
+        return wasThere
     }
 
     /// Removes the first `rowsMax` rows of the range and returns how many there were.
@@ -68,47 +61,130 @@ internal import CLMDB
     }
 
     package mutating func empty(_ table: Table) throws(StoreError) {
-        environment.check(table)
+        var place = unsafe try place(of: table)
         let result = unsafe mdb_drop(transaction, table.number, 0)
         if result != 0 { throw fail(result, "empty a table of") }
+        unsafe place.sum = TableSum()
+        unsafe leave(place)
     }
 
-    /// Makes every change of the batch in its order. A sorted batch is faster when its rows are
-    /// neighbours: the cursor stays on its page.
+    /// Makes every change of the batch in its order; what it puts was put with its sum. A sorted batch is
+    /// faster when its rows are neighbours: the cursor stays on its page.
     package mutating func apply(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
-        try apply(batch, to: table, flags: 0)
+        var place = unsafe try place(of: table)
+        for index in 0..<batch.count {
+            if let stored = batch.value(index) {
+                unsafe try write(batch.key(index), stored, &place)
+            } else {
+                _ = unsafe try remove(batch.key(index), &place)
+            }
+        }
+        unsafe leave(place)
     }
 
     /// The same for rows that come in order and behind everything that the table has: nothing is looked
     /// for, and pages become full.
     package mutating func append(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
-        try apply(batch, to: table, flags: UInt32(MDB_APPEND))
-    }
-
-    private mutating func apply(
-        _ batch: borrowing RowBatch, to table: Table, flags: UInt32
-    ) throws(StoreError) {
-        environment.check(table)
-        let cursor = unsafe try environment.cursor(transaction, table)
+        var place = unsafe try place(of: table)
         for index in 0..<batch.count {
+            guard let stored = batch.value(index) else {
+                preconditionFailure("no removal is behind the last row")
+            }
             let key = batch.key(index)
             try Limits.check(key)
-            let result: Int32 = unsafe key.withValue { key in
-                guard let value = batch.value(index) else {
-                    let result = unsafe mdb_del(transaction, table.number, &key, nil)
-                    return result == MDB_NOTFOUND ? 0 : result
-                }
-                return unsafe value.withValue { value in
-                    unsafe mdb_cursor_put(cursor.handle, &key, &value, flags)
+            let result = unsafe key.withValue { key in
+                unsafe stored.withValue { value in
+                    unsafe mdb_cursor_put(place.cursor, &key, &value, UInt32(MDB_APPEND))
                 }
             }
             if result != 0 { throw fail(result, "write") }
+            unsafe place.sum.add(Self.sum(stored))
         }
+        unsafe leave(place)
+    }
+
+    /// Where a table is written. LMDB closes the cursor with the transaction.
+    @unsafe private struct Place {
+        let index: Int
+        let cursor: OpaquePointer
+        var sum: TableSum
+    }
+
+    @unsafe private mutating func place(of table: Table) throws(StoreError) -> Place {
+        environment.check(table)
+        if sums.isEmpty {
+            sums = try view.sums()
+            unsafe cursors = Array(repeating: nil, count: sums.count)
+        }
+        let index = Int(table.number - LMDBFile.firstTable)
+        if let cursor = unsafe cursors[index] {
+            return unsafe Place(index: index, cursor: cursor, sum: sums[index])
+        }
+        var cursor: OpaquePointer?
+        let result = unsafe mdb_cursor_open(transaction, table.number, &cursor)
+        guard result == 0, let cursor = unsafe cursor else { throw fail(result, "write") }
+        unsafe cursors[index] = unsafe cursor
+        return unsafe Place(index: index, cursor: cursor, sum: sums[index])
+    }
+
+    /// When a change fails, the transaction has no use for its sum.
+    private mutating func leave(_ place: Place) { unsafe sums[place.index] = unsafe place.sum }
+
+    private static func sum(_ stored: Span<UInt8>) -> UInt32 {
+        guard let sum = RowCheck.sum(of: stored) else { preconditionFailure("a row is put with its sum") }
+        return sum
+    }
+
+    /// The row that it replaces is met on the way.
+    private mutating func write(
+        _ key: Span<UInt8>, _ stored: Span<UInt8>, _ place: inout Place
+    ) throws(StoreError) {
+        try Limits.check(key)
+        let result: Int32 = unsafe key.withValue { key in
+            unsafe stored.withValue { value in
+                var found = unsafe value
+                let result = unsafe mdb_cursor_put(place.cursor, &key, &found, UInt32(MDB_NOOVERWRITE))
+                guard result == MDB_KEYEXIST else { return result }
+                guard let replaced = unsafe RowCheck.sum(of: Span(found)) else { return MDB_CORRUPTED }
+                unsafe place.sum.remove(replaced)
+                return unsafe mdb_cursor_put(place.cursor, &key, &value, UInt32(MDB_CURRENT))
+            }
+        }
+        if result != 0 { throw fail(result, "write") }
+        unsafe place.sum.add(Self.sum(stored))
+    }
+
+    private mutating func remove(_ key: Span<UInt8>, _ place: inout Place) throws(StoreError) -> Bool {
+        try Limits.check(key)
+        let result: Int32 = unsafe key.withValue { key in
+            var found = unsafe MDB_val()
+            let result = unsafe mdb_cursor_get(place.cursor, &key, &found, MDB_SET)
+            guard result == 0 else { return result }
+            guard let removed = unsafe RowCheck.sum(of: Span(found)) else { return MDB_CORRUPTED }
+            unsafe place.sum.remove(removed)
+            return unsafe mdb_cursor_del(place.cursor, 0)
+        }
+        if result == MDB_NOTFOUND { return false }
+        if result != 0 { throw fail(result, "remove a row from") }
+        return true
+    }
+
+    /// The last of its writes.
+    mutating func enterSums() throws(StoreError) {
+        if sums.isEmpty { return }
+        let key = TableSums.key
+        let row = TableSums.row(environment.names, sums)
+        let result = unsafe key.span.withValue { key in
+            unsafe row.span.withValue { value in
+                unsafe mdb_put(transaction, LMDBFile.firstTable, &key, &value, 0)
+            }
+        }
+        if result != 0 { throw fail(result, "write") }
     }
 
     /// Belongs into the transaction that changes the rows; see `Applied`.
     package mutating func setApplied(_ applied: Applied, of partition: TopicPartition) throws(StoreError) {
-        try putChecked(partition.key.span, applied.bytes.span, in: environment.appliedTable)
+        try put(partition.key.span, applied.bytes.span, in: environment.appliedTable)
     }
 
     private mutating func fail(_ result: Int32, _ action: String) -> StoreError {

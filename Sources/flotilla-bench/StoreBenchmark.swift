@@ -71,7 +71,7 @@ enum StoreBenchmark {
                 key.removeAll(keepingCapacity: true)
                 append(group: group, to: &key)
                 random.append(32 + Int(random.next() % 49), to: &key)
-                batch.put(key.span, key.span.extracting(last: 24))
+                batch.putChecked(key.span, key.span.extracting(last: 24))
             }
             if options.isSorted { batch.sort() }
             try environment.write { transaction throws(StoreError) in

@@ -92,7 +92,7 @@ import Topics
             for _ in 0..<64 { bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8)) }
         case "other schema": text = text.replacing(/schema \d+/, with: "schema 999")
         default:
-            text = text.replacing(/condition clean \d+/, with: "condition open").replacing(
+            text = text.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
                 /boot .*/, with: "boot another")
         }
         try bytes.write(to: URL(fileURLWithPath: data))

@@ -28,7 +28,7 @@ struct DamageTests {
                 if (number + round) % 5 == 0 {
                     batch.remove(key.span)
                 } else {
-                    batch.put(key.span, random.bytes(number % 100 == 1 ? 6000...9000 : 0...40).span)
+                    batch.putChecked(key.span, random.bytes(number % 100 == 1 ? 6000...9000 : 0...40).span)
                 }
             }
             try file.write { transaction throws(StoreError) in
@@ -75,7 +75,7 @@ struct DamageTests {
         let whole = try fill(&random)
         let all = try readWhole()
         let clean = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
-        let opened = clean.replacing(/condition clean \d+/, with: "condition open").replacing(
+        let opened = clean.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
             "committed false", with: "committed true")
         for round in 0..<40 {
             let length = round < 3 ? [1, 4096, 8192][round] : Int.random(in: 1..<whole.count, using: &random)

@@ -21,7 +21,8 @@ struct FullDiskTests {
             store_faults_arm(Int32(number), 1, failure)
             var batch = RowBatch()
             for row in 0..<200 {
-                batch.put([UInt8(row), UInt8(number)].span, [UInt8](repeating: UInt8(row), count: 50).span)
+                let value = [UInt8](repeating: UInt8(row), count: 50)
+                batch.putChecked([UInt8(row), UInt8(number)].span, value.span)
             }
             do throws(StoreError) {
                 try environment.write { transaction throws(StoreError) in

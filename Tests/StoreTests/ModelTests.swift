@@ -25,7 +25,7 @@ struct ModelTests {
                     next[key] = nil
                 } else {
                     let value = random.bytes(0...(Int.random(in: 0..<20, using: &random) == 0 ? 9000 : 40))
-                    changes.put(key.span, value.span)
+                    changes.putChecked(key.span, value.span)
                     next[key] = value
                 }
             }
@@ -96,8 +96,8 @@ struct ModelTests {
         let table = environment.table("rows")
         var batch = RowBatch()
         for round in UInt8(0)..<20 {
-            batch.put([7].span, [round].span)
-            batch.put([3, round].span, [round].span)
+            batch.putChecked([7].span, [round].span)
+            batch.putChecked([3, round].span, [round].span)
         }
         batch.remove([3, 5].span)
         batch.sort()

@@ -5,12 +5,18 @@ func rows(_ environment: Environment, _ table: Table, _ range: KeyRange = .every
     -> [[[UInt8]]]
 {
     var rows: [[[UInt8]]] = []
+    var isWhole = true
     try environment.read { view throws(StoreError) in
-        try view.scan(table, range) { key, value in
-            rows.append([array(key), array(value)])
+        try view.scan(table, range) { key, stored in
+            guard RowCheck.holds(key, stored) else {
+                isWhole = false
+                return .stop
+            }
+            rows.append([array(key), array(stored.extracting(RowCheck.bytes..<stored.count))])
             return .goOn
         }
     }
+    if !isWhole { throw .changedRow(environment.path) }
     return rows
 }
 

@@ -6,7 +6,7 @@ internal import Telemetry
 /// the topic, and ahead of it in the exact times of repetitions alone. Pinned to its loop's thread.
 final class InstallationView {
     /// Another number is another layout of the file; then it is rebuilt.
-    static let schema = 2
+    static let schema = 3
     /// Kept back from the time for which the topic remembers deletions, for clocks that differ.
     private static let ageMarginMilliseconds: Int64 = 3_600_000
     private static let table = "installations"
@@ -22,7 +22,6 @@ final class InstallationView {
     private var kept = RowBatch()
     private var taken: Applied
     private var identity: TopicIdentity
-    private var scratch: [UInt8] = []
 
     /// - Parameter cluster: the cluster's id; a file of another one is discarded.
     init(
@@ -58,8 +57,7 @@ final class InstallationView {
         guard record.offset >= taken.offset else { return }
         guard let key = record.key, (1...Limits.keyBytesMax).contains(key.count) else { return }
         if let value = record.value {
-            RowCheck.write(key, value, to: &scratch)
-            rows.put(key, scratch.span)
+            rows.putChecked(key, value)
         } else {
             rows.remove(key)
         }
@@ -69,9 +67,7 @@ final class InstallationView {
 
     /// A row of the file as a repetition has made it; `settle` enters it, below what was taken from the topic.
     func keep(_ key: Span<UInt8>, _ value: Span<UInt8>) {
-        var stored: [UInt8] = []
-        RowCheck.write(key, value, to: &stored)
-        kept.put(key, stored.span)
+        kept.putChecked(key, value)
     }
 
     /// Everything below the offset has been taken.
@@ -108,9 +104,7 @@ final class InstallationView {
     func look(
         _ key: Span<UInt8>, _ view: borrowing ReadView, _ found: (_ value: Span<UInt8>) -> Void
     ) throws(StoreError) {
-        guard let stored = try view.value(of: key, in: table) else { return }
-        guard RowCheck.holds(key, stored) else { throw damaged }
-        found(stored.extracting(RowCheck.bytes..<stored.count))
+        if let value = try view.value(of: key, in: table) { found(value) }
     }
 
     /// A page of rows in key order; true when there may be more.
@@ -127,16 +121,12 @@ final class InstallationView {
                 }
             }
         }
-        if !isWhole { throw damaged }
+        if !isWhole { throw StoreError.changedRow(file.environment.path) }
         return more
     }
 
     func count() throws(StoreError) -> Int {
         try file.read { view throws(StoreError) in try view.count(of: table) }
-    }
-
-    var damaged: StoreError {
-        .corrupt(path: file.environment.path, what: "a row is not what was written")
     }
 
     func close() throws(StoreError) { try file.close() }

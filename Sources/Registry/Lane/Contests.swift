@@ -56,7 +56,7 @@ struct Contests {
             guard value[0] & TokenValue.Flag.shadowed != flag else { continue }
             value[0] ^= TokenValue.Flag.shadowed
             let (table, key) = (contenders[index].table, contenders[index].key)
-            try transaction.putChecked(key.span, value.span, in: table)
+            try transaction.put(key.span, value.span, in: table)
         }
     }
 
@@ -66,7 +66,7 @@ struct Contests {
     ) throws(StoreError) {
         var cursor = try view.cursor(of: tables.tokens, from: prefix.span)
         while cursor.isOnRow, cursor.key.hasPrefix(prefix.span) {
-            _ = try cursor.checkedValue
+            _ = try cursor.value
             keys.append(Array(cursor.key))
             try cursor.next()
         }
@@ -79,11 +79,11 @@ struct Contests {
         let kind: RowKind = token[kindPlace] == RowKind.start.rawValue ? .start : .update
         let key = Array(token[..<place]) + token[(kindPlace + 1)...]
         var row = key
-        if kind == .update, let group = try view.checkedValue(of: key.span, in: tables.activities) {
+        if kind == .update, let group = try view.value(of: key.span, in: tables.activities) {
             RowPlace.update(ofActivity: key.span, group: group, into: &row)
         }
         let table = kind == .start ? tables.starts : tables.updates
-        guard let value = try view.checkedValue(of: row.span, in: table) else {
+        guard let value = try view.value(of: row.span, in: table) else {
             throw .corrupt(path: "registry", what: "a token stands in the index and in no row")
         }
         return Contender(

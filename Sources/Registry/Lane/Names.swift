@@ -31,8 +31,8 @@ struct Names {
             let number = try transaction.view.count(of: table) / 2 + 1
             var digits: [UInt8] = []
             OrderedNumber.append(number, to: &digits)
-            try transaction.putChecked(([Column.byName.rawValue] + name).span, digits.span, in: table)
-            try transaction.putChecked(([Column.byNumber.rawValue] + digits).span, name.span, in: table)
+            try transaction.put(([Column.byName.rawValue] + name).span, digits.span, in: table)
+            try transaction.put(([Column.byNumber.rawValue] + digits).span, name.span, in: table)
             return number
         }
         if remembered.count >= Self.rememberedMax { remembered = NameNumbers() }
@@ -50,7 +50,7 @@ struct Names {
     func append(_ number: Int, to text: inout [UInt8], _ view: borrowing ReadView) throws(StoreError) {
         var key = [Column.byNumber.rawValue]
         OrderedNumber.append(number, to: &key)
-        guard let name = try view.checkedValue(of: key.span, in: table) else { return }
+        guard let name = try view.value(of: key.span, in: table) else { return }
         text.append(name)
     }
 
@@ -58,7 +58,7 @@ struct Names {
         _ name: Span<UInt8>, _ table: Table, _ view: borrowing ReadView
     ) throws(StoreError) -> Int? {
         let key = [Column.byName.rawValue] + Array(name)
-        guard let digits = try view.checkedValue(of: key.span, in: table) else { return nil }
+        guard let digits = try view.value(of: key.span, in: table) else { return nil }
         var place = 0
         return OrderedNumber.read(digits, at: &place)
     }

@@ -21,7 +21,7 @@ struct RowWriter: ~Copyable {
         case .update: try applyUpdate(key, value, &transaction)
         case .profile:
             if let value {
-                try transaction.putChecked(key, value, in: tables.profiles)
+                try transaction.put(key, value, in: tables.profiles)
             } else {
                 try transaction.remove(key, in: tables.profiles)
             }
@@ -43,7 +43,7 @@ struct RowWriter: ~Copyable {
             return try removeToken(.start, key, old, &transaction)
         }
         if let old, TokenValue.saysTheSame(old.span, value) { return }
-        try transaction.putChecked(key, value, in: tables.starts)
+        try transaction.put(key, value, in: tables.starts)
         try moveToken(.start, key, from: old, to: value, &transaction)
     }
 
@@ -71,10 +71,10 @@ struct RowWriter: ~Copyable {
             if TokenValue.saysTheSame(old.span, value) { return }
         } else {
             if old != nil { try transaction.remove(place.span, in: tables.updates) }
-            try transaction.putChecked(key, newGroup, in: tables.activities)
+            try transaction.put(key, newGroup, in: tables.activities)
             RowPlace.update(ofActivity: key, group: newGroup, into: &place)
         }
-        try transaction.putChecked(place.span, value, in: tables.updates)
+        try transaction.put(place.span, value, in: tables.updates)
         try moveToken(.update, key, from: old, to: value, &transaction)
     }
 
@@ -91,7 +91,7 @@ struct RowWriter: ~Copyable {
         var index: [UInt8] = []
         RowPlace.token(kind, key, hash: TokenValue.hash(value), into: &index)
         contests.note(prefix: Array(RowPlace.tokenPrefix(index.span)))
-        try transaction.putChecked(index.span, Span(), in: tables.tokens)
+        try transaction.put(index.span, Span(), in: tables.tokens)
     }
 
     private mutating func removeToken(
@@ -107,7 +107,7 @@ struct RowWriter: ~Copyable {
     private func read(
         _ key: Span<UInt8>, in table: Table, _ view: borrowing ReadView
     ) throws(StoreError) -> [UInt8]? {
-        guard let value = try view.checkedValue(of: key, in: table) else { return nil }
+        guard let value = try view.value(of: key, in: table) else { return nil }
         return Array(value)
     }
 }

@@ -97,7 +97,7 @@ extension KnownToken {
     ) throws(StoreError) {
         var row = key
         var group: String?
-        if kind == .update, let code = try view.checkedValue(of: key.span, in: tables.activities) {
+        if kind == .update, let code = try view.value(of: key.span, in: tables.activities) {
             RowPlace.update(ofActivity: key.span, group: code, into: &row)
             var text: [UInt8] = []
             var place = 0
@@ -106,7 +106,7 @@ extension KnownToken {
             }
         }
         let table = kind == .start ? tables.starts : tables.updates
-        guard let value = try view.checkedValue(of: row.span, in: table),
+        guard let value = try view.value(of: row.span, in: table),
             let topicKey = RegistryKey(try topicKeys.bytes(kind, key.span, value, view))
         else { return nil }
         if let long = TokenValue.more(.group, value) { group = String(decoding: Array(long), as: UTF8.self) }

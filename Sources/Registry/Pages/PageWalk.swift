@@ -109,10 +109,10 @@ struct PageWalk: ~Copyable {
             var isTaken = eligibility.admits(value)
             if isTaken, let program = selection.program {
                 if profileKeys.move(to: suffix) {
-                    user = try profiles.advance(to: profileKeys.user.span) ? profiles.checkedValue : Span()
+                    user = try profiles.advance(to: profileKeys.user.span) ? profiles.value : Span()
                 }
                 let isThere = try profiles.advance(to: profileKeys.installation.span)
-                installation = try isThere ? profiles.checkedValue : Span()
+                installation = try isThere ? profiles.value : Span()
                 isTaken = program.matches(
                     user: user, installation: installation,
                     os: OSVersion.read(value, at: TokenValue.Place.os))
@@ -162,8 +162,7 @@ struct PageWalk: ~Copyable {
             let group = try entries.value
             RowPlace.update(ofActivity: entries.key, group: group, into: &key)
             examinedLeft -= 1
-            if let value = try view.checkedValue(of: key.span, in: tables.updates), eligibility.admits(value)
-            {
+            if let value = try view.value(of: key.span, in: tables.updates), eligibility.admits(value) {
                 let suffix = key.span.extracting(app.count + group.count..<key.count)
                 filler.forgetGroup()
                 try filler.append(suffix, value, group: group, to: &page, view)

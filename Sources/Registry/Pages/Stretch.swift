@@ -31,7 +31,7 @@ struct Stretch: ~Copyable, ~Escapable {
     var key: Span<UInt8> { @_lifetime(copy self) get { cursor.key } }
     var value: Span<UInt8> {
         @_lifetime(copy self)
-        get throws(StoreError) { try cursor.checkedValue }
+        get throws(StoreError) { try cursor.value }
     }
     /// The key behind the beginning.
     var suffix: Span<UInt8> {

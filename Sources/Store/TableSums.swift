@@ -1,0 +1,55 @@
+/// What a table holds, as one number: the sums of its rows added up, and each row counted in the upper
+/// half. A row that is changed, missing, there twice or from another time makes it another number. Adding
+/// asks for no order, so a write corrects it by the rows that it changes.
+struct TableSum: Hashable {
+    private(set) var number: UInt64 = 0
+
+    init() {}
+    init(number: UInt64) { self.number = number }
+
+    mutating func add(_ row: UInt32) { number &+= 1 << 32 | UInt64(row) }
+    mutating func remove(_ row: UInt32) { number &-= 1 << 32 | UInt64(row) }
+}
+
+/// The sums of all tables of a file, by the tables' names: one row beside the applied offsets, written in
+/// the transaction that changes the rows. By them the opening knows that it has found all tables and all
+/// rows, and nothing else: the tree says only how many rows it has, and a page of another time has whole
+/// rows too.
+enum TableSums {
+    /// The key of no partition: no topic's name is empty.
+    static let key: [UInt8] = [0]
+
+    static func isKey(_ key: Span<UInt8>) -> Bool { key.count == 1 && key[0] == 0 }
+
+    static func name(_ bytes: Span<UInt8>) -> String {
+        unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// What stands under the key, with its own sum.
+    static func row(_ names: [String], _ sums: [TableSum]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (name, sum) in zip(names, sums) {
+            bytes.append(UInt8(name.utf8.count))
+            bytes += name.utf8
+            bytes += Int64(bitPattern: sum.number).bigEndianBytes
+        }
+        var row: [UInt8] = []
+        RowCheck.write(key.span, bytes.span, to: &row)
+        return row
+    }
+
+    /// nil for anything but the value that `row` writes.
+    static func read(_ bytes: Span<UInt8>) -> [(name: String, sum: TableSum)]? {
+        var sums: [(name: String, sum: TableSum)] = []
+        var rest = bytes
+        while rest.count > 0 {
+            let nameBytes = Int(rest[0])
+            guard rest.count >= 1 + nameBytes + 8 else { return nil }
+            let name = name(rest.extracting(1..<1 + nameBytes))
+            let number = Int64(bigEndianBytes: rest.extracting(1 + nameBytes..<1 + nameBytes + 8))
+            sums.append((name, TableSum(number: UInt64(bitPattern: number))))
+            rest = rest.extracting(1 + nameBytes + 8..<rest.count)
+        }
+        return sums
+    }
+}

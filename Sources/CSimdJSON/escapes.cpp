@@ -91,4 +91,52 @@ json_fault unescape(uint8_t *text, uint32_t from, uint32_t to, uint32_t *spare, 
     return JSON_OK;
 }
 
+/// What stands escaped between quotes: control characters, quotes and backslashes.
+static Block escapes(Block block) {
+    return (Block)(block < 0x20) | (Block)(block == '"') | (Block)(block == '\\');
+}
+
+/// Of fewer than sixteen bytes.
+static bool copy_few(const uint8_t *from, size_t count, uint8_t *to) {
+    uint8_t bytes[sizeof(Block)];
+    memset(bytes, ' ', sizeof bytes);
+    if (count >= 8) {
+        uint64_t first, last;
+        memcpy(&first, from, 8);
+        memcpy(&last, from + count - 8, 8);
+        memcpy(bytes, &first, 8);
+        memcpy(bytes + count - 8, &last, 8);
+    } else if (count >= 4) {
+        uint32_t first, last;
+        memcpy(&first, from, 4);
+        memcpy(&last, from + count - 4, 4);
+        memcpy(bytes, &first, 4);
+        memcpy(bytes + count - 4, &last, 4);
+    } else if (count > 0) {
+        const uint8_t first = from[0], middle = from[count / 2], last = from[count - 1];
+        bytes[0] = first;
+        bytes[count / 2] = middle;
+        bytes[count - 1] = last;
+    }
+    memcpy(to, bytes, sizeof bytes);
+    return !has_top_bit(escapes(block_at(bytes)));
+}
+
 }  // namespace json
+
+bool json_copy_plain(const void *bytes, size_t count, void *out) {
+    const uint8_t *from = (const uint8_t *)bytes;
+    uint8_t *to = (uint8_t *)out;
+    if (count < sizeof(json::Block)) return json::copy_few(from, count, to);
+    // The last block overlaps with the one before it.
+    const size_t last = count - sizeof(json::Block);
+    json::Block block = json::block_at(from + last);
+    json::Block found = json::escapes(block);
+    memcpy(to + last, &block, sizeof block);
+    for (size_t at = 0; at < last; at += sizeof block) {
+        block = json::block_at(from + at);
+        found |= json::escapes(block);
+        memcpy(to + at, &block, sizeof block);
+    }
+    return !json::has_top_bit(found);
+}

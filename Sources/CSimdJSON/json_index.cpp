@@ -55,6 +55,16 @@ static json_fault fault_of(error_code error) {
     }
 }
 
+/// By blocks, so it looks at the padding too.
+static bool is_plain(const uint8_t *text, size_t length) {
+    json::Block found = {};
+    for (size_t at = 0; at < length; at += sizeof(json::Block)) {
+        const json::Block block = json::block_at(text + at);
+        found |= block | (json::Block)(block == '\\') | (json::Block)(block == 0x7F);
+    }
+    return !json::has_top_bit(found);
+}
+
 json_fault json_parser_read(json_parser *parser, const void *bytes, size_t length,
                             json_limits limits, json_document *document) {
     document->node_count = 0;
@@ -64,12 +74,14 @@ json_fault json_parser_read(json_parser *parser, const void *bytes, size_t lengt
     memcpy(parser->text, bytes, length);
     memset(parser->text + length, ' ', json::padding);
     document->text = parser->text;
+    document->is_plain = is_plain(parser->text, length);
     const error_code error =
         parser->stage->stage1(parser->text, length, simdjson::stage1_mode::regular);
     if (error) return fault_of(error);
     parser->buffer.count = 0;
     json::Walk walk(parser->text, uint32_t(length), parser->stage->structural_indexes.get(),
-                    parser->stage->n_structural_indexes, limits, parser->buffer);
+                    parser->stage->n_structural_indexes, limits, document->is_plain,
+                    parser->buffer);
     const json_fault fault = walk.document();
     document->nodes = parser->buffer.nodes;
     document->node_count = parser->buffer.count;

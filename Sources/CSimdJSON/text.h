@@ -10,6 +10,22 @@ namespace json {
 /// Bytes that may be read behind the last one of a document; they are spaces.
 constexpr uint32_t padding = 64;
 
+/// As many bytes as every processor compares at once.
+typedef uint8_t Block __attribute__((vector_size(16)));
+
+inline Block block_at(const uint8_t *text) {
+    Block block;
+    memcpy(&block, text, sizeof block);
+    return block;
+}
+
+/// Whether any byte has its top bit, as what a comparison found has.
+inline bool has_top_bit(Block block) {
+    uint64_t halves[2];
+    memcpy(halves, &block, sizeof block);
+    return ((halves[0] | halves[1]) & 0x8080808080808080u) != 0;
+}
+
 constexpr bool is_space(uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 

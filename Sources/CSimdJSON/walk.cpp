@@ -19,8 +19,11 @@ constexpr uint32_t compared_members_max = 32;
 inlined json_fault Walk::string(uint32_t at, uint32_t *raw_end, uint32_t *from, uint32_t *to) {
     cursor++;
     uint32_t close = here() - 1;
-    while (is_space(text[close])) close--;
-    if (close <= at || text[close] != '"') return fail(JSON_MALFORMED, at);
+    if (text[close] != '"') {
+        while (is_space(text[close])) close--;
+        if (text[close] != '"') return fail(JSON_MALFORMED, at);
+    }
+    if (close <= at) return fail(JSON_MALFORMED, at);
     *raw_end = close + 1;
     *from = at + 1;
     *to = close;
@@ -30,8 +33,7 @@ inlined json_fault Walk::string(uint32_t at, uint32_t *raw_end, uint32_t *from, 
     if (fault != JSON_OK) return fault;
     *from = start;
     *to = spare;
-    const void *found = memchr(text + close, '\\', length - close);
-    next_backslash = found ? uint32_t((const uint8_t *)found - text) : length;
+    next_backslash = find_backslash(close);
     return JSON_OK;
 }
 
@@ -69,7 +71,7 @@ inlined json_fault Walk::open(json_kind kind, uint32_t at) {
     json_node &node = buffer.nodes[index];
     node.kind = kind;
     node.low = 0;
-    node.high = 0;
+    node.high = buffer.count;
     names[depth] = 0;
     stack[depth++] = index;
     return JSON_OK;
@@ -145,8 +147,6 @@ inlined json_fault Walk::member() {
 }
 
 json_fault Walk::document() {
-    const void *found = memchr(text, '\\', length);
-    next_backslash = found ? uint32_t((const uint8_t *)found - text) : length;
     json_fault fault = value(0, 0);
     while (fault == JSON_OK && depth > 0) {
         const json_node &container = buffer.nodes[stack[depth - 1]];

@@ -47,9 +47,9 @@ class Walk {
     /// `structure` holds the offset of every bracket, colon, comma and first byte of a leaf, then
     /// `length`. `text` has padding behind `length`, then as much room for unescaped text.
     Walk(uint8_t *text, uint32_t length, const uint32_t *structure, uint32_t structures,
-         json_limits limits, NodeBuffer &buffer)
+         json_limits limits, bool is_plain, NodeBuffer &buffer)
         : text(text), length(length), structure(structure), structures(structures), limits(limits),
-          buffer(buffer), spare(length + padding) {}
+          buffer(buffer), spare(length + padding), next_backslash(is_plain ? length : find_backslash(0)) {}
 
     json_fault document();
 
@@ -71,6 +71,11 @@ class Walk {
         return fault;
     }
 
+    uint32_t find_backslash(uint32_t from) const {
+        const void *found = memchr(text + from, '\\', length - from);
+        return found ? uint32_t((const uint8_t *)found - text) : length;
+    }
+
     uint32_t here() const { return structure[cursor]; }
 
     uint8_t *text;
@@ -81,9 +86,9 @@ class Walk {
     NodeBuffer &buffer;
     uint32_t spare;
 
+    uint32_t next_backslash;
     uint32_t cursor = 0;
     uint32_t keys = 0;
-    uint32_t next_backslash = 0;
     uint32_t depth = 0;
     uint32_t stack[JSON_DEPTH_CAP];
     /// For every open object a bit for each name it has: most names are new at a glance.

@@ -1,45 +1,35 @@
-/// The digits of a whole number.
+/// The digits of a whole number, eight at a time.
 enum Decimal {
-    static let digitsMax = 20
+    /// Twenty digits at most, and whole words are written, whatever is left.
+    static let room = 32
 
-    /// From 00 to 99, two digits each: half as many divisions, which is what the digits cost.
-    private static let pairs: StaticString = """
-        00010203040506070809101112131415161718192021222324\
-        25262728293031323334353637383940414243444546474849\
-        50515253545556575859606162636465666768697071727374\
-        75767778798081828384858687888990919293949596979899
-        """
-
-    /// Writes at most `digitsMax` digits to `out` and returns how many.
+    /// Writes the digits to `out`, which has `room`, and returns how many.
     static func write(_ value: UInt64, to out: UnsafeMutableRawPointer) -> Int {
-        let length = digits(value)
-        let pairs = unsafe UnsafeRawPointer(pairs.utf8Start)
-        var rest = value
-        var place = length
-        while rest >= 100 {
-            place -= 2
-            let pair = Int(truncatingIfNeeded: rest % 100)
-            rest /= 100
-            unsafe out.storeBytes(
-                of: pairs.loadUnaligned(fromByteOffset: 2 * pair, as: UInt16.self), toByteOffset: place,
-                as: UInt16.self)
-        }
-        if rest >= 10 {
-            unsafe out.storeBytes(
-                of: pairs.loadUnaligned(fromByteOffset: 2 * Int(rest), as: UInt16.self), as: UInt16.self)
-        } else {
-            unsafe out.storeBytes(of: 0x30 + UInt8(truncatingIfNeeded: rest), as: UInt8.self)
-        }
-        return length
+        if value < 100_000_000 { return unsafe first(value, to: out) }
+        let (upper, lower) = value.quotientAndRemainder(dividingBy: 100_000_000)
+        let length = unsafe write(upper, to: out)
+        unsafe out.storeBytes(of: eight(lower).littleEndian, toByteOffset: length, as: UInt64.self)
+        return length + 8
     }
 
-    private static func digits(_ value: UInt64) -> Int {
-        var count = 1
-        var rest = value
-        while rest >= 10_000 {
-            rest /= 10_000
-            count += 4
-        }
-        return rest >= 1000 ? count + 3 : rest >= 100 ? count + 2 : rest >= 10 ? count + 1 : count
+    /// Without zeros in front.
+    private static func first(_ value: UInt64, to out: UnsafeMutableRawPointer) -> Int {
+        let digits = eight(value)
+        // Zero has a digit too.
+        let zeros = ((digits ^ 0x3030_3030_3030_3030) | 1 << 56).trailingZeroBitCount / 8
+        unsafe out.storeBytes(of: (digits &>> UInt64(8 * zeros)).littleEndian, as: UInt64.self)
+        return 8 - zeros
+    }
+
+    /// All eight digits of a number that has no more, the first in the lowest byte: it is halved into numbers
+    /// of four digits, of two, of one, side by side in one word. The products are divisions by 10,000, 100
+    /// and 10 that are exact for what they are given.
+    private static func eight(_ value: UInt64) -> UInt64 {
+        let upper = value / 10_000
+        let fours = upper | (value &- upper &* 10_000) << 32
+        let hundreds = (fours &* 10_486) >> 20 & 0x0000_007F_0000_007F
+        let twos = hundreds | (fours &- hundreds &* 100) << 16
+        let tens = (twos &* 103) >> 10 & 0x000F_000F_000F_000F
+        return (tens | (twos &- tens &* 10) << 8) | 0x3030_3030_3030_3030
     }
 }

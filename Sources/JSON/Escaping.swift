@@ -1,31 +1,20 @@
+internal import CSimdJSON
+
 /// The bytes of a string as they stand between quotes: quotes, backslashes and control characters
 /// escaped, the rest as it is.
 enum Escaping {
     /// A control character becomes `\u0000`.
     static let growthMax = 6
-    /// Eight bytes are written at a time, whatever is left.
-    static let slack = 8
+    /// Sixteen bytes are written at a time, whatever is left.
+    static let slack = 16
 
     private static let hexDigits: StaticString = "0123456789abcdef"
 
     /// Writes to `out`, which has room for `growthMax` times the bytes and `slack`; returns the length.
     static func write(_ bytes: UnsafeRawBufferPointer, to out: UnsafeMutableRawPointer) -> Int {
-        var read = 0
+        if unsafe json_copy_plain(bytes.baseAddress, bytes.count, out) { return bytes.count }
         var written = 0
-        while bytes.count - read >= 8 {
-            let block = unsafe bytes.loadUnaligned(fromByteOffset: read, as: UInt64.self)
-            if needsEscape(block) {
-                for offset in 0..<8 { unsafe written += put(bytes[read + offset], to: out + written) }
-            } else {
-                unsafe out.storeBytes(of: block, toByteOffset: written, as: UInt64.self)
-                written += 8
-            }
-            read += 8
-        }
-        while read < bytes.count {
-            unsafe written += put(bytes[read], to: out + written)
-            read += 1
-        }
+        for read in 0..<bytes.count { unsafe written += put(bytes[read], to: out + written) }
         return written
     }
 
@@ -33,17 +22,6 @@ enum Escaping {
         var seen: UInt8 = 0
         for offset in 0..<bytes.count { unsafe seen |= bytes[offset] }
         return seen < 0x80
-    }
-
-    /// Whether any of eight bytes is a control character, a quote or a backslash: subtracting borrows
-    /// into the top bit of a byte that was too small and had that bit clear.
-    private static func needsEscape(_ block: UInt64) -> Bool {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let tops: UInt64 = 0x8080_8080_8080_8080
-        let quote = block ^ (ones &* UInt64(UInt8(ascii: "\"")))
-        let backslash = block ^ (ones &* UInt64(UInt8(ascii: "\\")))
-        let control = (block &- (ones &* 0x20)) & ~block
-        return (control | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)) & tops != 0
     }
 
     private static func put(_ byte: UInt8, to out: UnsafeMutableRawPointer) -> Int {

@@ -1,12 +1,14 @@
-internal import CSimdJSON
+public import CSimdJSON
 
 /// The elements of an array, in order.
+@usableFromInline
 @safe package struct JSONArray: Sequence, IteratorProtocol {
-    package let count: Int
-    private let document: UnsafeMutablePointer<JSONDocument>
-    private var position: Int
-    private var left: Int
+    @usableFromInline package let count: Int
+    @usableFromInline let document: UnsafeMutablePointer<JSONDocument>
+    @usableFromInline var position: Int
+    @usableFromInline var left: Int
 
+    @inlinable @inline(always)
     init(document: UnsafeMutablePointer<JSONDocument>, from start: Int, count: Int) {
         unsafe self.document = unsafe document
         self.count = count
@@ -14,6 +16,7 @@ internal import CSimdJSON
         left = count
     }
 
+    @inlinable @inline(always)
     package mutating func next() -> JSONValue? {
         guard left > 0 else { return nil }
         left -= 1
@@ -25,16 +28,19 @@ internal import CSimdJSON
 
 extension JSONValue {
     /// The elements; none, and noted, when this is no array or has more than `countMax`.
+    @inlinable @inline(always)
     package func array(countMax: Int) -> JSONArray {
-        guard let nodeIndex, let node = unsafe holds(JSON_ARRAY) else {
-            reportKind(wanted: "an array")
+        guard let nodeIndex, let node = unsafe holds(JSON_ARRAY), unsafe Int(node.pointee.low) <= countMax
+        else {
+            reportArray(countMax: countMax)
             return unsafe JSONArray(document: document, from: 0, count: 0)
         }
-        let count = unsafe Int(node.pointee.low)
-        if count > countMax {
-            report("has \(count) elements, \(countMax) are allowed", as: .outOfRange)
-            return unsafe JSONArray(document: document, from: 0, count: 0)
-        }
-        return unsafe JSONArray(document: document, from: nodeIndex + 1, count: count)
+        return unsafe JSONArray(document: document, from: nodeIndex + 1, count: Int(node.pointee.low))
+    }
+
+    @usableFromInline
+    func reportArray(countMax: Int) {
+        guard let node = unsafe holds(JSON_ARRAY) else { return reportKind(wanted: "an array") }
+        report("has \(unsafe node.pointee.low) elements, \(countMax) are allowed", as: .outOfRange)
     }
 }

@@ -1,15 +1,16 @@
-internal import CSimdJSON
+public import CSimdJSON
 
 /// What a reader holds: the index of the present document, and what decoding found wrong with it.
 /// Values point here. It lives as long as the reader; every `read` fills it anew.
+@usableFromInline
 @safe struct JSONDocument {
     /// In a node's `kind`: its member was asked for.
-    static let seenFlag: UInt32 = 0x100
-    static let kindMask: UInt32 = 0xFF
+    @inlinable @inline(always) static var seenFlag: UInt32 { 0x100 }
+    @inlinable @inline(always) static var kindMask: UInt32 { 0xFF }
 
-    var index = unsafe json_document()
+    @usableFromInline var index = unsafe json_document()
     /// Grows with every read, so that a value kept beyond its document is noticed.
-    var generation: UInt32 = 0
+    @usableFromInline var generation: UInt32 = 0
     var problemsMax = 0
     var problems: [JSONProblem] = []
     var unlisted = 0

@@ -1,6 +1,7 @@
 internal import CSimdJSON
 
 /// What a value is; numbers that are whole and fit 64 bits are told apart from the others.
+@usableFromInline
 package enum JSONKind: Sendable {
     case null
     case boolean

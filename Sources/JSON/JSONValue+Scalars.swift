@@ -1,37 +1,53 @@
-internal import CSimdJSON
-internal import Glibc
+public import CSimdJSON
 
 // Typed access. Each accessor notes a problem and returns a placeholder when the value is not what
 // it wants; `optional?.` in front makes a field optional.
 
 extension JSONValue {
     package func string() -> String {
-        let utf8 = unsafe utf8
-        return unsafe String(decoding: utf8, as: UTF8.self)
+        guard let bytes = unsafe text else { return "" }
+        return unsafe string(bytes)
     }
 
+    /// A text of this document, which was found to be UTF-8 when it was read.
+    package func string(_ text: UnsafeBufferPointer<UInt8>) -> String {
+        unsafe String(copying: UTF8Span(unchecked: text.span, isKnownASCII: isPlain))
+    }
+
+    /// Whether a text in this document is ASCII, without control characters, for sure.
+    @inlinable
+    package var isPlain: Bool { unsafe document.pointee.index.is_plain }
+
     /// A string's text, unescaped, where it lies: valid as long as the value.
+    @inlinable
     package var utf8: UnsafeBufferPointer<UInt8> {
+        unsafe text ?? UnsafeBufferPointer(start: nil, count: 0)
+    }
+
+    /// The same; nil, noted, where this is no string.
+    @inlinable @inline(always)
+    package var text: UnsafeBufferPointer<UInt8>? {
         guard let node = unsafe holds(JSON_STRING) else {
             reportKind(wanted: "a string")
-            return unsafe UnsafeBufferPointer(start: nil, count: 0)
+            return nil
         }
         return unsafe UnsafeBufferPointer(
             start: document.pointee.index.text + Int(node.pointee.low),
-            count: Int(node.pointee.high - node.pointee.low))
+            count: Int(node.pointee.high &- node.pointee.low))
     }
 
     /// Whether it is this very string.
+    @inlinable @inline(always)
     package func isText(_ text: StaticString) -> Bool {
         guard let node = unsafe holds(JSON_STRING) else { return false }
-        let length = unsafe Int(node.pointee.high - node.pointee.low)
-        guard length == text.utf8CodeUnitCount else { return false }
-        return unsafe memcmp(document.pointee.index.text + Int(node.pointee.low), text.utf8Start, length) == 0
+        let (start, end) = unsafe (node.pointee.low, node.pointee.high)
+        return unsafe text.isAt(document.pointee.index.text + Int(start), length: end &- start)
     }
 
     /// Notes it when this is no string, as `string()` does, and makes none.
-    package func requireString() { _ = unsafe utf8 }
+    package func requireString() { _ = unsafe text }
 
+    @inlinable
     package func bool() -> Bool {
         if unsafe holds(JSON_TRUE) != nil { return true }
         if unsafe holds(JSON_FALSE) == nil { reportKind(wanted: "true or false") }
@@ -39,16 +55,22 @@ extension JSONValue {
     }
 
     /// A whole number; `1.0` and `1e3` are numbers but not written as whole ones.
+    @inlinable @inline(always)
     package func int(in range: ClosedRange<Int> = Int.min...Int.max) -> Int {
         if let node = unsafe holds(JSON_INTEGER) {
             let value = Int(truncatingIfNeeded: unsafe bits(node))
             if range.contains(value) { return value }
-        } else if unsafe holds(JSON_UNSIGNED) == nil {
-            reportKind(wanted: "an integer")
-            return range.lowerBound
+        }
+        reportInt(in: range)
+        return range.lowerBound
+    }
+
+    @usableFromInline
+    func reportInt(in range: ClosedRange<Int>) {
+        guard unsafe holds(JSON_INTEGER) != nil || holds(JSON_UNSIGNED) != nil else {
+            return reportKind(wanted: "an integer")
         }
         report("must be from \(range.lowerBound) to \(range.upperBound)", as: .outOfRange)
-        return range.lowerBound
     }
 
     package func uint64() -> UInt64 {
@@ -78,7 +100,8 @@ extension JSONValue {
         return nil
     }
 
-    private func bits(_ node: UnsafeMutablePointer<json_node>) -> UInt64 {
+    @inlinable @inline(always)
+    func bits(_ node: UnsafeMutablePointer<json_node>) -> UInt64 {
         unsafe UInt64(node.pointee.high) << 32 | UInt64(node.pointee.low)
     }
 }

@@ -1,36 +1,41 @@
-internal import CSimdJSON
+public import CSimdJSON
 
 /// A value inside the document that a reader holds now, or the place where one is missing.
 ///
 /// Borrowed: valid until the reader's closure returns, and never stored. What it finds wrong it
 /// notes with the path; see `JSONReader.read`.
+@usableFromInline
 @safe package struct JSONValue {
-    let document: UnsafeMutablePointer<JSONDocument>
+    @usableFromInline let document: UnsafeMutablePointer<JSONDocument>
     /// The value's node, or one of the two below.
-    private let index: Int32
+    @usableFromInline let index: Int32
     /// The object that was asked, when the value is missing.
-    private let parent: Int32
-    private let name: StaticString?
-    private let generation: UInt32
+    @usableFromInline let parent: Int32
+    @usableFromInline let name: StaticString?
+    @usableFromInline let generation: UInt32
 
-    private static let missing: Int32 = -1
+    @inlinable @inline(always) static var missing: Int32 { -1 }
     /// Inside something that was itself not there or not an object, which is already noted.
-    private static let nowhere: Int32 = -2
+    @inlinable @inline(always) static var nowhere: Int32 { -2 }
 
+    @inlinable @inline(always)
     init(document: UnsafeMutablePointer<JSONDocument>, node: Int) {
         unsafe self.init(document, index: Int32(truncatingIfNeeded: node), parent: 0, name: nil)
     }
 
+    @inlinable @inline(always)
     init(document: UnsafeMutablePointer<JSONDocument>, missing name: StaticString, inObject object: Int) {
         unsafe self.init(
             document, index: Self.missing, parent: Int32(truncatingIfNeeded: object), name: name)
     }
 
+    @inlinable @inline(always)
     init(nowhereIn document: UnsafeMutablePointer<JSONDocument>) {
         unsafe self.init(document, index: Self.nowhere, parent: 0, name: nil)
     }
 
-    private init(
+    @inlinable @inline(always)
+    init(
         _ document: UnsafeMutablePointer<JSONDocument>, index: Int32, parent: Int32, name: StaticString?
     ) {
         unsafe self.document = unsafe document
@@ -41,8 +46,9 @@ internal import CSimdJSON
     }
 
     /// The value's place in the index; nil when there is none.
-    var nodeIndex: Int? { index >= 0 ? Int(index) : nil }
+    @inlinable var nodeIndex: Int? { index >= 0 ? Int(index) : nil }
 
+    @inlinable @inline(always)
     var node: UnsafeMutablePointer<json_node>? {
         guard index >= 0 else { return nil }
         precondition(unsafe generation == document.pointee.generation, "a JSON value outlived its document")
@@ -55,10 +61,12 @@ internal import CSimdJSON
         return unsafe JSONKind(json_kind(node.pointee.kind & JSONDocument.kindMask))
     }
 
-    package var isMissing: Bool { index < 0 }
-    package var isNull: Bool { unsafe holds(JSON_NULL) != nil }
+    @inlinable package var isMissing: Bool { index < 0 }
+    @inlinable package var isString: Bool { unsafe holds(JSON_STRING) != nil }
+    @inlinable package var isNull: Bool { unsafe holds(JSON_NULL) != nil }
 
     /// The value, or nil when it is missing or null.
+    @inlinable @inline(always)
     package var optional: JSONValue? {
         guard let node = unsafe node, unsafe node.pointee.kind & JSONDocument.kindMask != JSON_NULL.rawValue
         else { return nil }
@@ -66,7 +74,7 @@ internal import CSimdJSON
     }
 
     /// The value as it was written, byte for byte; empty when missing.
-    package var raw: UnsafeRawBufferPointer {
+    @inlinable package var raw: UnsafeRawBufferPointer {
         guard let node = unsafe node else { return unsafe UnsafeRawBufferPointer(start: nil, count: 0) }
         return unsafe UnsafeRawBufferPointer(
             start: document.pointee.index.text + Int(node.pointee.start),
@@ -74,6 +82,7 @@ internal import CSimdJSON
     }
 
     /// The node if it is of this kind.
+    @inlinable @inline(always)
     func holds(_ kind: json_kind) -> UnsafeMutablePointer<json_node>? {
         guard let node = unsafe node, unsafe node.pointee.kind & JSONDocument.kindMask == kind.rawValue
         else { return nil }
@@ -102,6 +111,7 @@ internal import CSimdJSON
     }
 
     /// Notes that the value is missing or of another kind than wanted.
+    @usableFromInline
     func reportKind(wanted: String) {
         if let kind {
             report("must be \(wanted), not \(kind.phrase)", as: .wrongType)

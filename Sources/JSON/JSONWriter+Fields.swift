@@ -1,32 +1,38 @@
 // Whole fields, name and value; what is nil is left out.
 
 extension JSONWriter {
+    @inlinable @inline(always)
     package mutating func field(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
+    @inlinable @inline(always)
     package mutating func field(_ name: StaticString, _ value: Int64?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
+    @inlinable @inline(always)
     package mutating func field(_ name: StaticString, _ value: Int?) { field(name, value.map(Int64.init)) }
 
+    @inlinable @inline(always)
     package mutating func field(_ name: StaticString, _ value: Double?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
+    @inlinable @inline(always)
     package mutating func field(_ name: StaticString, _ value: Bool?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
+    @inlinable @inline(always)
     package mutating func field(_ name: StaticString, _ values: [String]?) {
         guard let values else { return }
         self.name(name)

@@ -1,17 +1,17 @@
 internal import CSimdJSON
-internal import Glibc
 
 /// Writes JSON into a buffer of its own that is used again and again: nothing is allocated per field
 /// or, once it has grown, per document. Commas and escapes are its business; what it writes reads
 /// back as the same values. It checks that brackets and names come in pairs only as far as that is
 /// free: the calls' order is the caller's promise.
+@usableFromInline
 @safe package struct JSONWriter: ~Copyable {
-    private var buffer: UnsafeMutableRawPointer
-    private var capacity: Int
+    @usableFromInline var buffer: UnsafeMutableRawPointer
+    @usableFromInline var capacity: Int
     /// Bytes written since the start or the last `removeAll`.
-    package private(set) var count = 0
-    private var needsComma = false
-    private var depth = 0
+    @usableFromInline package internal(set) var count = 0
+    @usableFromInline var needsComma = false
+    @usableFromInline var depth = 0
 
     package init(capacity: Int = 1024) {
         precondition(capacity > 0)
@@ -48,146 +48,170 @@ internal import Glibc
 
     // MARK: Structure
 
-    package mutating func beginObject() { open("{") }
-    package mutating func endObject() { close("}") }
-    package mutating func beginArray() { open("[") }
-    package mutating func endArray() { close("]") }
+    @inlinable package mutating func beginObject() { open(UInt8(ascii: "{")) }
+    @inlinable package mutating func endObject() { close(UInt8(ascii: "}")) }
+    @inlinable package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    @inlinable package mutating func endArray() { close(UInt8(ascii: "]")) }
 
     /// The name of the member whose value is written next: letters of the program, which need no escape.
+    @inlinable @inline(always)
     package mutating func name(_ name: StaticString) {
         let length = name.utf8CodeUnitCount
         reserve(length + 4)
-        var out = unsafe buffer + count
-        if needsComma {
-            unsafe out.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
-            unsafe out += 1
-        }
+        putComma()
+        let out = unsafe buffer + count
         unsafe out.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
         unsafe (out + 1).copyMemory(from: name.utf8Start, byteCount: length)
         unsafe (out + 1 + length).storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
         unsafe (out + 2 + length).storeBytes(of: UInt8(ascii: ":"), as: UInt8.self)
-        unsafe count = out + 3 + length - buffer
+        count &+= 3 &+ length
         needsComma = false
     }
 
     package mutating func name(_ name: String) {
-        startValue()
-        quoted(name)
-        put(":")
+        value(name)
+        put(UInt8(ascii: ":"))
         needsComma = false
     }
 
-    private mutating func open(_ bracket: Unicode.Scalar) {
-        startValue()
+    @inlinable @inline(always)
+    mutating func open(_ bracket: UInt8) {
+        reserve(2)
+        putComma()
         put(bracket)
-        depth += 1
+        depth &+= 1
         needsComma = false
     }
 
-    private mutating func close(_ bracket: Unicode.Scalar) {
+    @inlinable @inline(always)
+    mutating func close(_ bracket: UInt8) {
         precondition(depth > 0, "more brackets close than open")
-        depth -= 1
+        depth &-= 1
         put(bracket)
         needsComma = true
     }
 
-    private mutating func startValue() {
-        if needsComma { put(",") }
-        needsComma = true
+    /// Where there is room for it.
+    @inlinable @inline(always)
+    mutating func putComma() {
+        unsafe buffer.storeBytes(of: UInt8(ascii: ","), toByteOffset: count, as: UInt8.self)
+        count &+= needsComma ? 1 : 0
     }
 
     // MARK: Values
 
-    package mutating func null() { word("null") }
-    package mutating func value(_ value: Bool) { word(value ? "true" : "false") }
+    @inlinable package mutating func null() { word("null") }
+    @inlinable
+    package mutating func value(_ value: Bool) { if value { word("true") } else { word("false") } }
 
-    package mutating func value(_ value: Int) { self.value(Int64(value)) }
-    package mutating func value(_ value: UInt64) { integer(value, negative: false) }
-    package mutating func value(_ value: Int64) { integer(value.magnitude, negative: value < 0) }
+    @inlinable package mutating func value(_ value: Int) { self.value(Int64(value)) }
+    @usableFromInline package mutating func value(_ value: UInt64) { integer(value, negative: false) }
+    @usableFromInline package mutating func value(_ value: Int64) {
+        integer(value.magnitude, negative: value < 0)
+    }
 
     private mutating func integer(_ magnitude: UInt64, negative: Bool) {
-        startValue()
-        if negative { put("-") }
-        reserve(Decimal.digitsMax)
-        unsafe count += Decimal.write(magnitude, to: buffer + count)
+        reserve(2 + Decimal.room)
+        putComma()
+        unsafe buffer.storeBytes(of: UInt8(ascii: "-"), toByteOffset: count, as: UInt8.self)
+        count &+= negative ? 1 : 0
+        unsafe count &+= Decimal.write(magnitude, to: buffer + count)
+        needsComma = true
     }
 
     /// The shortest text that reads back as the same value. JSON has no word for infinity and "not a
     /// number": they become null.
-    package mutating func value(_ value: Double) {
+    @usableFromInline package mutating func value(_ value: Double) {
         guard value.isFinite else { return null() }
-        startValue()
-        reserve(Int(JSON_DOUBLE_BYTES_MAX))
+        reserve(1 + Int(JSON_DOUBLE_BYTES_MAX))
+        putComma()
+        needsComma = true
         unsafe count += json_write_double(value, (buffer + count).assumingMemoryBound(to: CChar.self))
     }
 
-    package mutating func value(_ value: String) {
-        startValue()
-        quoted(value)
+    @usableFromInline package mutating func value(_ value: String) { self.value("", value) }
+
+    /// One string of two pieces, the first of which needs no escape.
+    @usableFromInline package mutating func value(_ prefix: StaticString, _ rest: String) {
+        let isWritten: Void? = unsafe rest.utf8.withContiguousStorageIfAvailable { rest in
+            unsafe quoted(prefix, UnsafeRawBufferPointer(rest))
+        }
+        if isWritten != nil { return }
+        var rest = rest
+        rest.withUTF8 { rest in unsafe quoted(prefix, UnsafeRawBufferPointer(rest)) }
     }
 
-    package mutating func value(_ value: StaticString) {
-        startValue()
-        unsafe quoted(UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount))
+    @usableFromInline package mutating func value(_ value: StaticString) {
+        unsafe quoted("", UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount))
     }
 
     /// A string from bytes; what in them is not UTF-8 is replaced by U+FFFD.
-    package mutating func value(utf8 bytes: UnsafeRawBufferPointer) {
-        startValue()
+    @usableFromInline package mutating func value(utf8 bytes: UnsafeRawBufferPointer) {
         if unsafe Escaping.isASCII(bytes) {
-            unsafe quoted(bytes)
+            unsafe quoted("", bytes)
         } else {
-            unsafe quoted(String(decoding: bytes, as: UTF8.self))
+            unsafe value(String(decoding: bytes, as: UTF8.self))
         }
     }
 
     /// Bytes that already are a JSON value, such as `JSONValue.raw`: handed on as they are.
     package mutating func raw(_ bytes: UnsafeRawBufferPointer) {
         unsafe precondition(!bytes.isEmpty, "nothing is no JSON value")
-        startValue()
         unsafe copy(bytes)
     }
 
     // MARK: Bytes
 
-    private mutating func word(_ word: StaticString) {
-        startValue()
-        unsafe copy(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    @inlinable @inline(always)
+    mutating func word(_ word: StaticString) {
+        let length = word.utf8CodeUnitCount
+        reserve(length + 1)
+        putComma()
+        unsafe (buffer + count).copyMemory(from: word.utf8Start, byteCount: length)
+        count &+= length
+        needsComma = true
     }
 
-    private mutating func put(_ character: Unicode.Scalar) {
+    @inlinable @inline(always)
+    mutating func put(_ byte: UInt8) {
         reserve(1)
-        unsafe buffer.storeBytes(
-            of: UInt8(truncatingIfNeeded: character.value), toByteOffset: count, as: UInt8.self)
-        count += 1
+        unsafe buffer.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+        count &+= 1
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
-        reserve(bytes.count)
+        reserve(bytes.count + 1)
+        putComma()
         unsafe UnsafeMutableRawBufferPointer(start: buffer + count, count: bytes.count).copyMemory(
             from: bytes)
         count += bytes.count
+        needsComma = true
     }
 
-    private mutating func quoted(_ string: String) {
-        var string = string
-        string.withUTF8 { utf8 in unsafe quoted(UnsafeRawBufferPointer(utf8)) }
+    private mutating func quoted(_ prefix: StaticString, _ bytes: UnsafeRawBufferPointer) {
+        let length = prefix.utf8CodeUnitCount
+        reserve(length + bytes.count * Escaping.growthMax + 3 + Escaping.slack)
+        putComma()
+        var out = unsafe buffer + count
+        unsafe out.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe out += 1
+        if length > 0 {
+            unsafe out.copyMemory(from: prefix.utf8Start, byteCount: length)
+            unsafe out += length
+        }
+        unsafe out += Escaping.write(bytes, to: out)
+        unsafe out.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe count = out + 1 - buffer
+        needsComma = true
     }
 
-    private mutating func quoted(_ bytes: UnsafeRawBufferPointer) {
-        reserve(bytes.count * Escaping.growthMax + 2 + Escaping.slack)
-        unsafe buffer.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count, as: UInt8.self)
-        count += 1
-        unsafe count += Escaping.write(bytes, to: buffer + count)
-        unsafe buffer.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count, as: UInt8.self)
-        count += 1
+    @inlinable @inline(always)
+    mutating func reserve(_ wanted: Int) {
+        if count &+ wanted > capacity { grow(count &+ wanted) }
     }
 
-    private mutating func reserve(_ wanted: Int) {
-        if count + wanted > capacity { grow(count + wanted) }
-    }
-
-    private mutating func grow(_ wanted: Int) {
+    @usableFromInline @inline(never)
+    mutating func grow(_ wanted: Int) {
         while capacity < wanted { capacity *= 2 }
         let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
         unsafe larger.copyMemory(from: buffer, byteCount: count)

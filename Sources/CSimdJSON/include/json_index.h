@@ -2,6 +2,7 @@
 // index of its values. simdjson finds the structure and checks UTF-8 at vector speed; the walk over
 // that structure, which refuses everything else that is not strict JSON, is ours.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +46,7 @@ typedef struct json_node {
     uint32_t start, end;          // the value as it was written
     uint32_t next;                // the node after this value and all inside it
     uint32_t low, high;           // number: the 64 bits of its value; string: its unescaped text, from and to;
-                                  // container: how many values, and a place for the reader's own use
+                                  // container: how many values, and where the reader looks next
     uint32_t kind;                // enum json_kind; higher bits are the reader's own
     uint64_t names;               // object: a bit for each name it has, by json_name_bit; all bits where it has many
 } json_node;
@@ -61,6 +62,7 @@ typedef struct json_document {
     json_node *nodes;
     uint32_t node_count;
     uint32_t fault_offset;  // meaningful with every fault that the walk finds
+    bool is_plain;          // all of it is ASCII, and nothing is escaped or U+007F: no text has a control character
 } json_document;
 
 typedef struct json_limits {
@@ -80,6 +82,10 @@ void json_parser_destroy(json_parser *parser);
 /// the next call. Allocates only when the document is larger than any before it.
 enum json_fault json_parser_read(json_parser *parser, const void *bytes, size_t length,
                                  json_limits limits, json_document *document);
+
+/// Copies a string's bytes to `out`, which has room for 16 more, and says whether that is how they stand between
+/// quotes: nearly always there is nothing to escape, so it looks at them on their way and decides once.
+bool json_copy_plain(const void *bytes, size_t count, void *out);
 
 /// Writes the shortest text that reads back as the same finite value; returns its length.
 size_t json_write_double(double value, char out[JSON_DOUBLE_BYTES_MAX]);

@@ -42,13 +42,74 @@ package enum Hex {
     }
 
     package static func decode(_ digits: Span<UInt8>) -> [UInt8]? {
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var out: [UInt8] = []
-        out.reserveCapacity(digits.count / 2)
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-            out.append(high << 4 | low)
+        let count = digits.count
+        guard count.isMultiple(of: 2) else { return nil }
+        return unsafe digits.withUnsafeBytes { digits in
+            var isGood = true
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count / 2) { out, made in
+                let blocks = UnsafeMutableRawBufferPointer(out)
+                for place in stride(from: 0, to: count & ~7, by: 8) {
+                    let eight = unsafe EightDigits(
+                        digits.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+                    isGood = isGood && eight.areHex
+                    unsafe blocks.storeBytes(
+                        of: eight.bytes.littleEndian, toByteOffset: place / 2, as: UInt32.self)
+                }
+                for place in stride(from: count & ~7, to: count, by: 2) {
+                    let (high, low) = unsafe (value(digits[place]), value(digits[place + 1]))
+                    isGood = isGood && high != nil && low != nil
+                    unsafe blocks[place / 2] = (high ?? 0) << 4 | (low ?? 0)
+                }
+                made = count / 2
+            }
+            return isGood ? bytes : nil
         }
-        return out
+    }
+
+    /// Whether these are digits and nothing else.
+    package static func isHex(_ digits: UnsafeRawBufferPointer) -> Bool {
+        for place in stride(from: 0, to: digits.count & ~7, by: 8) {
+            let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            if !eight.areHex { return false }
+        }
+        for place in (digits.count & ~7)..<digits.count where unsafe value(digits[place]) == nil {
+            return false
+        }
+        return true
+    }
+}
+
+/// Eight digits in one word, looked at together.
+private struct EightDigits {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    private let word: UInt64
+
+    init(_ word: UInt64) { self.word = UInt64(littleEndian: word) }
+
+    /// The top bit of every byte from `first` to `last`, if no byte has one already.
+    private static func between(_ first: UInt8, _ last: UInt8, _ word: UInt64) -> UInt64 {
+        let isFrom = (word | tops) &- ones &* UInt64(first)
+        let isBehind = (word | tops) &- ones &* UInt64(last + 1)
+        return isFrom & ~isBehind & tops
+    }
+
+    /// Of both cases: a letter and no other byte becomes a small letter with this bit.
+    private var letters: UInt64 {
+        Self.between(UInt8(ascii: "a"), UInt8(ascii: "f"), word | Self.ones &* 0x20)
+    }
+
+    var areHex: Bool {
+        let decimals = Self.between(UInt8(ascii: "0"), UInt8(ascii: "9"), word)
+        return word & Self.tops == 0 && decimals | letters == Self.tops
+    }
+
+    /// The four bytes that eight digits spell.
+    var bytes: UInt32 {
+        let values = (word & Self.ones &* 0x0F) &+ (letters >> 7) &* 9
+        let pairs = (values << 4 | values >> 8) & 0x00FF_00FF_00FF_00FF
+        let fours = (pairs | pairs >> 8) & 0x0000_FFFF_0000_FFFF
+        return UInt32(truncatingIfNeeded: fours | fours >> 16)
     }
 }

@@ -33,6 +33,10 @@ package enum Name {
             if isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) { return true }
             place += 8
         }
+        if place == bytes.count { return false }
+        if place > 0 {
+            return isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
+        }
         var rest = ones &* 0x20
         while place < bytes.count {
             rest = rest << 8 | UInt64(unsafe bytes[place])
@@ -58,12 +62,28 @@ package enum AppID {
     package static let bytesMax = 64
 
     package static func problem(_ text: some StringProtocol) -> String? {
-        let allowed = text.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                || byte == 0x2E || byte == 0x5F || byte == 0x2D
-        }
-        let isPath = text == "." || text == ".."
-        return allowed && !isPath && (1...bytesMax).contains(text.utf8.count)
+        unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe problem(utf8: $0) }
+    }
+
+    /// The same of bytes where they lie.
+    package static func problem(utf8 bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        unsafe isGood(bytes)
             ? nil : "must be 1 to \(bytesMax) letters, digits, dots, underscores and dashes"
+    }
+
+    private static func isGood(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard (1...bytesMax).contains(bytes.count) else { return false }
+        var isPath = bytes.count <= 2
+        for place in bytes.indices {
+            let byte = unsafe bytes[place]
+            // Letters in both cases, and nothing else, are from a to z with this bit.
+            let letter = byte | 0x20
+            let isAllowed =
+                (0x61...0x7A).contains(letter) || (0x2D...0x2E).contains(byte) || (0x30...0x39).contains(byte)
+                || byte == 0x5F
+            if !isAllowed { return false }
+            isPath = isPath && byte == 0x2E
+        }
+        return !isPath
     }
 }

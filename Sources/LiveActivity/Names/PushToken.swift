@@ -35,8 +35,7 @@ package struct PushToken: Sendable, Hashable {
         guard !digits.isEmpty, digits.count <= 2 * bytesMax, digits.count.isMultiple(of: 2) else {
             return false
         }
-        for place in digits.indices where unsafe Hex.value(digits[place]) == nil { return false }
-        return true
+        return unsafe Hex.isHex(UnsafeRawBufferPointer(digits))
     }
 
     package init?(bytes: [UInt8]) {

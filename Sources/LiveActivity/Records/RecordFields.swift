@@ -4,25 +4,32 @@ package import JSON
 
 extension JSONValue {
     func name() -> String {
-        let bytes = unsafe utf8
-        if kind == .string, let problem = unsafe Name.problem(utf8: bytes) { report(problem) }
-        return unsafe String(decoding: bytes, as: UTF8.self)
+        guard let text = unsafe text else { return "" }
+        unsafe reportName(text)
+        return unsafe string(text)
+    }
+
+    private func reportName(_ text: UnsafeBufferPointer<UInt8>) {
+        // In a plain document only its length can be wrong.
+        if isPlain, (1...Name.bytesMax).contains(text.count) { return }
+        if let problem = unsafe Name.problem(utf8: text) { report(problem) }
     }
 
     func appID() -> String {
-        let text = string()
-        if kind == .string, let problem = AppID.problem(text) { report(problem) }
-        return text
+        guard let text = unsafe text else { return "" }
+        if let problem = unsafe AppID.problem(utf8: text) { report(problem) }
+        return unsafe string(text)
     }
 
     /// For whoever takes a name's bytes in place: notes what `name` would note of a string.
     package func checkName() {
-        if kind == .string, let problem = unsafe Name.problem(utf8: utf8) { report(problem) }
+        if isString { unsafe reportName(utf8) }
     }
 
     package func recipient() -> Recipient {
-        if let recipient = unsafe Recipient(utf8: utf8) { return recipient }
-        if kind == .string { report("must be u: and a user, or i: and an installation") }
+        guard let text = unsafe text else { return .user("") }
+        if let recipient = unsafe Recipient(utf8: text) { return recipient }
+        report("must be u: and a user, or i: and an installation")
         return .user("")
     }
 
@@ -46,6 +53,21 @@ extension JSONValue {
 }
 
 extension JSONWriter {
+    /// As `Recipient.text` spells it.
+    mutating func value(_ recipient: Recipient) {
+        switch recipient {
+        case .user(let id): value("u:", id)
+        case .installation(let id): value("i:", id)
+        }
+    }
+
+    /// What is nil is left out.
+    mutating func field(_ name: StaticString, _ recipient: Recipient?) {
+        guard let recipient else { return }
+        self.name(name)
+        value(recipient)
+    }
+
     /// What is nil is left out.
     package mutating func field(_ name: StaticString, _ value: RawJSON?) {
         guard let value else { return }

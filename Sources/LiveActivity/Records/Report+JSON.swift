@@ -63,26 +63,33 @@ extension Report {
     /// A report whose app is known from elsewhere: the key that it came with, which a body must not
     /// overrule.
     package init(app: String, from record: JSONObject) {
+        // In the order in which they are written, where that costs no more words.
         let (environment, installation) = (record["environment"], record["installationId"])
-        let kind = record["kind"].reportKind() ?? .heartbeat
         let user = record["userId"]
+        let kind = record["kind"].reportKind() ?? .heartbeat
+        self.app = app
+        self.kind = kind
         if kind == .profile, installation.optional == nil, user.optional != nil {
-            self.init(app: app, profileOf: user.name())
+            self.user = user.name()
             _ = environment.optional?.environment()
         } else {
-            self.init(
-                app: app, environment: environment.environment(), installation: installation.name(),
-                kind: kind)
+            self.environment = environment.environment()
+            self.installation = installation.name()
             self.user = user.optional?.name()
             isLoggedOut = user.isNull
         }
-        attributesType = record["attributesType"].optional?.name()
-        activity = record["activityId"].optional?.name()
+        let type = record["attributesType"]
+        attributesType = type.optional?.name()
+        let activity = record["activityId"]
+        self.activity = activity.optional?.name()
         group = record["groupId"].optional?.name()
-        token = record["token"].optional?.pushToken()
-        state = record["state"].optional?.choice(of: State.self)
+        let token = record["token"]
+        self.token = token.optional?.pushToken()
+        let state = record["state"]
+        self.state = state.optional?.reportState()
         channel = record["channelId"].optional?.name()
-        running = record["running"].optional?.names(countMax: Report.runningMax)
+        let running = record["running"]
+        self.running = running.optional?.names(countMax: Report.runningMax)
         os = record["os"].optional?.name()
         appBuild = record["appBuild"].optional?.name()
         frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
@@ -96,24 +103,19 @@ extension Report {
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
         if kind == .deadToken { refusal = Refusal(from: record) }
-        kind.requireParts(of: record)
-    }
-}
 
-extension Report.Kind {
-    /// What a kind cannot do without.
-    fileprivate func requireParts(of record: JSONObject) {
-        switch self {
-        case .startToken: record["token"].requireString()
+        // What the kind cannot do without.
+        switch kind {
+        case .startToken: token.requireString()
         case .updateToken:
-            record["token"].requireString()
-            record["activityId"].requireString()
+            token.requireString()
+            activity.requireString()
         case .state:
-            record["state"].requireString()
-            record["activityId"].requireString()
-        case .unregister: record["attributesType"].requireString()
-        case .reconcile: _ = record["running"].array(countMax: .max)
-        case .tap: record["activityId"].requireString()
+            state.requireString()
+            activity.requireString()
+        case .unregister: type.requireString()
+        case .reconcile: _ = running.array(countMax: .max)
+        case .tap: activity.requireString()
         case .heartbeat, .profile, .deadToken: break
         }
     }
@@ -125,14 +127,14 @@ extension Report.Refusal {
             tokenHash: record["tokenHash"].name(), entry: record["entry"].string(),
             reason: record["reason"].name(), invalidatedAt: record["invalidatedAt"].optional?.time(),
             dispatchedAt: record["dispatchedAt"].time())
-        if record["entry"].kind == .string, RegistryKey.Entry(text: entry) == nil {
+        if record["entry"].isString, RegistryKey.Entry(text: entry) == nil {
             record["entry"].report("must be an entry of the registry: start:…, update:… or profile")
         }
     }
 }
 
 extension JSONValue {
-    /// Most kinds by their bytes alone; what is none is told with all their names.
+    /// By its bytes alone; what is none is told with all their names.
     fileprivate func reportKind() -> Report.Kind? {
         if isText("startToken") { return .startToken }
         if isText("updateToken") { return .updateToken }
@@ -142,10 +144,18 @@ extension JSONValue {
         return choice(of: Report.Kind.self)
     }
 
+    /// Likewise.
+    func reportState() -> Report.State? {
+        if isText("active") { return .active }
+        if isText("ended") { return .ended }
+        if isText("dismissed") { return .dismissed }
+        return choice(of: Report.State.self)
+    }
+
     fileprivate func pushToken() -> String {
-        let digits = unsafe utf8
-        if kind == .string, unsafe !PushToken.isPossible(hex: digits) { report(PushToken.problem) }
-        return unsafe String(decoding: digits, as: UTF8.self)
+        guard let digits = unsafe text else { return "" }
+        if unsafe !PushToken.isPossible(hex: digits) { report(PushToken.problem) }
+        return unsafe string(digits)
     }
 
     /// For whoever takes attributes in place: notes what `profileAttributes` would note.

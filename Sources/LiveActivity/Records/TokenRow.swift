@@ -59,7 +59,7 @@ package struct TokenRow: Record, Hashable {
         writer.field("channel", channel)
         writer.field("dismissedAt", dismissedAt)
         writer.field("movedAt", movedAt)
-        writer.field("movedTo", movedTo?.text)
+        writer.field("movedTo", movedTo)
     }
 
     package init(from record: JSONObject) {

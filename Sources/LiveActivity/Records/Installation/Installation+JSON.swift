@@ -3,7 +3,7 @@ package import JSON
 extension Installation {
     package func write(to writer: inout JSONWriter) {
         writer.field("app", app)
-        writer.field("subject", subject.text)
+        writer.field("subject", subject)
         writer.field("environment", environment)
         writer.field("recipient", user)
         writer.field("os", os)
@@ -22,7 +22,7 @@ extension Installation {
             writer.field("at", refused.at)
         }
         writer.list("moved", moved) { moved, writer in
-            writer.field("from", moved.recipient.text)
+            writer.field("from", moved.recipient)
             writer.field("at", moved.at)
             writer.field("until", moved.until)
         }

@@ -40,12 +40,12 @@ extension Environment: Sayable {
 
 extension Recipient: Sayable {
     package func outranks(_ other: Recipient) -> Bool { text.outranks(other.text) }
-    package func write(to writer: inout JSONWriter) { writer.value(text) }
+    package func write(to writer: inout JSONWriter) { writer.value(self) }
     package init(said value: JSONValue) { self = value.recipient() }
 }
 
 extension Report.State: Sayable {
     package func outranks(_ other: Report.State) -> Bool { rawValue.outranks(other.rawValue) }
     package func write(to writer: inout JSONWriter) { writer.value(rawValue) }
-    package init(said value: JSONValue) { self = value.choice(of: Report.State.self) ?? .active }
+    package init(said value: JSONValue) { self = value.reportState() ?? .active }
 }

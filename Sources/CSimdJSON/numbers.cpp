@@ -6,27 +6,6 @@
 
 namespace json {
 
-/// How many of eight bytes are digits, from the first on. The upper half of a digit is 3, and stays so when 6
-/// is added; what carries out of a byte that is none only reaches those behind it.
-static uint32_t leading_digits(uint64_t eight) {
-    const uint64_t uppers = 0xF0F0F0F0F0F0F0F0u, threes = 0x3030303030303030u;
-    const uint64_t others =
-        ((eight & uppers) ^ threes) | (((eight + 0x0606060606060606u) & uppers) ^ threes);
-    return others == 0 ? 8 : uint32_t(__builtin_ctzll(others)) / 8;
-}
-
-/// The number that the first `count` of eight bytes spell, at least one: they move up behind zeros, then
-/// neighbours become numbers of two digits, of four, of eight.
-static uint64_t leading_number(uint64_t eight, uint32_t count) {
-    eight = (eight - 0x3030303030303030u) << (64 - 8 * count);
-    eight = eight * 10 + (eight >> 8);
-    const uint64_t mask = 0x000000FF000000FFu;
-    const uint64_t hundreds = (eight & mask) * (100 + (1000000ull << 32));
-    return (hundreds + (eight >> 16 & mask) * (1 + (10000ull << 32))) >> 32;
-}
-
-static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-
 static void put_bits(json_node *node, json_kind kind, uint64_t bits) {
     node->kind = kind;
     node->low = uint32_t(bits);
@@ -63,16 +42,6 @@ json_fault read_number(const uint8_t *text, json_node *node, uint32_t *offset) {
     const uint32_t first = at;
     uint64_t magnitude = 0;
     bool overflow = false;
-    // Sixteen digits cannot overflow. Behind the document is its padding.
-    uint32_t count = 8;
-    while (count == 8 && at - first < 16) {
-        uint64_t eight;
-        memcpy(&eight, text + at, 8);
-        count = leading_digits(eight);
-        if (count == 0) break;
-        magnitude = magnitude * powers[count] + leading_number(eight, count);
-        at += count;
-    }
     while (is_digit(text[at])) {
         overflow |= __builtin_mul_overflow(magnitude, uint64_t(10), &magnitude);
         overflow |= __builtin_add_overflow(magnitude, uint64_t(text[at] - '0'), &magnitude);

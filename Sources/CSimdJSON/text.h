@@ -29,6 +29,26 @@ inline bool has_top_bit(Block block) {
 constexpr bool is_space(uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 
+/// The values of the first `count` of eight digits, at least one, moved up behind zeros, a byte each.
+inline uint64_t digits_at(const uint8_t *text, uint32_t count) {
+    uint64_t eight;
+    memcpy(&eight, text, 8);
+    return (eight ^ 0x3030303030303030u) << (64 - 8 * count);
+}
+
+/// Whether they were digits: above nine, adding reaches the top bit.
+inline bool are_digits(uint64_t values) {
+    return (((values + 0x7676767676767676u) | values) & 0x8080808080808080u) == 0;
+}
+
+/// Neighbours become numbers of two digits, of four, of eight.
+inline uint64_t value_of_digits(uint64_t values) {
+    const uint64_t twos = values * 10 + (values >> 8);
+    const uint64_t mask = 0x000000FF000000FFu;
+    const uint64_t hundreds = (twos & mask) * (100 + (1000000ull << 32));
+    return (hundreds + (twos >> 16 & mask) * (1 + (10000ull << 32))) >> 32;
+}
+
 /// A number or a word ends where one of these stands; `1a` and `truex` are no values.
 constexpr bool is_delimiter(uint8_t c) { return is_space(c) || c == ',' || c == ']' || c == '}'; }
 

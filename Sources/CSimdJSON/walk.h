@@ -61,6 +61,7 @@ class Walk {
     json_fault member();
     json_fault open(json_kind kind, uint32_t at);
     json_fault close();
+    bool short_integer(json_node &node);
     json_fault word(json_node &node, const char *spelling, uint32_t size, json_kind kind);
     json_fault string(uint32_t at, uint32_t *raw_end, uint32_t *from, uint32_t *to);
     json_fault check_key(uint32_t key_start, uint32_t key_end);

@@ -39,7 +39,7 @@ internal import CSimdJSON
         _ bytes: UnsafeRawBufferPointer, _ decode: (JSONValue) -> T
     ) throws(JSONError) -> T {
         let value = decode(try unsafe begin(bytes))
-        try end()
+        if let error { throw error }
         return value
     }
 
@@ -48,16 +48,16 @@ internal import CSimdJSON
         try unsafe bytes.span.withUnsafeBytes { bytes throws(JSONError) in try unsafe read(bytes, decode) }
     }
 
-    /// `read` in two calls, for what would lose by a closure: the root value, good until `end`, which throws
-    /// everything that was wrong.
+    /// `read` in two steps, for what would lose by a closure: the root value, good until `error` was asked for.
     package func begin(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         try unsafe check(bytes)
         return unsafe JSONValue(document: document, node: 0)
     }
 
-    package func end() throws(JSONError) {
-        if unsafe document.pointee.problems.isEmpty { return }
-        throw unsafe JSONError(problems: document.pointee.problems, unlisted: document.pointee.unlisted)
+    /// Everything that was wrong with what was taken out, or nil.
+    package var error: JSONError? {
+        if unsafe document.pointee.problems.isEmpty { return nil }
+        return unsafe JSONError(problems: document.pointee.problems, unlisted: document.pointee.unlisted)
     }
 
     private func check(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {

@@ -3,7 +3,7 @@
 
 extension JSONValue {
     /// Milliseconds since 1970.
-    @inlinable
+    @inlinable @inline(always)
     package func time() -> Int64 { Int64(int(in: 0...(1 << 53))) }
 
     package func strings(countMax: Int) -> [String] {

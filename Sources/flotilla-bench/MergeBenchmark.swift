@@ -2,7 +2,8 @@ internal import Ingest
 internal import JSON
 internal import LiveActivity
 
-/// The deciding part of ingest alone, without Kafka, stores or JSON: what one report costs.
+/// The deciding part of ingest alone, without Kafka and stores: what one report costs. Below it, what the
+/// records cost that come and go.
 enum MergeBenchmark {
     private static let start: Int64 = 1_763_600_000_000
     private static let app = App(
@@ -52,6 +53,14 @@ enum MergeBenchmark {
         try line("its record of \(bytes.count) bytes read", rounds) {
             _ = try Installation.decode(bytes, with: reader)
         }
+        for report in [startToken(0), updateToken(0)] {
+            let bytes = report.encoded()
+            try line("a report of \(bytes.count) bytes read", rounds) {
+                _ = try Report.decode(bytes, with: reader)
+            }
+        }
+        let row = row()
+        try line("a registry row written", rounds) { row.encode(to: &writer) }
     }
 
     private static func rotate(_ merge: Merge, _ report: Report, _ known: Installation?) throws {
@@ -106,6 +115,17 @@ enum MergeBenchmark {
         report.group = "match-2026-11-20-galatasaray-fenerbahce"
         report.token = token(number)
         return report
+    }
+
+    private static func row() -> TokenRow {
+        var row = TokenRow(
+            environment: .production, token: String(repeating: "80f2a6c1d3e45b79", count: 9),
+            tokenHash: String(repeating: "5d1c0f3a", count: 8), attributesType: "MatchAttributes",
+            registeredAt: start)
+        row.group = "match-2026-11-20-galatasaray-fenerbahce"
+        row.expiresAt = start + 8 * 3_600_000
+        row.os = "18.1"
+        return row
     }
 
     private static func token(_ number: Int) -> String {

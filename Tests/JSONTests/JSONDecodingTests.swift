@@ -13,6 +13,32 @@ struct JSONDecodingTests {
         #expect(values == [1, 2, 3, 4, 2])
     }
 
+    @Test func `a whole number of any length is exact, and nothing may stand between its digits`() throws {
+        for length in 1...19 {
+            let digits = String("1234567890987654321".prefix(length))
+            for (before, behind) in [("", ""), ("[", "]"), ("[ ", " ]"), ("[0,", ",0]"), ("[-", "]")] {
+                let text = before + digits + behind
+                let value = try read(text) { root in
+                    root.kind == .array
+                        ? root.array(countMax: 3).map { $0.int() }.max { $0.magnitude < $1.magnitude }
+                        : root.int()
+                }
+                #expect(value == Int((before.hasSuffix("-") ? "-" : "") + digits), "\(text)")
+            }
+            for place in 0...length {
+                for wrong in ["/", ":", "a", "\"", "\u{0}", "-", "+", " 1", "\u{7F}", "é"] {
+                    var text = Array(digits.utf8)
+                    text.insert(contentsOf: wrong.utf8, at: place)
+                    if place == 0, wrong == "-" || wrong == " 1" { continue }
+                    #expect(
+                        refusal([UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]) != nil,
+                        "\(digits), \(place), \(wrong)")
+                }
+            }
+            #expect(refusal("[0\(digits)]") != nil)
+        }
+    }
+
     @Test func `a nested object does not lend its names to the outer one`() throws {
         let text = #"{"in":{"x":1,"y":2},"x":3,"more":{"y":5},"y":4}"#
         let values = try read(text) { root in

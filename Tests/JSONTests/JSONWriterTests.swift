@@ -47,6 +47,16 @@ struct JSONWriterTests {
         )
     }
 
+    @Test func `a whole number of any length has its digits and no more`() {
+        var power: UInt64 = 1
+        for _ in 0..<20 {
+            for value in [power - 1, power, power + 1, power / 9 * 8] {
+                #expect(written { $0.value(value) } == String(value))
+            }
+            power = power.multipliedReportingOverflow(by: 10).partialValue
+        }
+    }
+
     @Test func `doubles read back as the same bits`() throws {
         var random = SeededGenerator(7)
         var values = [

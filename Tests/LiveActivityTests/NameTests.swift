@@ -13,6 +13,42 @@ import Testing
     }
 }
 
+@Test func `digits are read alike at every place of a token, and whatever is none is refused there`() {
+    let digits = Array("0123456789abcdefABCDEF".utf8)
+    for place in 0..<20 {
+        for byte in UInt8.min...UInt8.max {
+            var token = (0..<20).map { digits[$0] }
+            token[place] = byte
+            var bytes: [UInt8]? = []
+            for pair in stride(from: 0, to: token.count, by: 2) {
+                guard let high = Hex.value(token[pair]), let low = Hex.value(token[pair + 1]) else {
+                    bytes = nil
+                    break
+                }
+                bytes?.append(high << 4 | low)
+            }
+            #expect(Hex.decode(token) == bytes && PushToken(hex: token)?.bytes == bytes, "\(token)")
+            let isPossible = token.withUnsafeBufferPointer { PushToken.isPossible(hex: $0) }
+            #expect(isPossible == (bytes != nil), "\(token)")
+        }
+    }
+}
+
+@Test func `an app's id has letters, digits, dots, underscores and dashes, and is no path`() {
+    for byte in UInt8.min...UInt8.max {
+        let character = Character(Unicode.Scalar(byte))
+        let isGood =
+            character.isASCII && (character.isLetter || character.isNumber || "._-".contains(character))
+        #expect((AppID.problem("a\(character)") == nil) == isGood, "\(byte)")
+    }
+    for wrong in ["", ".", "..", "ä", String(repeating: "a", count: AppID.bytesMax + 1)] {
+        #expect(AppID.problem(wrong) != nil, "\(wrong)")
+    }
+    for good in ["a", "-", "...", ".a", String(repeating: "a", count: AppID.bytesMax)] {
+        #expect(AppID.problem(good) == nil, "\(good)")
+    }
+}
+
 @Test func `a token prints only as the beginning of its hash, however it is printed`() {
     let digits = String(repeating: "c0ffee12", count: 8)
     let token = PushToken(hex: digits)!

@@ -107,7 +107,7 @@ private struct EightDigits {
 
     /// The four bytes that eight digits spell.
     var bytes: UInt32 {
-        let values = (word & Self.ones &* 0x0F) &+ (letters >> 7) &* 9
+        let values = (word & (Self.ones &* 0x0F)) &+ (letters >> 7) &* 9
         let pairs = (values << 4 | values >> 8) & 0x00FF_00FF_00FF_00FF
         let fours = (pairs | pairs >> 8) & 0x0000_FFFF_0000_FFFF
         return UInt32(truncatingIfNeeded: fours | fours >> 16)

@@ -71,20 +71,16 @@ extension Record {
     package static func read<T>(
         _ bytes: UnsafeRawBufferPointer, with reader: JSONReader, _ body: (JSONObject) -> T
     ) throws(RecordError) -> T {
-        let version: Int
-        do {
-            let object = try unsafe reader.begin(bytes).object()
-            version = object["v"].int(in: 1...Int(Int32.max))
-            if version <= Self.schemaVersion {
-                let value = body(object)
-                try reader.end()
-                return value
-            }
-            try reader.end()
-        } catch {
-            throw .malformed(error)
+        let object: JSONObject
+        do { object = try unsafe reader.begin(bytes).object() } catch { throw .malformed(error) }
+        let version = object["v"].int(in: 1...Int(Int32.max))
+        guard version <= Self.schemaVersion else {
+            if let error = reader.error { throw .malformed(error) }
+            throw .unknownVersion(version, known: Self.schemaVersion)
         }
-        throw .unknownVersion(version, known: Self.schemaVersion)
+        let value = body(object)
+        if let error = reader.error { throw .malformed(error) }
+        return value
     }
 
     package static func decode(_ bytes: [UInt8], with reader: JSONReader) throws(RecordError) -> Self {

@@ -31,8 +31,9 @@ extension Installation {
     }
 
     package init(from record: JSONObject) {
-        self.init(app: record["app"].appID(), subject: record["subject"].recipient())
-        facts[0] = Facts(from: record)
+        app = record["app"].appID()
+        subject = record["subject"].recipient()
+        facts = [Facts(from: record)]
     }
 
     package static func decode(

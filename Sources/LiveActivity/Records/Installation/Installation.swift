@@ -17,11 +17,12 @@ package struct Installation: Record, Hashable {
     package let subject: Recipient
     /// One, in an array: there is much of it, it is handed on far more often than it is changed, and an
     /// array is copied only where one of two holders changes it.
-    package var facts = [Facts()]
+    package var facts: [Facts]
 
     package init(app: String, subject: Recipient) {
         self.app = app
         self.subject = subject
+        facts = [Facts()]
     }
 
     /// As the reports' about it.

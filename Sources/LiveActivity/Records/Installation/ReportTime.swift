@@ -49,6 +49,7 @@ extension JSONValue {
 
 extension JSONArray {
     /// The next two elements.
+    @inline(always)
     mutating func reportTime(of whole: JSONValue) -> ReportTime {
         guard let event = next(), let received = next() else {
             if whole.kind == .array { whole.report("must end with two times") }

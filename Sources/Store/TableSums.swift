@@ -27,13 +27,18 @@ enum TableSums {
 
     /// What stands under the key, with its own sum.
     static func row(_ names: [String], _ sums: [TableSum]) -> [UInt8] {
+        let size = names.reduce(0) { $0 + 1 + $1.utf8.count + 8 }
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(size)
         for (name, sum) in zip(names, sums) {
             bytes.append(UInt8(name.utf8.count))
-            bytes += name.utf8
-            bytes += Int64(bitPattern: sum.number).bigEndianBytes
+            bytes.append(contentsOf: name.utf8)
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: sum.number >> UInt64(shift)))
+            }
         }
         var row: [UInt8] = []
+        row.reserveCapacity(RowCheck.bytes + size)
         RowCheck.write(key.span, bytes.span, to: &row)
         return row
     }
@@ -41,6 +46,7 @@ enum TableSums {
     /// nil for anything but the value that `row` writes.
     static func read(_ bytes: Span<UInt8>) -> [(name: String, sum: TableSum)]? {
         var sums: [(name: String, sum: TableSum)] = []
+        sums.reserveCapacity(8)
         var rest = bytes
         while rest.count > 0 {
             let nameBytes = Int(rest[0])

@@ -5,25 +5,27 @@ enum Decimal {
 
     /// Writes the digits to `out`, which has `room`, and returns how many.
     static func write(_ value: UInt64, to out: UnsafeMutableRawPointer) -> Int {
-        if value < 100_000_000 { return unsafe first(value, to: out) }
-        let (upper, lower) = value.quotientAndRemainder(dividingBy: 100_000_000)
-        let length = unsafe write(upper, to: out)
-        unsafe out.storeBytes(of: eight(lower).littleEndian, toByteOffset: length, as: UInt64.self)
-        return length + 8
+        if value < 100_000_000 { return unsafe first(eight(value), to: out) }
+        let upper = value / 100_000_000
+        let lower = eight(value &- upper &* 100_000_000)
+        let length = unsafe upper < 100_000_000 ? first(eight(upper), to: out) : write(upper, to: out)
+        unsafe out.storeBytes(of: lower.littleEndian, toByteOffset: length, as: UInt64.self)
+        return length &+ 8
     }
 
     /// Without zeros in front.
-    private static func first(_ value: UInt64, to out: UnsafeMutableRawPointer) -> Int {
-        let digits = eight(value)
-        // Zero has a digit too.
-        let zeros = ((digits ^ 0x3030_3030_3030_3030) | 1 << 56).trailingZeroBitCount / 8
-        unsafe out.storeBytes(of: (digits &>> UInt64(8 * zeros)).littleEndian, as: UInt64.self)
-        return 8 - zeros
+    @inline(always)
+    private static func first(_ digits: UInt64, to out: UnsafeMutableRawPointer) -> Int {
+        // The last is a digit of zero too.
+        let zeros = (digits ^ 0x3030_3030_3030_3030 | 1 &<< 56).trailingZeroBitCount &>> 3
+        unsafe out.storeBytes(of: (digits &>> UInt64(8 &* zeros)).littleEndian, as: UInt64.self)
+        return 8 &- zeros
     }
 
     /// All eight digits of a number that has no more, the first in the lowest byte: it is halved into numbers
     /// of four digits, of two, of one, side by side in one word. The products are divisions by 10,000, 100
     /// and 10 that are exact for what they are given.
+    @inline(always)
     private static func eight(_ value: UInt64) -> UInt64 {
         let upper = value / 10_000
         let fours = upper | (value &- upper &* 10_000) << 32

@@ -63,12 +63,18 @@ extension Report {
     /// A report whose app is known from elsewhere: the key that it came with, which a body must not
     /// overrule.
     package init(app: String, from record: JSONObject) {
+        self.app = app
+        kind = .heartbeat
+        take(record)
+    }
+
+    /// Apart from `init`, which would copy at its end all that it has built.
+    @inline(never)
+    private mutating func take(_ record: JSONObject) {
         // In the order in which they are written, where that costs no more words.
         let (environment, installation) = (record["environment"], record["installationId"])
         let user = record["userId"]
-        let kind = record["kind"].reportKind() ?? .heartbeat
-        self.app = app
-        self.kind = kind
+        kind = record["kind"].reportKind() ?? .heartbeat
         if kind == .profile, installation.optional == nil, user.optional != nil {
             self.user = user.name()
             _ = environment.optional?.environment()

@@ -86,7 +86,8 @@ struct JSONFuzzTests {
         let reader = JSONReader(limits: JSONLimits(bytesMax: 1 << 16))
         var writer = JSONWriter()
         var accepted = 0
-        for seed in 0..<UInt64(trials(60_000)) {
+        let all = trials(60_000)
+        for seed in 0..<UInt64(all) {
             var random = SeededGenerator(seed)
             writer.removeAll()
             document(&random, &writer)
@@ -106,7 +107,7 @@ struct JSONFuzzTests {
             }
         }
         // Changed digits and letters leave some documents whole; all or none would mean a blind test.
-        #expect((3000...50_000).contains(accepted), "\(accepted)")
+        #expect((all / 20...all / 6 * 5).contains(accepted), "\(accepted) of \(all)")
     }
 
     private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,6 +24,12 @@
 /// Opens or creates a file; `open` itself is variadic.
 static inline int linux_open(const char *path, int flags, unsigned mode) {
     return open(path, flags | O_CLOEXEC, mode);
+}
+
+/// How much freed memory the allocator keeps, and how large a piece must be to be mapped by itself.
+static inline void linux_keep_freed_memory(int kept_bytes, int mapped_bytes) {
+    mallopt(M_TRIM_THRESHOLD, kept_bytes);
+    mallopt(M_MMAP_THRESHOLD, mapped_bytes);
 }
 
 /// Nanoseconds since boot, suspended time included.

@@ -27,38 +27,44 @@ struct PresentChanges {
     }
 
     private mutating func findStarts(touchedOnly: Bool) {
-        let (oldList, newList) = (old.starts, new.starts)
+        let (old, oldList, newList) = (old, old.starts, new.starts)
         // What a span lends is not copied.
         let (olds, news) = (oldList.span, newList.span)
         for place in news.indices {
             let known = Self.place(near: place, in: olds.count) { olds[$0].type.isExactly(news[place].type) }
             if touchedOnly, let known, olds[known] == news[place] { continue }
-            note(
-                new.row(news[place]), after: known.flatMap { old.row(olds[$0]) },
-                at: .start(type: news[place].type))
+            let entry = RegistryKey.Entry.start(type: news[place].type)
+            if let row = new.row(news[place]) {
+                let hash = known.flatMap { olds[$0].token?.hash }
+                note(row, at: entry, afterTokenOf: hash) { known.flatMap { old.row(olds[$0]) } }
+            } else if let known, old.isUsable(olds[known]) {
+                bury(entry)
+            }
         }
         for place in olds.indices {
             let kept = Self.place(near: place, in: news.count) { news[$0].type.isExactly(olds[place].type) }
-            if kept == nil { note(nil, after: old.row(olds[place]), at: .start(type: olds[place].type)) }
+            if kept == nil, old.isUsable(olds[place]) { bury(.start(type: olds[place].type)) }
         }
     }
 
     private mutating func findActivities(touchedOnly: Bool) {
-        let (oldList, newList) = (old.activities, new.activities)
+        let (old, app, oldList, newList) = (old, app, old.activities, new.activities)
         // What a span lends is not copied.
         let (olds, news) = (oldList.span, newList.span)
         for place in news.indices {
             let known = Self.place(near: place, in: olds.count) { olds[$0].id.isExactly(news[place].id) }
             if touchedOnly, let known, news[place].isExactly(olds[known]) { continue }
-            note(
-                new.row(news[place], app), after: known.flatMap { old.row(olds[$0], app) },
-                at: .update(activity: news[place].id))
+            let entry = RegistryKey.Entry.update(activity: news[place].id)
+            if let row = new.row(news[place], app) {
+                let hash = known.flatMap { olds[$0].token?.hash }
+                note(row, at: entry, afterTokenOf: hash) { known.flatMap { old.row(olds[$0], app) } }
+            } else if let known, old.hasRow(olds[known]) {
+                bury(entry)
+            }
         }
         for place in olds.indices {
             let kept = Self.place(near: place, in: news.count) { news[$0].id.isExactly(olds[place].id) }
-            if kept == nil {
-                note(nil, after: old.row(olds[place], app), at: .update(activity: olds[place].id))
-            }
+            if kept == nil, old.hasRow(olds[place]) { bury(.update(activity: olds[place].id)) }
         }
     }
 
@@ -66,7 +72,7 @@ struct PresentChanges {
         let (before, now) = (old.profileUpdatedAt, new.profileUpdatedAt)
         if now == before, new.hasProfile(of: old) { return }
         guard let now else {
-            if before != nil { tombstones.append(change(.profile, nil)) }
+            if before != nil { bury(.profile) }
             return
         }
         if before != nil, new.hasProfile(of: old),
@@ -77,17 +83,23 @@ struct PresentChanges {
         list.append(change(.profile, new.profileRow.map(RegistryRow.profile)))
     }
 
+    /// - Parameters:
+    ///   - oldHash: of the token that the entry had; another token is news, whatever its row was.
+    ///   - old: the row that the entry had, made only when it matters.
     private mutating func note(
-        _ new: consuming TokenRow?, after old: consuming TokenRow?, at entry: consuming RegistryKey.Entry
+        _ row: consuming TokenRow, at entry: consuming RegistryKey.Entry, afterTokenOf oldHash: String?,
+        old: () -> TokenRow?
     ) {
-        guard var new else {
-            if old != nil { tombstones.append(change(entry, nil)) }
+        if row.tokenHash.isEmpty || row.tokenHash == oldHash, let old = old(),
+            !RegistryChange.isNews(row, after: old, grain)
+        {
             return
         }
-        if let old, !RegistryChange.isNews(new, after: old, grain) { return }
-        new.movedAt = self.new.movedAt
-        list.append(change(entry, .token(new)))
+        row.movedAt = new.movedAt
+        list.append(change(entry, .token(row)))
     }
+
+    private mutating func bury(_ entry: RegistryKey.Entry) { tombstones.append(change(entry, nil)) }
 
     private func change(
         _ entry: consuming RegistryKey.Entry, _ row: consuming RegistryRow?

@@ -90,7 +90,14 @@ extension Installation {
         return row(token, type: start.type)
     }
 
+    func hasRow(_ activity: Activity) -> Bool {
+        if let closing = activity.closing, closing.isDismissed { return true }
+        guard let token = activity.token, !activity.isExpired else { return false }
+        return isUsable(token) && overBy(activity) == nil
+    }
+
     func row(_ activity: Activity, _ app: App) -> TokenRow? {
+        guard hasRow(activity) else { return nil }
         let life = app.updateTokenMilliseconds(activity.type?.value)
         var row: TokenRow
         if let closing = activity.closing, closing.isDismissed {
@@ -100,8 +107,7 @@ extension Installation {
             row.dismissedAt = closing.at.received
             row.expiresAt = activity.lastWordAt + Retention.activity(tokenMilliseconds: life)
         } else {
-            guard let token = activity.token, !activity.isExpired, isUsable(token), overBy(activity) == nil
-            else { return nil }
+            guard let token = activity.token else { return nil }
             row = self.row(token, type: activity.type?.value)
             row.expiresAt = expiresAt(activity, life)
             row.channel = activity.channel?.value

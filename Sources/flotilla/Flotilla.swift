@@ -14,7 +14,10 @@ struct Flotilla {
         Signals.ignorePipe()
         Signals.ignoreFileSize()
         // A command that answers and goes ends at Ctrl-C as any other program does.
-        if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false { Signals.block() }
+        if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false {
+            Signals.block()
+            FreedMemory.keep()
+        }
         Task.detached {
             let status = await run(arguments)
             exit(status.rawValue)

@@ -6,7 +6,7 @@ internal import Store
 
 extension AllSettings {
     static let ingestBatchRecords = Setting(
-        "ingest.batch-records", default: 5000, in: 1...20_000,
+        "ingest.batch-records", default: 10_000, in: 1...20_000,
         "the most reports that one transaction takes")
     static let ingestBatchWait = Setting(
         "ingest.batch-wait", default: Milliseconds(5), in: Milliseconds(0)...Milliseconds(1000),

@@ -69,11 +69,11 @@ struct BatchOutput: ~Copyable {
             Piece(partition: partition, key: append(key), value: start..<values.count))
     }
 
-    mutating func add(_ row: RegistryRow?, at key: RegistryKey) {
+    mutating func add(_ change: RegistryChange) {
         let start = values.count
-        row?.append(to: &values)
-        let value = row == nil ? nil : start..<values.count
-        let laneBytes = key.write(to: &scratch)
+        change.row?.append(to: &values)
+        let value = change.row == nil ? nil : start..<values.count
+        let laneBytes = change.key.write(to: &scratch)
         let hash = Murmur2.hash(scratch.span)
         var probe = rows.probe(hash)
         while let number = rows.next(&probe) {

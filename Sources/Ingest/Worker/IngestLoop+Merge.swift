@@ -88,7 +88,8 @@ extension IngestLoop {
             case .asItWas: break
             case .changed:
                 owned[roster.partition]?.overlay.committed(entry.key, Known(installation), at: now)
-            case .repeated: owned[roster.partition]?.overlay.repeated(entry.key, Known(installation))
+            case .repeated:
+                owned[roster.partition]?.overlay.repeated(entry.key, Known(installation), at: now)
             }
         }
         owned[roster.partition]?.reached(roster.next)
@@ -266,9 +267,11 @@ extension IngestLoop {
             }
             tally.merged += 1
             if isFirst { output.expect(merged.installation) }
-            for change in merged.changes { output.add(change.row, at: change.key) }
+            // What a span lends is not copied.
+            let (changes, events) = (merged.changes.span, merged.events.span)
+            for place in changes.indices { output.add(changes[place]) }
             let key = roster.entries[number].key.bytes
-            for event in merged.events { output.add(event, key: key, partition: roster.partition) }
+            for place in events.indices { output.add(events[place], key: key, partition: roster.partition) }
         }
     }
 

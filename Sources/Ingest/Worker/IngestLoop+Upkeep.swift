@@ -101,7 +101,7 @@ extension IngestLoop {
                 // What is newer than the view has its turn in the next pass.
                 guard own.overlay[key] == nil, let merged = sweepRow(value, now) else { return }
                 swept.append((key, Known(merged.installation)))
-                for change in merged.changes { output.add(change.row, at: change.key) }
+                for change in merged.changes { output.add(change) }
                 output.add(merged.installation, key: key.bytes, partition: number)
                 metrics.sweptRows.add(merged.changes.count)
             }

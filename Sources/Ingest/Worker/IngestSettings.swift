@@ -3,7 +3,7 @@ package import Store
 /// The bounds of the stage, each with what happens at it.
 package struct IngestSettings: Sendable {
     /// Reports of one transaction; what is beyond waits for the next one.
-    package var batchRecordsMax = 5000
+    package var batchRecordsMax = 10_000
     /// Bytes of reports of one transaction.
     package var batchBytesMax = 8 << 20
     /// Records that one transaction writes: it ends after the report with which they are reached, and the

@@ -122,15 +122,39 @@ static inline int tls_gcm_get_tag(EVP_CIPHER_CTX *context, void *tag) {
 }
 
 /// An HMAC-SHA256 with its key set, to be started again for each message; NULL when out of memory.
-static inline EVP_MAC_CTX *tls_new_hmac_sha256(const void *key, unsigned long count) {
-    EVP_MAC *mac = EVP_MAC_fetch(0, "HMAC", 0);
-    EVP_MAC_CTX *context = EVP_MAC_CTX_new(mac);
-    EVP_MAC_free(mac);
-    OSSL_PARAM parameters[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0), OSSL_PARAM_construct_end()};
-    if (context && EVP_MAC_init(context, key, count, parameters) != 1) {
-        EVP_MAC_CTX_free(context);
-        return 0;
-    }
-    return context;
+/// SHA-256 when the key has gone in, inside and outside: a message then costs its own blocks and one more.
+/// OpenSSL's own HMAC object is set up anew for each message, which costs more than the hashing of a token.
+struct tls_hmac_sha256 {
+    SHA256_CTX inner, outer;
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+static inline void tls_hmac_sha256_begin(struct tls_hmac_sha256 *hmac, const void *key, unsigned long count) {
+    unsigned char block[SHA256_CBLOCK] = {0};
+    if (count > sizeof block)
+        SHA256(key, count, block);
+    else if (count > 0)
+        memcpy(block, key, count);
+    for (unsigned i = 0; i < sizeof block; i++) block[i] ^= 0x36;
+    SHA256_Init(&hmac->inner);
+    SHA256_Update(&hmac->inner, block, sizeof block);
+    for (unsigned i = 0; i < sizeof block; i++) block[i] ^= 0x36 ^ 0x5c;
+    SHA256_Init(&hmac->outer);
+    SHA256_Update(&hmac->outer, block, sizeof block);
+    OPENSSL_cleanse(block, sizeof block);
 }
+
+/// Writes 32 bytes.
+static inline void tls_hmac_sha256(
+    const struct tls_hmac_sha256 *hmac, const void *message, unsigned long count, unsigned char *code) {
+    SHA256_CTX state = hmac->inner;
+    SHA256_Update(&state, message, count);
+    SHA256_Final(code, &state);
+    state = hmac->outer;
+    SHA256_Update(&state, code, SHA256_DIGEST_LENGTH);
+    SHA256_Final(code, &state);
+}
+
+#pragma GCC diagnostic pop

@@ -5,9 +5,12 @@ struct Hearing {
     var installation: Installation
     let time: ReportTime
     var events: [Event] = []
+    var touched = Touched()
     private(set) var isChanged = false
     private(set) var isRepeated = false
     private(set) var isGrainCrossed = false
+    /// Another recipient than before has the rows.
+    var hasMoved = false
 
     init(_ installation: Installation, receivedAt: Int64, claimed: Int64?) {
         self.installation = installation
@@ -33,6 +36,11 @@ struct Hearing {
         return heard == .changed
     }
 
+    /// Of something that all rows say.
+    mutating func noteFact(_ heard: Heard) {
+        if note(heard) { touched.touchEverything() }
+    }
+
     /// A sign of life, and whether it is the first in its grain.
     mutating func note(_ heard: Heard, since old: ReportTime?, grain: Int64) {
         note(heard)
@@ -41,12 +49,20 @@ struct Hearing {
         }
     }
 
-    func event(_ code: Event.Code) -> Event {
-        var event = Event(
-            code, app: installation.app, eventTime: time.event, receivedAt: time.received)
-        event.environment = installation.environment?.value
-        if case .installation(let id) = installation.subject { event.installation = id }
-        if case .user(let id) = installation.recipient { event.user = id }
-        return event
+    mutating func tell(
+        _ code: Event.Code, attributesType: String? = nil, activity: String? = nil, group: String? = nil,
+        tokenHash: String? = nil, cause: Event.Cause? = nil, scheduleID: String? = nil,
+        scheduleName: String? = nil
+    ) {
+        var id: String?
+        if case .installation(let own) = installation.subject { id = own }
+        var user: String?
+        if case .user(let own) = installation.recipient { user = own }
+        events.append(
+            Event(
+                code, app: installation.app, environment: installation.environment?.value, installation: id,
+                user: user, attributesType: attributesType, activity: activity, group: group,
+                tokenHash: tokenHash, cause: cause, scheduleID: scheduleID, scheduleName: scheduleName,
+                eventTime: time.event, receivedAt: time.received))
     }
 }

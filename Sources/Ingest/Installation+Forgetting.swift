@@ -5,44 +5,58 @@ extension Installation {
     ///
     /// The record of an activity outlives its token by what a report may be late: until then nothing that
     /// is older can come back, and what was late itself still counts.
-    mutating func forget(at now: Int64, _ app: App) {
-        if moved.contains(where: { $0.until <= now }) { moved.removeAll { $0.until <= now } }
-        if moved.count > Self.movedMax { moved.removeFirst(moved.count - Self.movedMax) }
-        forgetTokens(at: now, app)
-        if hasForgettable(at: now, app) { forgetEntries(at: now, app) }
-        while activities.count > Self.activitiesMax { activities.removeLeast { ($0.lastWordAt, $0.id) } }
-        while starts.count > Self.startsMax { starts.removeLeast { ($0.lastWordAt, $0.type ?? "") } }
-        while refused.count > Self.refusedMax { refused.removeLeast { ($0.at, $0.hash) } }
+    ///
+    /// - Returns: whether it has dropped anything.
+    @discardableResult
+    mutating func forget(at now: Int64, _ app: App) -> Bool {
+        var hasForgotten = forgetTokens(at: now, app)
+        if hasForgettable(at: now, app) {
+            forgetEntries(at: now, app)
+            hasForgotten = true
+        }
+        return hasForgotten
     }
 
     /// Mostly there is nothing to forget, and then nothing is touched: what is touched is copied.
     private func hasForgettable(at now: Int64, _ app: App) -> Bool {
-        let (activities, starts) = (activities, starts)
-        for place in activities.indices where activities.span[place].keptUntil(app) <= now { return true }
-        for place in starts.indices
-        where starts.span[place].lastWordAt + Retention.reportMilliseconds <= now { return true }
-        return refused.contains { $0.at + Retention.reportMilliseconds <= now }
+        for place in facts[0].activities.indices
+        where facts[0].activities[place].keptUntil(app) <= now { return true }
+        for place in facts[0].starts.indices
+        where facts[0].starts[place].lastWordAt + Retention.reportMilliseconds <= now { return true }
+        return facts[0].activities.count > Self.activitiesMax || facts[0].starts.count > Self.startsMax
+            || facts[0].refused.count > Self.refusedMax || facts[0].moved.count > Self.movedMax
+            || facts[0].moved.contains { $0.until <= now }
+            || facts[0].refused.contains { $0.at + Retention.reportMilliseconds <= now }
     }
 
     private mutating func forgetEntries(at now: Int64, _ app: App) {
         let known = self
+        moved.removeAll { $0.until <= now }
         activities.removeAll { $0.keptUntil(app) <= now }
         starts.removeAll { start in
             guard start.lastWordAt + Retention.reportMilliseconds <= now else { return false }
             return start.isOf(known.environment?.value) && !known.isUsable(start)
         }
         refused.removeAll { $0.at + Retention.reportMilliseconds <= now }
+        while activities.count > Self.activitiesMax { activities.removeLeast { ($0.lastWordAt, $0.id) } }
+        while starts.count > Self.startsMax { starts.removeLeast { ($0.lastWordAt, $0.type ?? "") } }
+        while refused.count > Self.refusedMax { refused.removeLeast { ($0.at, $0.hash) } }
+        if moved.count > Self.movedMax { moved.removeFirst(moved.count - Self.movedMax) }
     }
 
-    private mutating func forgetTokens(at now: Int64, _ app: App) {
-        for place in starts.indices where isWorthless(facts[0].starts[place]) {
+    private mutating func forgetTokens(at now: Int64, _ app: App) -> Bool {
+        var hasForgotten = false
+        for place in facts[0].starts.indices where isWorthless(facts[0].starts[place]) {
             facts[0].starts[place].token?.sealed = ""
+            hasForgotten = true
         }
-        for place in activities.indices {
+        for place in facts[0].activities.indices {
             let fate = fate(of: place, at: now, app)
             if fate.isWorthless { facts[0].activities[place].token?.sealed = "" }
             if let isExpired = fate.isExpired { facts[0].activities[place].isExpired = isExpired }
+            if fate.isWorthless || fate.isExpired != nil { hasForgotten = true }
         }
+        return hasForgotten
     }
 
     private func isWorthless(_ start: Start) -> Bool {
@@ -54,13 +68,12 @@ extension Installation {
     private func fate(
         of place: Int, at now: Int64, _ app: App
     ) -> (isWorthless: Bool, isExpired: Bool?) {
-        let list = activities
-        let activities = list.span
-        guard let token = activities[place].token else { return (false, nil) }
-        let isWorthless = !token.sealed.isEmpty && (activities[place].closing != nil || isRefused(token))
-        let life = app.updateTokenMilliseconds(activities[place].type?.value)
-        let isExpired = expiresAt(activities[place], life) <= now
-        return (isWorthless, isExpired == activities[place].isExpired ? nil : isExpired)
+        guard let token = facts[0].activities[place].token else { return (false, nil) }
+        let isClosed = facts[0].activities[place].closing != nil
+        let isWorthless = !token.sealed.isEmpty && (isClosed || isRefused(token))
+        let life = app.updateTokenMilliseconds(facts[0].activities[place].type?.value)
+        let isExpired = expiresAt(facts[0].activities[place], life) <= now
+        return (isWorthless, isExpired == facts[0].activities[place].isExpired ? nil : isExpired)
     }
 
     /// When `forget` has something to do next; nil for never.

@@ -7,7 +7,7 @@ extension Installation {
     /// Whether APNs may take the token, as far as anybody has said: it is of the environment that the app
     /// on the phone has now, and was not refused since it was reported.
     func isUsable(_ token: Token) -> Bool {
-        !token.sealed.isEmpty && token.environment == environment?.value && !isRefused(token)
+        !token.sealed.isEmpty && token.environment == facts[0].environment?.value && !isRefused(token)
     }
 
     func isUsable(_ start: Start) -> Bool {
@@ -17,28 +17,38 @@ extension Installation {
     }
 
     func isRefused(_ token: Token) -> Bool {
-        refused.contains { token.at.received <= $0.at && $0.hash == token.hash }
+        !facts[0].refused.isEmpty
+            && facts[0].refused.contains { token.at.received <= $0.at && $0.hash == token.hash }
     }
 
     /// Why an activity is over, or nil while it runs.
     func overBy(_ activity: Activity) -> Event.Cause? {
         if let closing = activity.closing { return closing.isDismissed ? .dismissed : .ended }
         guard let heard = activity.heardAt else { return nil }
-        if let type = activity.type?.value,
-            let unregistered = starts.first(where: { $0.type.isExactly(type) })?.unregisteredAt,
-            heard <= unregistered
-        {
+        if let type = activity.type?.value, let unregistered = unregisteredAt(type), heard <= unregistered {
             return .unregistered
         }
         // What was reported at the very time of the list may have been reported just after it.
-        if let running, heard < running.at, !running.value.names(activity) { return .notRunning }
+        if let listed = facts[0].running?.at, heard < listed, !isListed(activity) { return .notRunning }
         return nil
+    }
+
+    private func unregisteredAt(_ type: String) -> ReportTime? {
+        for place in facts[0].starts.indices where facts[0].starts[place].type.isExactly(type) {
+            return facts[0].starts[place].unregisteredAt
+        }
+        return nil
+    }
+
+    /// Whether the newest list of what runs names it.
+    private func isListed(_ activity: Activity) -> Bool {
+        facts[0].running?.value.contains { $0.isExactly(activity.id) } ?? false
     }
 
     /// When the activity's token is forgotten unless the activity is heard of again.
     func expiresAt(_ activity: Activity, _ tokenMilliseconds: Int64) -> Int64 {
         var last = max(activity.heardAt?.received ?? 0, activity.token?.at.received ?? 0)
-        if let running, running.value.names(activity) { last = max(last, running.at.received) }
+        if let listed = facts[0].running?.at.received, listed > last, isListed(activity) { last = listed }
         return last + tokenMilliseconds
     }
 }
@@ -47,12 +57,6 @@ extension Installation.Activity {
     /// The server's time of the newest word on it.
     var lastWordAt: Int64 {
         max(heardAt?.received ?? 0, closing?.at.received ?? 0, token?.at.received ?? 0)
-    }
-}
-
-extension [String] {
-    fileprivate func names(_ activity: Installation.Activity) -> Bool {
-        contains { $0.isExactly(activity.id) }
     }
 }
 

@@ -43,6 +43,8 @@ extension Merge {
             return
         }
         hearing.installation.facts[0].starts[place].unregisteredAt = hearing.time
+        // It ends activities too.
+        hearing.touched.touchEverything()
         hearing.noteChange()
     }
 
@@ -53,6 +55,7 @@ extension Merge {
         // The list is a set; its order must not make a change.
         let heard = hearing.installation.facts[0].running.hear(running.sorted(), at: hearing.time)
         hearing.note(heard, since: old.running?.at, grain: grain.updateMilliseconds)
+        hearing.touched.touchEverything()
         let new = hearing.installation
         guard heard == .repeated else { return }
         let hasChanged = new.activities.contains {
@@ -65,6 +68,7 @@ extension Merge {
     private func hearFacts(_ report: Report, _ hearing: inout Hearing) throws(Rejection) -> Int {
         guard let id = report.activity else { throw Rejection.incomplete("activityId") }
         let place = hearing.installation.activity(id)
+        hearing.touched.touchActivity(place)
         if let type = report.attributesType {
             let heard = hearing.installation.facts[0].activities[place].type.hear(type, at: hearing.time)
             hearing.note(heard)
@@ -79,17 +83,12 @@ extension Merge {
     /// One event for each activity that ran and is over now.
     func appendClosings(from old: Installation?, to hearing: inout Hearing) {
         let new = hearing.installation
-        let list = new.activities
-        let activities = list.span
-        for place in activities.indices {
-            guard let cause = new.overBy(activities[place]) else { continue }
-            if wasOver(activities[place], in: old) { continue }
-            var event = hearing.event(.closed)
-            event.activity = activities[place].id
-            event.attributesType = activities[place].type?.value
-            event.group = activities[place].group?.value
-            event.cause = cause
-            hearing.events.append(event)
+        for place in new.facts[0].activities.indices where hearing.touched.hasActivity(place) {
+            let activity = new.facts[0].activities[place]
+            guard let cause = new.overBy(activity), !wasOver(activity, in: old) else { continue }
+            hearing.tell(
+                .closed, attributesType: activity.type?.value, activity: activity.id,
+                group: activity.group?.value, cause: cause)
         }
     }
 

@@ -24,18 +24,20 @@ extension Merge {
             let old = hearing.installation.environment?.at
             let heard = hearing.installation.facts[0].environment.hear(environment, at: time)
             hearing.note(heard, since: old, grain: Grain.heartbeatMilliseconds)
+            if heard == .changed { hearing.touched.touchEverything() }
         }
-        if let os = report.os { hearing.note(hearing.installation.facts[0].os.hear(os, at: time)) }
+        if let os = report.os { hearing.noteFact(hearing.installation.facts[0].os.hear(os, at: time)) }
         if let build = report.appBuild {
             let old = hearing.installation.appBuild?.at
             let heard = hearing.installation.facts[0].appBuild.hear(build, at: time)
             hearing.note(heard, since: old, grain: Grain.heartbeatMilliseconds)
+            if heard == .changed { hearing.touched.touchProfile() }
         }
         if let isEnabled = report.frequentPushesEnabled {
-            hearing.note(hearing.installation.facts[0].frequentPushesEnabled.hear(isEnabled, at: time))
+            hearing.noteFact(hearing.installation.facts[0].frequentPushesEnabled.hear(isEnabled, at: time))
         }
         if let isEnabled = report.activitiesEnabled {
-            hearing.note(hearing.installation.facts[0].activitiesEnabled.hear(isEnabled, at: time))
+            hearing.noteFact(hearing.installation.facts[0].activitiesEnabled.hear(isEnabled, at: time))
         }
     }
 
@@ -45,7 +47,8 @@ extension Merge {
         let old = hearing.installation.profileHeardAt
         if report.installation != nil, report.user != nil || report.isLoggedOut {
             let recipient = report.user.map(Recipient.user) ?? hearing.installation.subject
-            isNews = hearing.note(hearing.installation.facts[0].user.hear(recipient, at: time)) || isNews
+            hearing.hasMoved = hearing.note(hearing.installation.facts[0].user.hear(recipient, at: time))
+            isNews = hearing.hasMoved
         }
         if let tags = report.tags {
             isNews = hearing.note(hearing.installation.facts[0].tags.hear(tags, at: time)) || isNews
@@ -65,7 +68,10 @@ extension Merge {
         if let old, let new = hearing.installation.profileHeardAt, new > old {
             hearing.note(.repeated, since: old, grain: Grain.heartbeatMilliseconds)
         }
-        if isNews { hearing.events.append(hearing.event(.profile)) }
+        if isNews {
+            hearing.touched.touchProfile()
+            hearing.tell(.profile)
+        }
     }
 
     private func hearTap(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
@@ -74,14 +80,11 @@ extension Merge {
         if let last = hearing.installation.facts[0].tappedAt, hearing.time.event <= last { return }
         hearing.installation.facts[0].tappedAt = hearing.time.event
         hearing.noteChange()
-        var event = hearing.event(.tap)
         let activity = hearing.installation.facts[0].activities.first { $0.id.isExactly(id) }
-        event.activity = id
-        event.attributesType = activity?.type?.value ?? report.attributesType
-        event.group = activity?.group?.value ?? report.group
-        event.scheduleID = report.scheduleID
-        event.scheduleName = report.scheduleName
-        hearing.events.append(event)
+        hearing.tell(
+            .tap, attributesType: activity?.type?.value ?? report.attributesType, activity: id,
+            group: activity?.group?.value ?? report.group, scheduleID: report.scheduleID,
+            scheduleName: report.scheduleName)
     }
 
     private func hearRefusal(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
@@ -100,6 +103,7 @@ extension Merge {
         } else {
             hearing.installation.facts[0].refused.append(.init(hash: refusal.tokenHash, at: at))
         }
+        hearing.touched.touchEverything()
         hearing.noteChange()
     }
 }

@@ -3,6 +3,7 @@ internal import LiveActivity
 extension Merge {
     func hearStartToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         let place = hearing.installation.start(report.attributesType)
+        hearing.touched.touchStart(place)
         let old = hearing.installation.facts[0].starts[place].token
         let entry = RegistryKey.Entry.start(type: report.attributesType)
         guard
@@ -73,12 +74,9 @@ extension Merge {
     private func announce(
         _ code: Event.Code, _ token: Installation.Token, _ report: Report, _ hearing: inout Hearing
     ) {
-        var event = hearing.event(code)
-        event.attributesType = report.attributesType
-        event.activity = report.activity
-        event.group = report.group
-        event.tokenHash = token.hash
-        hearing.events.append(event)
+        hearing.tell(
+            code, attributesType: report.attributesType, activity: report.activity, group: report.group,
+            tokenHash: token.hash)
     }
 }
 
@@ -92,14 +90,18 @@ extension Installation.Token {
 extension Installation {
     /// The place of a type's start token, made where there is none.
     mutating func start(_ type: String?) -> Int {
-        if let place = starts.firstIndex(where: { $0.type.isExactly(type) }) { return place }
+        for place in facts[0].starts.indices where facts[0].starts[place].type.isExactly(type) {
+            return place
+        }
         facts[0].starts.append(Start(type: type))
-        return starts.count - 1
+        return facts[0].starts.count - 1
     }
 
     mutating func activity(_ id: String) -> Int {
-        if let place = activities.firstIndex(where: { $0.id.isExactly(id) }) { return place }
+        for place in facts[0].activities.indices where facts[0].activities[place].id.isExactly(id) {
+            return place
+        }
         facts[0].activities.append(Activity(id: id))
-        return activities.count - 1
+        return facts[0].activities.count - 1
     }
 }

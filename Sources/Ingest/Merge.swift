@@ -36,7 +36,7 @@ package final class Merge {
             var hearing = Hearing(known, receivedAt: receivedAt, claimed: report.eventTime)
             try hear(report, &hearing)
             if hearing.isSilent { return .unchanged }
-            return .merged(finish(hearing, from: installation, now: now))
+            return .merged(finish(&hearing, from: installation, now: now))
         } catch {
             return .rejected(error)
         }
@@ -47,7 +47,7 @@ package final class Merge {
         guard let due = nextSweep(installation), due <= now else { return nil }
         var swept = installation
         swept.forget(at: now, app)
-        let changes = RegistryChange.between(installation, swept, app, grain)
+        let changes = RegistryChange.between(installation, swept, .all, self)
         return Merged(installation: swept, changes: changes, events: [], isDue: true)
     }
 
@@ -74,13 +74,15 @@ package final class Merge {
         }
     }
 
-    private func finish(_ hearing: consuming Hearing, from old: Installation?, now: Int64) -> Merged {
+    private func finish(_ hearing: inout Hearing, from old: Installation?, now: Int64) -> Merged {
         guard hearing.isChanged || hearing.isGrainCrossed else {
             return Merged(installation: hearing.installation, changes: [], events: [], isDue: false)
         }
-        if let old { hearing.installation.move(from: old, at: hearing.time.received, now: now, app) }
-        hearing.installation.forget(at: now, app)
-        let changes = RegistryChange.between(old, hearing.installation, app, grain)
+        if hearing.hasMoved, let old {
+            hearing.installation.move(from: old, at: hearing.time.received, now: now, app)
+        }
+        if hearing.installation.forget(at: now, app) { hearing.touched.touchEverything() }
+        let changes = RegistryChange.between(old, hearing.installation, hearing.touched, self)
         if hearing.isChanged { appendClosings(from: old, to: &hearing) }
         return Merged(
             installation: hearing.installation, changes: changes, events: hearing.events, isDue: true)

@@ -1,27 +1,41 @@
+internal import JSON
 package import LiveActivity
 
 /// A record for `registry`: a row, or its tombstone.
 package struct RegistryChange: Sendable, Hashable {
     package var key: RegistryKey
     /// Nil is a tombstone.
-    package var row: RegistryRow?
+    package var row: Maybe<RegistryRow>
 
     package init(key: RegistryKey, row: RegistryRow?) {
         self.key = key
         self.row = row
     }
 
+    /// - Returns: false for a tombstone, which has none.
+    borrowing func appendRow(to writer: inout JSONWriter) -> Bool {
+        switch row {
+        case .token(let row)?: row.append(to: &writer)
+        case .profile(let row)?: row.append(to: &writer)
+        case nil: return false
+        }
+        return true
+    }
+
     /// What turns the rows of one record into those of another. Rows that differ in nothing but times of
     /// one grain are the same.
+    ///
+    /// - Parameter touched: what may differ at all.
     static func between(
-        _ old: Installation?, _ new: Installation, _ app: App, _ grain: Grain
+        _ old: Installation?, _ new: Installation, _ touched: Touched, _ merge: Merge
     ) -> [RegistryChange] {
         let before = old ?? Installation(app: new.app, subject: new.subject)
         guard old == nil || before.staysUnderItsRecipient(as: new) else {
-            return between(RegistryRows(of: old, app: app), RegistryRows(of: new, app: app), grain)
+            let app = merge.app
+            return between(RegistryRows(of: old, app: app), RegistryRows(of: new, app: app), merge.grain)
         }
-        var changes = PresentChanges(before, new, app, grain)
-        changes.find()
+        var changes = PresentChanges(before, new, merge)
+        changes.find(touched)
         return changes.list
     }
 

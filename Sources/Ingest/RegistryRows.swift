@@ -87,7 +87,11 @@ extension Installation {
 
     func row(_ start: Start) -> TokenRow? {
         guard let token = start.token, isUsable(start) else { return nil }
-        return row(token, type: start.type)
+        return TokenRow(
+            environment: token.environment, token: token.sealed, tokenHash: token.hash,
+            attributesType: start.type, registeredAt: token.at.received, os: facts[0].os?.value,
+            frequentPushesEnabled: facts[0].frequentPushesEnabled?.value,
+            activitiesEnabled: facts[0].activitiesEnabled?.value)
     }
 
     func hasRow(_ activity: Activity) -> Bool {
@@ -99,46 +103,36 @@ extension Installation {
     func row(_ activity: Activity, _ app: App) -> TokenRow? {
         guard hasRow(activity) else { return nil }
         let life = app.updateTokenMilliseconds(activity.type?.value)
-        var row: TokenRow
         if let closing = activity.closing, closing.isDismissed {
-            row = TokenRow(
-                environment: environment?.value ?? .production, token: "", tokenHash: "",
-                attributesType: activity.type?.value, registeredAt: closing.at.received)
-            row.dismissedAt = closing.at.received
-            row.expiresAt = activity.lastWordAt + Retention.activity(tokenMilliseconds: life)
-        } else {
-            guard let token = activity.token else { return nil }
-            row = self.row(token, type: activity.type?.value)
-            row.expiresAt = expiresAt(activity, life)
-            row.channel = activity.channel?.value
+            return TokenRow(
+                environment: facts[0].environment?.value ?? .production, token: "", tokenHash: "",
+                attributesType: activity.type?.value, group: activity.group?.value,
+                registeredAt: closing.at.received,
+                expiresAt: activity.lastWordAt + Retention.activity(tokenMilliseconds: life),
+                dismissedAt: closing.at.received)
         }
-        row.group = activity.group?.value
-        return row
-    }
-
-    private func row(_ token: Token, type: String?) -> TokenRow {
-        var row = TokenRow(
-            environment: token.environment, token: token.sealed, tokenHash: token.hash, attributesType: type,
-            registeredAt: token.at.received)
-        row.os = os?.value
-        row.frequentPushesEnabled = frequentPushesEnabled?.value
-        row.activitiesEnabled = activitiesEnabled?.value
-        return row
+        guard let token = activity.token else { return nil }
+        return TokenRow(
+            environment: token.environment, token: token.sealed, tokenHash: token.hash,
+            attributesType: activity.type?.value, group: activity.group?.value,
+            registeredAt: token.at.received, expiresAt: expiresAt(activity, life), os: facts[0].os?.value,
+            frequentPushesEnabled: facts[0].frequentPushesEnabled?.value,
+            activitiesEnabled: facts[0].activitiesEnabled?.value,
+            channel: activity.channel?.value)
     }
 
     /// Nil where nothing was said that a segment could look at beyond what the tokens' rows have.
     var profileUpdatedAt: Int64? {
-        let heard = max(profileHeardAt?.received ?? -1, appBuild?.at.received ?? -1)
+        let heard = max(profileHeardAt?.received ?? -1, facts[0].appBuild?.at.received ?? -1)
         return heard >= 0 ? heard : nil
     }
 
     var profileRow: ProfileRow? {
         guard let heard = profileUpdatedAt else { return nil }
-        var row = ProfileRow(tags: tags?.value ?? [], attributes: attributes?.value, updatedAt: heard)
-        row.locale = locale?.value
-        row.timeZone = timeZone?.value
-        row.os = os?.value
-        row.appBuild = appBuild?.value
-        return row
+        return ProfileRow(
+            tags: facts[0].tags?.value ?? [], attributes: facts[0].attributes?.value,
+            locale: facts[0].locale?.value,
+            timeZone: facts[0].timeZone?.value, os: facts[0].os?.value, appBuild: facts[0].appBuild?.value,
+            updatedAt: heard)
     }
 }

@@ -69,10 +69,10 @@ struct BatchOutput: ~Copyable {
             Piece(partition: partition, key: append(key), value: start..<values.count))
     }
 
-    mutating func add(_ change: RegistryChange) {
+    mutating func add(_ change: borrowing RegistryChange) {
         let start = values.count
-        change.row?.append(to: &values)
-        let value = change.row == nil ? nil : start..<values.count
+        let hasRow = change.appendRow(to: &values)
+        let value = hasRow ? start..<values.count : nil
         let laneBytes = change.key.write(to: &scratch)
         let hash = Murmur2.hash(scratch.span)
         var probe = rows.probe(hash)

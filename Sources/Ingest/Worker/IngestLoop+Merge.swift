@@ -253,13 +253,13 @@ extension IngestLoop {
     }
 
     private func take(
-        _ outcome: Merge.Outcome, _ number: Int, _ place: Int, _ now: Int64, _ roster: inout Roster,
+        _ outcome: consuming Merge.Outcome, _ number: Int, _ place: Int, _ now: Int64, _ roster: inout Roster,
         _ tally: inout Tally
     ) {
-        switch outcome {
+        switch consume outcome {
         case .rejected(let rejection): bury(place, of: batch, Misfit(rejection), now, &tally)
         case .unchanged: tally.unchanged += 1
-        case .merged(let merged):
+        case .merged(var merged):
             let isFirst = roster.entries[number].fate != .changed
             guard roster.merged(number, merged) else {
                 tally.unchanged += 1
@@ -267,11 +267,13 @@ extension IngestLoop {
             }
             tally.merged += 1
             if isFirst { output.expect(merged.installation) }
-            // What a span lends is not copied.
-            let (changes, events) = (merged.changes.span, merged.events.span)
-            for place in changes.indices { output.add(changes[place]) }
+            // Each is taken out of its list: what is only read there is copied.
             let key = roster.entries[number].key.bytes
-            for place in events.indices { output.add(events[place], key: key, partition: roster.partition) }
+            merged.events.reverse()
+            while let event = merged.events.popLast() {
+                output.add(event, key: key, partition: roster.partition)
+            }
+            while let change = merged.changes.popLast() { output.add(change) }
         }
     }
 

@@ -69,15 +69,16 @@ package enum RecordKey {
 
     static func append(_ recipient: Recipient, to out: inout [UInt8]) {
         switch recipient {
-        case .user(let id):
-            out.append(UInt8(ascii: "u"))
-            out.append(UInt8(ascii: ":"))
-            append(id, to: &out)
-        case .installation(let id):
-            out.append(UInt8(ascii: "i"))
-            out.append(UInt8(ascii: ":"))
-            append(id, to: &out)
+        case .user(let id): append("u:", id, to: &out)
+        case .installation(let id): append("i:", id, to: &out)
         }
+    }
+
+    /// A recipient whose kind is known.
+    static func append(_ kind: StaticString, _ id: String, to out: inout [UInt8]) {
+        unsafe out.append(
+            contentsOf: UnsafeBufferPointer(start: kind.utf8Start, count: kind.utf8CodeUnitCount))
+        append(id, to: &out)
     }
 
     private static func needsEscape(_ byte: UInt8) -> Bool {

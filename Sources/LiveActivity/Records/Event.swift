@@ -27,25 +27,41 @@ package struct Event: Record, Hashable {
 
     package var code: Code
     package var app: String
-    package var environment: Environment?
+    package var environment: Maybe<Environment>
     /// Nil where a backend told something about a user.
-    package var installation: String?
-    package var user: String?
-    package var attributesType: String?
+    package var installation: Maybe<String>
+    package var user: Maybe<String>
+    package var attributesType: Maybe<String>
     /// The system's id of the activity.
-    package var activity: String?
-    package var group: String?
-    package var tokenHash: String?
-    package var cause: Cause?
-    package var scheduleID: String?
-    package var scheduleName: String?
+    package var activity: Maybe<String>
+    package var group: Maybe<String>
+    package var tokenHash: Maybe<String>
+    package var cause: Maybe<Cause>
+    package var scheduleID: Maybe<String>
+    package var scheduleName: Maybe<String>
     /// Milliseconds since 1970: by the phone's clock within bounds, and by the server's.
     package var eventTime: Int64
     package var receivedAt: Int64
 
-    package init(_ code: Code, app: String, eventTime: Int64, receivedAt: Int64) {
+    /// All of it in one step: an event that is changed field by field is copied on its way.
+    package init(
+        _ code: Code, app: String, environment: Environment? = nil, installation: String? = nil,
+        user: String? = nil, attributesType: String? = nil, activity: String? = nil, group: String? = nil,
+        tokenHash: String? = nil, cause: Cause? = nil, scheduleID: String? = nil,
+        scheduleName: String? = nil, eventTime: Int64, receivedAt: Int64
+    ) {
         self.code = code
         self.app = app
+        self.environment = environment
+        self.installation = installation
+        self.user = user
+        self.attributesType = attributesType
+        self.activity = activity
+        self.group = group
+        self.tokenHash = tokenHash
+        self.cause = cause
+        self.scheduleID = scheduleID
+        self.scheduleName = scheduleName
         self.eventTime = eventTime
         self.receivedAt = receivedAt
     }
@@ -75,16 +91,14 @@ package struct Event: Record, Hashable {
     package init(from record: JSONObject) {
         self.init(
             record["code"].choice(of: Code.self) ?? .tap, app: record["app"].appID(),
-            eventTime: record["eventTime"].time(), receivedAt: record["receivedAt"].time())
-        environment = record["environment"].optional?.environment()
-        installation = record["installationId"].optional?.name()
-        user = record["userId"].optional?.name()
-        attributesType = record["attributesType"].optional?.name()
-        activity = record["activityId"].optional?.name()
-        group = record["groupId"].optional?.name()
-        tokenHash = record["tokenHash"].optional?.name()
-        cause = record["cause"].optional?.choice(of: Cause.self)
-        scheduleID = record["scheduleId"].optional?.name()
-        scheduleName = record["scheduleName"].optional?.name()
+            environment: record["environment"].optional?.environment(),
+            installation: record["installationId"].optional?.name(), user: record["userId"].optional?.name(),
+            attributesType: record["attributesType"].optional?.name(),
+            activity: record["activityId"].optional?.name(), group: record["groupId"].optional?.name(),
+            tokenHash: record["tokenHash"].optional?.name(),
+            cause: record["cause"].optional?.choice(of: Cause.self),
+            scheduleID: record["scheduleId"].optional?.name(),
+            scheduleName: record["scheduleName"].optional?.name(), eventTime: record["eventTime"].time(),
+            receivedAt: record["receivedAt"].time())
     }
 }

@@ -7,17 +7,24 @@ package struct ProfileRow: Record, Hashable {
 
     package var tags: [String]
     /// A flat JSON object.
-    package var attributes: RawJSON?
-    package var locale: String?
-    package var timeZone: String?
-    package var os: String?
-    package var appBuild: String?
+    package var attributes: Maybe<RawJSON>
+    package var locale: Maybe<String>
+    package var timeZone: Maybe<String>
+    package var os: Maybe<String>
+    package var appBuild: Maybe<String>
     /// Milliseconds since 1970, by the server's clock.
     package var updatedAt: Int64
 
-    package init(tags: [String] = [], attributes: RawJSON? = nil, updatedAt: Int64) {
+    package init(
+        tags: [String] = [], attributes: RawJSON? = nil, locale: String? = nil, timeZone: String? = nil,
+        os: String? = nil, appBuild: String? = nil, updatedAt: Int64
+    ) {
         self.tags = tags
         self.attributes = attributes
+        self.locale = locale
+        self.timeZone = timeZone
+        self.os = os
+        self.appBuild = appBuild
         self.updatedAt = updatedAt
     }
 
@@ -35,10 +42,8 @@ package struct ProfileRow: Record, Hashable {
         self.init(
             tags: record["tags"].names(countMax: Report.tagsMax),
             attributes: record["attributes"].optional?.profileAttributes(),
+            locale: record["locale"].optional?.name(), timeZone: record["timeZone"].optional?.name(),
+            os: record["os"].optional?.name(), appBuild: record["appBuild"].optional?.name(),
             updatedAt: record["updatedAt"].time())
-        locale = record["locale"].optional?.name()
-        timeZone = record["timeZone"].optional?.name()
-        os = record["os"].optional?.name()
-        appBuild = record["appBuild"].optional?.name()
     }
 }

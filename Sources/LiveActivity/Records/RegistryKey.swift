@@ -47,7 +47,7 @@ package struct RegistryKey: Sendable, Hashable {
     package var app: String
     package var recipient: Recipient
     /// Nil for the profile that a backend gave a user: it holds for all the user's installations.
-    package var installation: String?
+    package var installation: Maybe<String>
     package var entry: Entry
 
     package init(app: String, recipient: Recipient, installation: String?, entry: Entry) {

@@ -64,20 +64,16 @@ extension Report {
     /// overrule.
     package init(app: String, from record: JSONObject) {
         self.app = app
-        kind = .heartbeat
-        take(record)
-    }
-
-    /// Apart from `init`, which would copy at its end all that it has built.
-    @inline(never)
-    private mutating func take(_ record: JSONObject) {
         // In the order in which they are written, where that costs no more words.
         let (environment, installation) = (record["environment"], record["installationId"])
         let user = record["userId"]
         kind = record["kind"].reportKind() ?? .heartbeat
         if kind == .profile, installation.optional == nil, user.optional != nil {
-            self.user = user.name()
             _ = environment.optional?.environment()
+            self.environment = nil
+            self.installation = nil
+            self.user = user.name()
+            isLoggedOut = false
         } else {
             self.environment = environment.environment()
             self.installation = installation.name()
@@ -108,7 +104,7 @@ extension Report {
         id = record["reportId"].optional?.name()
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
-        if kind == .deadToken { refusal = Refusal(from: record) }
+        refusal = kind == .deadToken ? Refusal(from: record) : nil
 
         // What the kind cannot do without.
         switch kind {

@@ -52,38 +52,38 @@ package struct Report: Record, Hashable {
 
     package var app: String
     /// Nil in a backend's profile of a user.
-    package var environment: Environment?
+    package var environment: Maybe<Environment>
     /// Nil in a backend's profile of a user, which holds for all the user's installations.
-    package var installation: String?
+    package var installation: Maybe<String>
     package var kind: Kind
-    package var user: String?
+    package var user: Maybe<String>
     /// The phone says that nobody is logged in: `"userId": null`. Without the field it says nothing.
-    package var isLoggedOut = false
-    package var attributesType: String?
-    package var activity: String?
-    package var group: String?
+    package var isLoggedOut: Bool
+    package var attributesType: Maybe<String>
+    package var activity: Maybe<String>
+    package var group: Maybe<String>
     /// As it was sent; the stage that merges reports says what is wrong with it.
-    package var token: String?
-    package var state: State?
-    package var channel: String?
+    package var token: Maybe<String>
+    package var state: Maybe<State>
+    package var channel: Maybe<String>
     /// Of `reconcile`: the ids of the activities that run.
-    package var running: [String]?
-    package var os: String?
-    package var appBuild: String?
-    package var frequentPushesEnabled: Bool?
-    package var activitiesEnabled: Bool?
-    package var tags: [String]?
-    package var attributes: RawJSON?
-    package var locale: String?
-    package var timeZone: String?
+    package var running: Maybe<[String]>
+    package var os: Maybe<String>
+    package var appBuild: Maybe<String>
+    package var frequentPushesEnabled: Maybe<Bool>
+    package var activitiesEnabled: Maybe<Bool>
+    package var tags: Maybe<[String]>
+    package var attributes: Maybe<RawJSON>
+    package var locale: Maybe<String>
+    package var timeZone: Maybe<String>
     /// Milliseconds since 1970 by the phone's clock: a hint.
-    package var eventTime: Int64?
-    package var id: String?
+    package var eventTime: Maybe<Int64>
+    package var id: Maybe<String>
     /// Of `tap`: the schedule behind what was touched.
-    package var scheduleID: String?
-    package var scheduleName: String?
+    package var scheduleID: Maybe<String>
+    package var scheduleName: Maybe<String>
     /// Of `deadToken`: which token was refused, and why.
-    package var refusal: Refusal?
+    package var refusal: Maybe<Refusal>
 
     /// What APNs said of a token. Times are milliseconds since 1970.
     package struct Refusal: Sendable, Hashable {
@@ -93,7 +93,7 @@ package struct Report: Record, Hashable {
         package var entry: String
         package var reason: String
         /// Since when the token is dead, by APNs; not every refusal says it.
-        package var invalidatedAt: Int64?
+        package var invalidatedAt: Maybe<Int64>
         package var dispatchedAt: Int64
 
         package init(
@@ -108,17 +108,26 @@ package struct Report: Record, Hashable {
     }
 
     package init(app: String, environment: Environment, installation: String, kind: Kind) {
-        self.app = app
-        self.environment = environment
-        self.installation = installation
-        self.kind = kind
+        self.init(app: app, environment: environment, installation: installation, user: nil, kind: kind)
     }
 
     /// A backend's profile of a user.
     package init(app: String, profileOf user: String) {
+        self.init(app: app, environment: nil, installation: nil, user: user, kind: .profile)
+    }
+
+    private init(app: String, environment: Environment?, installation: String?, user: String?, kind: Kind) {
         self.app = app
+        self.environment = environment
+        self.installation = installation
+        self.kind = kind
         self.user = user
-        kind = .profile
+        isLoggedOut = false
+        (attributesType, activity, group, token, state) = (nil, nil, nil, nil, nil)
+        (channel, running, os, appBuild) = (nil, nil, nil, nil)
+        (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
+        (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
+        (eventTime, id, scheduleID, scheduleName, refusal) = (nil, nil, nil, nil, nil)
     }
 
     /// Whose record it changes.
@@ -137,6 +146,10 @@ package struct Report: Record, Hashable {
         bytes.removeAll(keepingCapacity: true)
         RecordKey.append(app, to: &bytes)
         bytes.append(RecordKey.separator)
-        RecordKey.append(subject, to: &bytes)
+        if let installation {
+            RecordKey.append("i:", installation, to: &bytes)
+        } else {
+            RecordKey.append("u:", user ?? "", to: &bytes)
+        }
     }
 }

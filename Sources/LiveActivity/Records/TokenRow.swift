@@ -11,38 +11,50 @@ package struct TokenRow: Record, Hashable {
     /// `TokenSeal.hash`, in hexadecimal. Empty in the row of a dismissed activity.
     package var tokenHash: String
     /// The `ActivityAttributes` type; nil on a start row that serves every type.
-    package var attributesType: String?
+    package var attributesType: Maybe<String>
     /// Of an update row: the group that the activity belongs to, where it is known.
-    package var group: String?
+    package var group: Maybe<String>
     /// When the server last heard of this token from the phone, at most a heartbeat's grain ago. Of two
     /// rows of a lane with the same token the one with the newer stands.
     package var registeredAt: Int64
     /// Of an update row: when it is forgotten unless it is reported again.
-    package var expiresAt: Int64?
-    package var os: String?
-    package var frequentPushesEnabled: Bool?
+    package var expiresAt: Maybe<Int64>
+    package var os: Maybe<String>
+    package var frequentPushesEnabled: Maybe<Bool>
     /// False when the person has switched Live Activities off for the app.
-    package var activitiesEnabled: Bool?
+    package var activitiesEnabled: Maybe<Bool>
     /// The broadcast channel that the activity listens to.
-    package var channel: String?
+    package var channel: Maybe<String>
     /// Of an update row: the person has swiped the activity away. The row is no target, it only says that
     /// the group must not start again on this installation; it goes at `expiresAt`.
-    package var dismissedAt: Int64?
+    package var dismissedAt: Maybe<Int64>
     /// When the installation moved to another recipient. In the old one's lane the row stays, with
     /// `movedTo`, for a day: it serves starts accepted before. In the new one's lane, starts of
     /// generations opened before this count as done.
-    package var movedAt: Int64?
-    package var movedTo: Recipient?
+    package var movedAt: Maybe<Int64>
+    package var movedTo: Maybe<Recipient>
 
+    /// All of it in one step: a row that is changed field by field is copied on its way.
     package init(
         environment: Environment, token: String, tokenHash: String, attributesType: String?,
-        registeredAt: Int64
+        group: String? = nil, registeredAt: Int64, expiresAt: Int64? = nil, os: String? = nil,
+        frequentPushesEnabled: Bool? = nil, activitiesEnabled: Bool? = nil, channel: String? = nil,
+        dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil
     ) {
         self.environment = environment
         self.token = token
         self.tokenHash = tokenHash
         self.attributesType = attributesType
+        self.group = group
         self.registeredAt = registeredAt
+        self.expiresAt = expiresAt
+        self.os = os
+        self.frequentPushesEnabled = frequentPushesEnabled
+        self.activitiesEnabled = activitiesEnabled
+        self.channel = channel
+        self.dismissedAt = dismissedAt
+        self.movedAt = movedAt
+        self.movedTo = movedTo
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -67,15 +79,11 @@ package struct TokenRow: Record, Hashable {
             environment: record["environment"].environment(), token: record["token"].string(),
             tokenHash: record["tokenHash"].string(),
             attributesType: record["attributesType"].optional?.name(),
-            registeredAt: record["registeredAt"].time())
-        group = record["group"].optional?.name()
-        expiresAt = record["expiresAt"].optional?.time()
-        os = record["os"].optional?.name()
-        frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
-        activitiesEnabled = record["activitiesEnabled"].optional?.bool()
-        channel = record["channel"].optional?.name()
-        dismissedAt = record["dismissedAt"].optional?.time()
-        movedAt = record["movedAt"].optional?.time()
-        movedTo = record["movedTo"].optional?.recipient()
+            group: record["group"].optional?.name(), registeredAt: record["registeredAt"].time(),
+            expiresAt: record["expiresAt"].optional?.time(), os: record["os"].optional?.name(),
+            frequentPushesEnabled: record["frequentPushesEnabled"].optional?.bool(),
+            activitiesEnabled: record["activitiesEnabled"].optional?.bool(),
+            channel: record["channel"].optional?.name(), dismissedAt: record["dismissedAt"].optional?.time(),
+            movedAt: record["movedAt"].optional?.time(), movedTo: record["movedTo"].optional?.recipient())
     }
 }

@@ -1,23 +1,31 @@
 extension Installation {
     /// All but whose it is.
     package struct Facts: Sendable, Hashable {
-        package var environment: Said<Environment>?
-        package var user: Said<Recipient>?
-        package var os: Said<String>?
-        package var appBuild: Said<String>?
-        package var frequentPushesEnabled: Said<Bool>?
-        package var activitiesEnabled: Said<Bool>?
-        package var tags: Said<[String]>?
-        package var attributes: Said<RawJSON>?
-        package var locale: Said<String>?
-        package var timeZone: Said<String>?
-        package var starts: [Start] = []
-        package var activities: [Activity] = []
-        package var running: Said<[String]>?
-        package var refused: [Refused] = []
-        package var moved: [Moved] = []
-        package var movedAt: Int64?
-        package var tappedAt: Int64?
+        package var environment: Maybe<Said<Environment>>
+        package var user: Maybe<Said<Recipient>>
+        package var os: Maybe<Said<String>>
+        package var appBuild: Maybe<Said<String>>
+        package var frequentPushesEnabled: Maybe<Said<Bool>>
+        package var activitiesEnabled: Maybe<Said<Bool>>
+        package var tags: Maybe<Said<[String]>>
+        package var attributes: Maybe<Said<RawJSON>>
+        package var locale: Maybe<Said<String>>
+        package var timeZone: Maybe<Said<String>>
+        package var starts: [Start]
+        package var activities: [Activity]
+        package var running: Maybe<Said<[String]>>
+        package var refused: [Refused]
+        package var moved: [Moved]
+        package var movedAt: Maybe<Int64>
+        package var tappedAt: Maybe<Int64>
+
+        package init() {
+            (environment, user, os, appBuild) = (nil, nil, nil, nil)
+            (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
+            (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
+            (starts, activities, running, refused) = ([], [], nil, [])
+            (moved, movedAt, tappedAt) = ([], nil, nil)
+        }
     }
 
     package var environment: Said<Environment>? {

@@ -96,9 +96,9 @@ extension Installation.Start {
     }
 
     fileprivate init(from object: JSONObject) {
-        self.init(type: object["type"].optional?.name())
-        token = Installation.Token(from: object)
-        unregisteredAt = object["unregisteredAt"].optional?.reportTime()
+        self.init(
+            type: object["type"].optional?.name(), token: Installation.Token(from: object),
+            unregisteredAt: object["unregisteredAt"].optional?.reportTime())
     }
 }
 
@@ -116,7 +116,7 @@ extension Installation.Activity {
     }
 
     fileprivate init(from object: JSONObject) {
-        self.init(id: object["id"].name())
+        id = object["id"].name()
         type = object["type"].optional?.said()
         group = object["group"].optional?.said()
         channel = object["channel"].optional?.said()
@@ -128,6 +128,8 @@ extension Installation.Activity {
             closing = Installation.Closing(isDismissed: true, at: at)
         } else if let at = object["endedAt"].optional?.reportTime() {
             closing = Installation.Closing(isDismissed: false, at: at)
+        } else {
+            closing = nil
         }
     }
 }

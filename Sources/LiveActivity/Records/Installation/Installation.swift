@@ -52,28 +52,36 @@ package struct Installation: Record, Hashable {
     /// The push-to-start token of one activity type.
     package struct Start: Sendable, Hashable {
         /// Nil where the token serves every type of the app.
-        package var type: String?
-        package var token: Token?
-        package var unregisteredAt: ReportTime?
+        package var type: Maybe<String>
+        package var token: Maybe<Token>
+        package var unregisteredAt: Maybe<ReportTime>
 
-        package init(type: String?) { self.type = type }
+        package init(type: String?, token: Token? = nil, unregisteredAt: ReportTime? = nil) {
+            self.type = type
+            self.token = token
+            self.unregisteredAt = unregisteredAt
+        }
     }
 
     /// One activity, by the system's id.
     package struct Activity: Sendable, Hashable {
         package var id: String
-        package var type: Said<String>?
-        package var group: Said<String>?
-        package var channel: Said<String>?
-        package var token: Token?
-        package var state: Said<Report.State>?
+        package var type: Maybe<Said<String>>
+        package var group: Maybe<Said<String>>
+        package var channel: Maybe<Said<String>>
+        package var token: Maybe<Token>
+        package var state: Maybe<Said<Report.State>>
         /// The last sign that it runs.
-        package var heardAt: ReportTime?
+        package var heardAt: Maybe<ReportTime>
         /// Nothing was heard of it for as long as its token lives; a late word may yet bring it back.
-        package var isExpired = false
-        package var closing: Closing?
+        package var isExpired: Bool
+        package var closing: Maybe<Closing>
 
-        package init(id: String) { self.id = id }
+        package init(id: String) {
+            self.id = id
+            (type, group, channel, token, state) = (nil, nil, nil, nil, nil)
+            (heardAt, isExpired, closing) = (nil, false, nil)
+        }
     }
 
     /// The end of an activity. There is no way back: the system never uses an id twice.

@@ -2,13 +2,11 @@
 #pragma once
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
@@ -121,7 +119,6 @@ static inline int tls_gcm_get_tag(EVP_CIPHER_CTX *context, void *tag) {
     return EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, tag);
 }
 
-/// An HMAC-SHA256 with its key set, to be started again for each message; NULL when out of memory.
 /// SHA-256 when the key has gone in, inside and outside: a message then costs its own blocks and one more.
 /// OpenSSL's own HMAC object is set up anew for each message, which costs more than the hashing of a token.
 struct tls_hmac_sha256 {

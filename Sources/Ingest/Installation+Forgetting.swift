@@ -9,15 +9,18 @@ extension Installation {
     /// - Returns: whether it has dropped anything.
     @discardableResult
     mutating func forget(at now: Int64, _ app: App) -> Bool {
-        var hasForgotten = forgetTokens(at: now, app)
-        if hasForgettable(at: now, app) {
-            forgetEntries(at: now, app)
-            hasForgotten = true
-        }
-        return hasForgotten
+        let hasForgotten = forgetTokens(at: now, app)
+        guard hasForgettable(at: now, app) else { return hasForgotten }
+        let before = entryCount
+        forgetEntries(at: now, app)
+        return hasForgotten || entryCount < before
     }
 
-    /// Mostly there is nothing to forget, and then nothing is touched: what is touched is copied.
+    private var entryCount: Int {
+        facts[0].starts.count + facts[0].activities.count + facts[0].refused.count + facts[0].moved.count
+    }
+
+    /// Mostly there is nothing to forget, and then nothing is changed: what is changed is copied.
     private func hasForgettable(at now: Int64, _ app: App) -> Bool {
         for place in facts[0].activities.indices
         where facts[0].activities[place].keptUntil(app) <= now { return true }

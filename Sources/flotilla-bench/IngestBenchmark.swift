@@ -48,7 +48,6 @@ enum IngestBenchmark {
 
     static func run(_ arguments: [String]) throws {
         let options = try Options(arguments)
-        FreedMemory.keep()
         let shape = BrokerShape(compression: .zstd, partitions: 1)
         let peer = options.brokers == nil ? try BrokerPeer(.broker, shape: shape) : nil
         defer { peer?.end() }

@@ -13,7 +13,6 @@ enum IngestWorker {
     static func run(_ arguments: [String]) throws {
         // Before there is a second thread.
         Signals.block()
-        FreedMemory.keep()
         Signals.ignoreFileSize()
         let options = try Options(arguments)
         let log = Log("ingest", to: LogSink(level: .info, format: .text))

@@ -14,10 +14,7 @@ struct Flotilla {
         Signals.ignorePipe()
         Signals.ignoreFileSize()
         // A command that answers and goes ends at Ctrl-C as any other program does.
-        if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false {
-            Signals.block()
-            FreedMemory.keep()
-        }
+        if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false { Signals.block() }
         Task.detached {
             let status = await run(arguments)
             exit(status.rawValue)

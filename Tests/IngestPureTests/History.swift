@@ -1,3 +1,4 @@
+import JSON
 import LiveActivity
 import Simulation
 
@@ -88,6 +89,11 @@ struct History {
         case .profile:
             if random.below(2) == 0 { report.tags = [pick(["red", "blue"], &random)] }
             if random.below(3) == 0 { report.locale = pick(["de", "en"], &random) }
+            if random.below(4) == 0 { report.timeZone = pick(["UTC", "Asia/Tokyo"], &random) }
+            if random.below(4) == 0 {
+                report.attributes = try? RawJSON(
+                    checking: Array(pick(["{\"a\":1}", "{}"], &random).utf8), with: JSONReader())
+            }
         case .heartbeat, .tap: break
         }
         let isAboutActivity = [.updateToken, .state, .tap].contains(report.kind)
@@ -99,6 +105,7 @@ struct History {
         if random.below(4) == 0 { report.user = pick(users, &random) }
         if report.user == nil, random.below(10) == 0 { report.isLoggedOut = true }
         if random.below(4) == 0 { report.os = pick(["17.2", "18.0"], &random) }
+        if random.below(6) == 0 { report.appBuild = pick(["7", "8"], &random) }
         if random.below(6) == 0 { report.frequentPushesEnabled = random.below(2) == 0 }
         if random.below(6) == 0 { report.activitiesEnabled = random.below(2) == 0 }
         return report

@@ -30,8 +30,22 @@ import Testing
                     Issue.record("seed \(seed): \(merged.changes) against \(all)")
                     return
                 }
+                let closed = merged.events.filter { $0.code == .closed }.compactMap(\.activity)
+                #expect(Set(closed) == ended(old, new) && Set(closed).count == closed.count, "seed \(seed)")
             }
         }
         #expect(compared > 0)
+    }
+
+    /// The activities that are over now, and were not.
+    private func ended(_ old: Installation?, _ new: Installation) -> Set<String> {
+        let over = new.activities.filter { activity in
+            guard new.overBy(activity) != nil else { return false }
+            guard let old, let known = old.activities.first(where: { $0.id == activity.id }) else {
+                return activity.closing != nil
+            }
+            return old.overBy(known) == nil
+        }
+        return Set(over.map(\.id))
     }
 }

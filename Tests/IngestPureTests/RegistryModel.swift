@@ -74,13 +74,16 @@ struct RegistryModel {
     private func profile(_ words: [Received]) -> ProfileRow? {
         let tags = last(words, { $0.tags }, { $0.joined() })
         let locale = last(words, { $0.locale }, { $0 })
-        guard let newest = [tags?.time, locale?.time].compactMap({ $0 }).sorted(by: isBefore).last else {
-            return nil
-        }
-        var row = ProfileRow(tags: tags?.value ?? [], updatedAt: newest[1])
-        row.locale = locale?.value
-        row.os = last(words, { $0.os }, { $0 })?.value
-        return row
+        let zone = last(words, { $0.timeZone }, { $0 })
+        let attributes = last(words, { $0.attributes }, { String(decoding: $0.bytes, as: UTF8.self) })
+        let build = last(words, { $0.appBuild }, { $0 })
+        let times = [tags?.time, locale?.time, zone?.time, attributes?.time].compactMap { $0 }
+        let newest = times.sorted(by: isBefore).last
+        guard let updatedAt = [newest?[1], build?.time[1]].compactMap({ $0 }).max() else { return nil }
+        return ProfileRow(
+            tags: tags?.value ?? [], attributes: attributes?.value, locale: locale?.value,
+            timeZone: zone?.value, os: last(words, { $0.os }, { $0 })?.value, appBuild: build?.value,
+            updatedAt: updatedAt)
     }
 
     // MARK: Tokens

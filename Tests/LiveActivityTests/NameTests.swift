@@ -82,6 +82,19 @@ import Testing
                 : RecordKey.join(parts[0], parts[1], parts[2], parts[3])
         #expect(RecordKey.split(key) == parts)
     }
+    // What must be escaped, at every place of short parts and long ones.
+    for count in 1...20 {
+        for place in 0..<count {
+            for byte in ["/", "%", "\u{1F}", "\u{7F}"] {
+                let letters = Array(repeating: "b", count: count)
+                let part = (letters[..<place] + [byte] + letters[(place + 1)...]).joined()
+                let key = RecordKey.join(part, "x")
+                #expect(
+                    key.count { $0 == UInt8(ascii: "/") } == 1 && key.count == part.utf8.count + 4, "\(part)")
+                #expect(RecordKey.split(key) == [part, "x"])
+            }
+        }
+    }
     for wrong in ["%", "a%4", "%zz"] { #expect(RecordKey.split(Array(wrong.utf8)) == nil) }
     #expect(RecordKey.split([0xFF, 0xFE]) == nil)
 }

@@ -27,6 +27,25 @@ import Testing
         }
     }
 
+    /// The second is RFC 4231's sixth; the others are by another implementation.
+    @Test(arguments: [
+        (
+            [UInt8](0..<64), "sixty-four",
+            "ddc89972fd68037feaba8b86463cb6e993dc97072bfa393bd87ef0bfa9a82028"
+        ),
+        (
+            [UInt8](repeating: 0xAA, count: 131), "Test Using Larger Than Block-Size Key - Hash Key First",
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        ),
+        ([], "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
+    ])
+    func `HMAC-SHA256 with keys of a block, of more, and of nothing`(
+        _ key: [UInt8], _ message: String, _ code: String
+    ) {
+        let hmac = HMACSHA256(key: SecretBytes(key))
+        for _ in 0..<2 { #expect(hmac.code(for: Array(message.utf8)) == bytes(code)) }
+    }
+
     @Test func `AES-256-GCM of the GCM specification`() {
         let cipher = AES256GCM(key: SecretBytes([UInt8](repeating: 0, count: 32)))
         let nonce = [UInt8](repeating: 0, count: 12)

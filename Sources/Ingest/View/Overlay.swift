@@ -6,66 +6,71 @@ internal import Lifecycle
 /// Committed rows leave when the view has read them back; they are counted, because one key can be
 /// committed again before its first record has come back. Repeated rows differ from what was committed
 /// in times alone: the topic does not get them, and the view is handed them from here.
-struct Overlay<State> {
+///
+/// It has records as the topic has them. As values they would be a dozen small objects each, of thousands
+/// of installations, that nobody asks for again before they go.
+struct Overlay {
     /// A row that the topic compacted away before it was read never comes back. Then the view, which
     /// has been to the end since, knows better.
-    static var forgottenAfterMilliseconds: Int { 60_000 }
+    static let forgottenAfterMilliseconds = 60_000
     /// How often it is looked for such rows.
-    static var lookMilliseconds: Int { 1000 }
+    static let lookMilliseconds = 1000
 
     private struct Row {
-        var state: State
+        var record: [UInt8]
         var since: Instant
         /// Records of it that the view is still to read.
         var outstanding = 0
-        /// The state has later times than the newest record.
+        /// It has later times than the newest record.
         var isRepeated = false
 
         /// - Returns: whether it was not repeated before.
-        mutating func `repeat`(_ state: State) -> Bool {
-            self.state = state
+        mutating func `repeat`(_ record: [UInt8]) -> Bool {
+            self.record = record
             defer { isRepeated = true }
             return !isRepeated
         }
 
         /// - Returns: what it was before.
-        mutating func commit(_ state: State, at now: Instant) -> (isOutstanding: Bool, isRepeated: Bool) {
+        mutating func commit(_ record: [UInt8], at now: Instant) -> (isOutstanding: Bool, isRepeated: Bool) {
             let before = (outstanding > 0, isRepeated)
-            (self.state, since, isRepeated) = (state, now, false)
+            (self.record, since, isRepeated) = (record, now, false)
             outstanding += 1
             return before
         }
     }
 
     private var rows: [KeyBytes: Row] = [:]
-    /// Rows that the view is still to read, and rows that were repeated; one can be both.
+    /// The rows that were repeated.
+    private var repeatedKeys: Set<KeyBytes> = []
+    /// Rows that the view is still to read.
     private(set) var count = 0
-    private(set) var repeatedCount = 0
     private var nextLook: Instant?
 
-    subscript(key: KeyBytes) -> State? { rows[key]?.state }
+    var repeatedCount: Int { repeatedKeys.count }
 
-    /// - Parameter state: what stands for the key, with the exact times of a repetition.
-    mutating func repeated(_ key: KeyBytes, _ state: State, at now: Instant) {
-        if rows[key, default: Row(state: state, since: now)].repeat(state) { repeatedCount += 1 }
+    subscript(key: KeyBytes) -> [UInt8]? { rows[key]?.record }
+
+    /// - Parameter record: what stands for the key, with the exact times of a repetition.
+    mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
+        if rows[key, default: Row(record: record, since: now)].repeat(record) { repeatedKeys.insert(key) }
     }
 
     /// Gives away what was repeated. What was repeated of a row that the view is still to read back stays:
     /// that row would undo it there.
-    mutating func takeRepeated(_ each: (_ key: KeyBytes, _ state: State) -> Void) {
-        if repeatedCount == 0 { return }
-        rows = rows.filter { key, row in
-            if row.outstanding > 0 { return true }
-            each(key, row.state)
-            repeatedCount -= 1
+    mutating func takeRepeated(_ each: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
+        repeatedKeys = repeatedKeys.filter { key in
+            guard let row = rows[key], row.outstanding == 0 else { return true }
+            each(key, row.record)
+            rows[key] = nil
             return false
         }
     }
 
-    mutating func committed(_ key: KeyBytes, _ state: State, at now: Instant) {
-        let before = rows[key, default: Row(state: state, since: now)].commit(state, at: now)
+    mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
+        let before = rows[key, default: Row(record: record, since: now)].commit(record, at: now)
         if !before.isOutstanding { count += 1 }
-        if before.isRepeated { repeatedCount -= 1 }
+        if before.isRepeated { repeatedKeys.remove(key) }
     }
 
     /// A record of this key is in the view.
@@ -85,20 +90,19 @@ struct Overlay<State> {
         if count == 0 { return }
         if let nextLook, now < nextLook { return }
         nextLook = now.advanced(byMilliseconds: Self.lookMilliseconds)
-        var place = rows.startIndex
-        while place != rows.endIndex {
-            let row = rows.values[place]
-            if row.outstanding > 0, now.milliseconds(since: row.since) >= Self.forgottenAfterMilliseconds {
-                rows.values[place].outstanding = 0
-                count -= 1
-            }
-            rows.formIndex(after: &place)
+        let lost = rows.filter { _, row in
+            row.outstanding > 0 && now.milliseconds(since: row.since) >= Self.forgottenAfterMilliseconds
         }
-        rows = rows.filter { $0.value.outstanding > 0 || $0.value.isRepeated }
+        for key in lost.keys {
+            count -= 1
+            rows[key]?.outstanding = 0
+            if rows[key]?.isRepeated == false { rows[key] = nil }
+        }
     }
 
     mutating func removeAll() {
         rows.removeAll()
-        (count, repeatedCount) = (0, 0)
+        repeatedKeys.removeAll()
+        (count, nextLook) = (0, nil)
     }
 }

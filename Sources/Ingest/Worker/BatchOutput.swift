@@ -62,11 +62,25 @@ struct BatchOutput: ~Copyable {
     }
 
     /// Once per installation and transaction.
-    mutating func add(_ installation: Installation, key: [UInt8], partition: Int32) {
+    ///
+    /// - Returns: the record's number.
+    @discardableResult
+    mutating func add(_ installation: Installation, key: [UInt8], partition: Int32) -> Int {
         let start = values.count
         installation.append(to: &values)
         installations.append(
             Piece(partition: partition, key: append(key), value: start..<values.count))
+        return installations.count - 1
+    }
+
+    /// A copy of an installation's record.
+    borrowing func record(_ number: Int) -> [UInt8] {
+        guard let place = installations[number].value else {
+            preconditionFailure("installations have records")
+        }
+        return unsafe values.withBytes { values in
+            unsafe Array(UnsafeRawBufferPointer(rebasing: values[place]))
+        }
     }
 
     mutating func add(_ change: borrowing RegistryChange) {

@@ -54,12 +54,7 @@ extension IngestLoop {
             return false
         }
         onStep(.lettersAcknowledged)
-        for roster in rosters {
-            for entry in roster.entries where entry.fate == .changed {
-                guard let installation = entry.installation else { continue }
-                output.add(installation, key: entry.key.bytes, partition: roster.partition)
-            }
-        }
+        for place in rosters.indices { rosters[place].write(to: &output) }
         onStep(.merged)
         // Captured before the transaction's first record: what is asked later could be a newer membership's.
         guard let group = reports.captureGroup(forEpoch: epoch) else {
@@ -83,13 +78,10 @@ extension IngestLoop {
 
     private func remember(_ roster: Roster, at now: Instant) {
         for entry in roster.entries {
-            guard let installation = entry.installation else { continue }
-            switch entry.fate {
-            case .asItWas: break
-            case .changed:
-                owned[roster.partition]?.overlay.committed(entry.key, Known(installation), at: now)
-            case .repeated:
-                owned[roster.partition]?.overlay.repeated(entry.key, Known(installation), at: now)
+            if let record = entry.record {
+                owned[roster.partition]?.overlay.committed(entry.key, output.record(record), at: now)
+            } else if entry.fate == .repeated, let installation = entry.installation {
+                owned[roster.partition]?.overlay.repeated(entry.key, installation.encoded(), at: now)
             }
         }
         owned[roster.partition]?.reached(roster.next)
@@ -219,7 +211,7 @@ extension IngestLoop {
     }
 
     private func hear(
-        _ place: Int, _ now: Int64, _ roster: inout Roster, _ tally: inout Tally, _ overlay: Overlay<Known>,
+        _ place: Int, _ now: Int64, _ roster: inout Roster, _ tally: inout Tally, _ overlay: Overlay,
         _ view: InstallationView, _ picture: borrowing ReadView
     ) throws(StoreError) {
         let report: Report
@@ -243,8 +235,10 @@ extension IngestLoop {
         var number = roster.number(of: key, murmur: murmur)
         if number == nil {
             let key = KeyBytes(key, murmur: murmur)
-            var known = overlay[key]?.installation
-            if known == nil { known = try look(key, in: view, picture, &roster) }
+            let known =
+                if let record = overlay[key] { remembered(record) } else {
+                    try look(key, in: view, picture, &roster)
+                }
             number = roster.add(key, murmur: murmur, known)
         }
         take(
@@ -270,6 +264,7 @@ extension IngestLoop {
             // Each is taken out of its list: what is only read there is copied.
             let key = roster.entries[number].key.bytes
             merged.events.reverse()
+            merged.changes.reverse()
             while let event = merged.events.popLast() {
                 output.add(event, key: key, partition: roster.partition)
             }
@@ -286,6 +281,14 @@ extension IngestLoop {
         writer.forward(value, key: key, receivedAt: receivedAt, to: home)
         tally.forwarded += 1
         onStep(.strayForwarded)
+    }
+
+    /// What the overlay has of an installation.
+    private func remembered(_ record: [UInt8]) -> Installation {
+        guard let installation = try? Installation.decode(record, with: merger.reader) else {
+            preconditionFailure("a record that this process has written cannot be read")
+        }
+        return installation
     }
 
     /// What the view has of an installation.

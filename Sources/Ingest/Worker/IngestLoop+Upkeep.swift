@@ -86,7 +86,7 @@ extension IngestLoop {
         merger.refresh()
         let now = WallTime.now().milliseconds
         var range = sweep.range
-        var swept: [(key: KeyBytes, known: Known)] = []
+        var swept: [(key: KeyBytes, record: Int)] = []
         output.removeAll()
         var more: Bool
         var beyond: KeyRange?
@@ -100,9 +100,8 @@ extension IngestLoop {
                 let key = KeyBytes([UInt8](copying: key))
                 // What is newer than the view has its turn in the next pass.
                 guard own.overlay[key] == nil, let merged = sweepRow(value, now) else { return }
-                swept.append((key, Known(merged.installation)))
                 for change in merged.changes { output.add(change) }
-                output.add(merged.installation, key: key.bytes, partition: number)
+                swept.append((key, output.add(merged.installation, key: key.bytes, partition: number)))
                 metrics.sweptRows.add(merged.changes.count)
             }
         } catch {
@@ -121,8 +120,8 @@ extension IngestLoop {
         let place = Kafka.TopicPartition(reportsTopic, number)
         guard try commit([OffsetToCommit(place, offset: offset)], group) else { return true }
         let done = Instant.now()
-        for (key, installation) in swept {
-            owned[number]?.overlay.committed(key, installation, at: done)
+        for (key, record) in swept {
+            owned[number]?.overlay.committed(key, output.record(record), at: done)
         }
         onStep(.swept)
         return !more

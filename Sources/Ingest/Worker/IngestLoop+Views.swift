@@ -144,10 +144,7 @@ extension IngestLoop {
             guard let view = files[number], blocked == nil, owned[number]?.overlay.repeatedCount != 0 else {
                 continue
             }
-            owned[number]?.overlay.takeRepeated { key, known in
-                let value = known.installation.encoded()
-                view.keep(key.bytes.span, value.span)
-            }
+            owned[number]?.overlay.takeRepeated { key, record in view.keep(key.bytes.span, record.span) }
             if view.pending > 0 { try settle(number) }
         }
     }

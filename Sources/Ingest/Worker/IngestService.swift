@@ -34,6 +34,7 @@ package final class IngestService: Stage {
 
     package func start(_ context: ServiceContext) async throws {
         let (settings, place, shared, onStep) = (settings, place(), shared, onStep)
+        FreedMemory.keep()
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
             do {
                 let worker = try WorkerThread(name: "ingest") {

@@ -16,6 +16,8 @@ struct Roster {
         /// Nil while nothing is known of it.
         var installation: Installation?
         var fate = Fate.asItWas
+        /// Its record's number in the output, where it has changed.
+        var record: Int?
     }
 
     let partition: Int32
@@ -47,6 +49,15 @@ struct Roster {
         table.add(murmur)
         entries.append(Entry(key: key, installation: installation))
         return entries.count - 1
+    }
+
+    /// Adds the records of those that have changed.
+    mutating func write(to output: inout BatchOutput) {
+        for number in entries.indices where entries[number].fate == .changed {
+            guard let installation = entries[number].installation else { continue }
+            entries[number].record = output.add(
+                installation, key: entries[number].key.bytes, partition: partition)
+        }
     }
 
     /// - Returns: whether it counts as written.

@@ -19,30 +19,12 @@ package enum Name {
         return unsafe hasControlCharacter(bytes) ? "must not have control characters" : nil
     }
 
-    /// Eight bytes at a time: whether there is one below 0x20, a 0x7F or a 0xC2.
+    /// Whether there is one below 0x20, a 0x7F or a 0xC2.
     private static func mayHaveControlCharacter(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        func isSuspect(_ word: UInt64) -> Bool {
-            let (delete, lead) = (word ^ (ones &* 0x7F), word ^ (ones &* 0xC2))
-            let found =
-                ((word &- ones &* 0x20) & ~word) | ((delete &- ones) & ~delete) | ((lead &- ones) & ~lead)
-            return found & (ones &* 0x80) != 0
+        unsafe EightBytes.search(bytes) { word in
+            EightBytes.controlMarks(in: word) | EightBytes.marks(of: 0x7F, in: word)
+                | EightBytes.marks(of: 0xC2, in: word)
         }
-        var place = 0
-        while place + 8 <= bytes.count {
-            if isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) { return true }
-            place += 8
-        }
-        if place == bytes.count { return false }
-        if place > 0 {
-            return isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
-        }
-        var rest = ones &* 0x20
-        while place < bytes.count {
-            rest = rest << 8 | UInt64(unsafe bytes[place])
-            place += 1
-        }
-        return isSuspect(rest)
     }
 
     /// Those from U+0080 to U+009F are 0xC2 and a byte below 0xA0.

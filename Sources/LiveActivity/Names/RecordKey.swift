@@ -59,7 +59,7 @@ package enum RecordKey {
     static func append(_ part: String, to out: inout [UInt8]) {
         var part = part
         part.withUTF8 { bytes in
-            if unsafe bytes.contains(where: needsEscape) {
+            if unsafe mayNeedEscape(UnsafeRawBufferPointer(bytes)) {
                 for place in bytes.indices { unsafe appendEscaped(bytes[place], to: &out) }
             } else {
                 unsafe out.append(contentsOf: bytes)
@@ -83,6 +83,14 @@ package enum RecordKey {
 
     private static func needsEscape(_ byte: UInt8) -> Bool {
         byte == separator || byte == UInt8(ascii: "%") || byte < 0x20 || byte == 0x7F
+    }
+
+    /// Whether there is one that `needsEscape`.
+    private static func mayNeedEscape(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        unsafe EightBytes.search(bytes) { word in
+            EightBytes.controlMarks(in: word) | EightBytes.marks(of: separator, in: word)
+                | EightBytes.marks(of: UInt8(ascii: "%"), in: word) | EightBytes.marks(of: 0x7F, in: word)
+        }
     }
 
     private static func appendEscaped(_ byte: UInt8, to out: inout [UInt8]) {

@@ -1,0 +1,35 @@
+/// Bytes of a text, eight at a time: whether some of a few kinds may be among them. There are none where it
+/// says so; where it does not, somebody looks at each.
+enum EightBytes {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+
+    /// Looks through all of them; behind the last it makes up small letters.
+    @inline(__always)
+    static func search(_ bytes: UnsafeRawBufferPointer, for isSuspect: (UInt64) -> UInt64) -> Bool {
+        var found: UInt64 = 0
+        var place = 0
+        while place + 8 <= bytes.count {
+            found |= isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            place += 8
+        }
+        if place < bytes.count, place > 0 {
+            found |= isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
+        } else if place < bytes.count {
+            var rest = ones &* UInt64(UInt8(ascii: "a"))
+            for index in place..<bytes.count { rest = rest << 8 | UInt64(unsafe bytes[index]) }
+            found |= isSuspect(rest)
+        }
+        return found & (ones &* 0x80) != 0
+    }
+
+    /// Marks, by a byte's top bit, whether there is this byte.
+    @inline(__always)
+    static func marks(of byte: UInt8, in word: UInt64) -> UInt64 {
+        let zero = word ^ (ones &* UInt64(byte))
+        return (zero &- ones) & ~zero
+    }
+
+    /// Marks, by a byte's top bit, whether there is one below 0x20.
+    @inline(__always)
+    static func controlMarks(in word: UInt64) -> UInt64 { (word &- ones &* 0x20) & ~word }
+}

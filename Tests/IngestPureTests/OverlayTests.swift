@@ -1,0 +1,72 @@
+import Lifecycle
+import Simulation
+import Testing
+
+@testable import Ingest
+
+/// The overlay against its words: two tables, one of what was committed and one of what was repeated.
+@Suite struct OverlayTests {
+    private struct Model {
+        var committed: [String: (record: [UInt8], outstanding: Int, since: Instant)] = [:]
+        var repeated: [String: [UInt8]] = [:]
+
+        subscript(key: String) -> [UInt8]? { repeated[key] ?? committed[key]?.record }
+
+        mutating func take() -> [String: [UInt8]] {
+            let taken = repeated.filter { committed[$0.key] == nil }
+            for key in taken.keys { repeated[key] = nil }
+            return taken
+        }
+
+        mutating func apply(_ key: String) {
+            guard let row = committed[key] else { return }
+            committed[key] = row.outstanding > 1 ? (row.record, row.outstanding - 1, row.since) : nil
+        }
+    }
+
+    @Test func `whatever happens in whatever order, it knows what two plain tables know`() {
+        var seeds = SystemRandomNumberGenerator()
+        let base = seeds.next() >> 16
+        for seed in base..<base + UInt64(trials(200)) {
+            var random = SeededGenerator(seed)
+            var (overlay, model) = (Overlay(), Model())
+            var now = Instant.now()
+            for step in 0..<200 {
+                let key = "k\(random.below(6))"
+                let bytes = KeyBytes(Array(key.utf8))
+                let record = [UInt8(random.below(256))]
+                switch random.below(9) {
+                case 0...2:
+                    overlay.committed(bytes, record, at: now)
+                    model.committed[key] = (record, (model.committed[key]?.outstanding ?? 0) + 1, now)
+                    model.repeated[key] = nil
+                case 3...4:
+                    overlay.repeated(bytes, record, at: now)
+                    model.repeated[key] = record
+                case 5...6:
+                    overlay.applied(Array(key.utf8).span)
+                    model.apply(key)
+                case 7:
+                    var taken: [String: [UInt8]] = [:]
+                    overlay.takeRepeated { taken[String(decoding: $0.bytes, as: UTF8.self)] = $1 }
+                    #expect(taken == model.take(), "seed \(seed), step \(step)")
+                default:
+                    now = now.advanced(byMilliseconds: 1000 + random.below(60_000))
+                    overlay.reachedEnd(at: now)
+                    let oldest = Overlay.forgottenAfterMilliseconds
+                    model.committed = model.committed.filter {
+                        now.milliseconds(since: $0.value.since) < oldest
+                    }
+                }
+                #expect(overlay.count == model.committed.count, "seed \(seed), step \(step)")
+                #expect(overlay.repeatedCount == model.repeated.count, "seed \(seed), step \(step)")
+                for number in 0..<6 {
+                    let found = overlay[KeyBytes(Array("k\(number)".utf8))]
+                    #expect(found == model["k\(number)"], "seed \(seed), step \(step)")
+                }
+            }
+            overlay.removeAll()
+            #expect(overlay.count == 0 && overlay.repeatedCount == 0)
+        }
+    }
+}

@@ -35,9 +35,11 @@ struct KafkaFaultTests {
         try await bench.startAndWait()
         #expect(try await bench.post(heartbeat()).status == 202)
         cluster.takeDown(broker: 1)
-        for _ in 0..<3 {
+        for number in 0..<3 {
             let answer = try await bench.post(heartbeat())
-            #expect(answer.status == 503 && answer.code == "not_stored")
+            // After fifteen seconds of silence, which a slow machine takes for three posts, it does not try.
+            let isToldAtOnce = number > 0 && answer.code == "kafka_unreachable"
+            #expect(answer.status == 503 && (answer.code == "not_stored" || isToldAtOnce))
             #expect(Int(answer.header("Retry-After") ?? "").map { (1...5).contains($0) } == true)
         }
         cluster.bringUp(broker: 1)

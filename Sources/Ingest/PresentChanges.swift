@@ -18,9 +18,8 @@ struct PresentChanges {
     mutating func find(_ touched: Touched) {
         if case .installation = new.subject {
             if touched.everything {
-                let facts = new.hasTokenFacts(of: old)
-                findStarts(touchedOnly: facts)
-                findActivities(touchedOnly: facts && new.hasSignsOfEnds(of: old))
+                findStarts()
+                findActivities()
             } else {
                 findStarts(touched.starts)
                 findActivities(touched.activities)
@@ -32,33 +31,30 @@ struct PresentChanges {
 
     private mutating func findStarts(_ places: Touched.Places) {
         let (oldList, newList) = (old.facts[0].starts, new.facts[0].starts)
-        for place in places { findStart(place, in: newList.span, after: oldList.span, unlessSame: false) }
+        for place in places { findStart(place, in: newList.span, after: oldList.span) }
     }
 
     private mutating func findActivities(_ places: Touched.Places) {
         let (oldList, newList) = (old.facts[0].activities, new.facts[0].activities)
-        for place in places { findActivity(place, in: newList.span, after: oldList.span, unlessSame: false) }
+        for place in places { findActivity(place, in: newList.span, after: oldList.span) }
     }
 
-    private mutating func findStarts(touchedOnly: Bool) {
+    private mutating func findStarts() {
         let (oldList, newList) = (old.facts[0].starts, new.facts[0].starts)
         // What a span lends is not copied.
         let (olds, news) = (oldList.span, newList.span)
-        for place in news.indices { findStart(place, in: news, after: olds, unlessSame: touchedOnly) }
+        for place in news.indices { findStart(place, in: news, after: olds) }
         for place in olds.indices {
             let kept = Self.place(near: place, in: news.count) { news[$0].type.isExactly(olds[place].type) }
             if kept == nil, old.isUsable(olds[place]) { bury(.start(type: olds[place].type)) }
         }
     }
 
-    /// - Parameter unlessSame: nothing is to be done for one that is what it was.
     private mutating func findStart(
-        _ place: Int, in news: Span<Installation.Start>, after olds: Span<Installation.Start>,
-        unlessSame: Bool
+        _ place: Int, in news: Span<Installation.Start>, after olds: Span<Installation.Start>
     ) {
         let old = old
         let known = Self.place(near: place, in: olds.count) { olds[$0].type.isExactly(news[place].type) }
-        if unlessSame, let known, olds[known] == news[place] { return }
         let entry = RegistryKey.Entry.start(type: news[place].type)
         if let row = new.row(news[place]) {
             let hash = known.flatMap { olds[$0].token?.hash }
@@ -68,25 +64,22 @@ struct PresentChanges {
         }
     }
 
-    private mutating func findActivities(touchedOnly: Bool) {
+    private mutating func findActivities() {
         let (oldList, newList) = (old.facts[0].activities, new.facts[0].activities)
         // What a span lends is not copied.
         let (olds, news) = (oldList.span, newList.span)
-        for place in news.indices { findActivity(place, in: news, after: olds, unlessSame: touchedOnly) }
+        for place in news.indices { findActivity(place, in: news, after: olds) }
         for place in olds.indices {
             let kept = Self.place(near: place, in: news.count) { news[$0].id.isExactly(olds[place].id) }
             if kept == nil, old.hasRow(olds[place]) { bury(.update(activity: olds[place].id)) }
         }
     }
 
-    /// - Parameter unlessSame: nothing is to be done for one that is what it was.
     private mutating func findActivity(
-        _ place: Int, in news: Span<Installation.Activity>, after olds: Span<Installation.Activity>,
-        unlessSame: Bool
+        _ place: Int, in news: Span<Installation.Activity>, after olds: Span<Installation.Activity>
     ) {
         let (old, merge) = (old, merge)
         let known = Self.place(near: place, in: olds.count) { olds[$0].id.isExactly(news[place].id) }
-        if unlessSame, let known, news[place].isExactly(olds[known]) { return }
         let entry = RegistryKey.Entry.update(activity: news[place].id)
         if let row = new.row(news[place], merge.app) {
             let hash = known.flatMap { olds[$0].token?.hash }
@@ -153,24 +146,6 @@ extension Installation {
             && facts[0].user?.value == new.facts[0].user?.value
     }
 
-    /// Whether what the row of every token depends on is what it was.
-    fileprivate func hasTokenFacts(of old: Installation) -> Bool {
-        facts[0].environment?.value == old.facts[0].environment?.value
-            && (facts[0].os?.value).isExactly(old.facts[0].os?.value)
-            && facts[0].frequentPushesEnabled?.value == old.facts[0].frequentPushesEnabled?.value
-            && facts[0].activitiesEnabled?.value == old.facts[0].activitiesEnabled?.value
-            && facts[0].refused == old.facts[0].refused
-    }
-
-    /// Whether everything that ends an activity, but for what is said of that activity, is what it was.
-    fileprivate func hasSignsOfEnds(of old: Installation) -> Bool {
-        let (olds, news) = (old.facts[0].starts, facts[0].starts)
-        return facts[0].running == old.facts[0].running && olds.count == news.count
-            && news.indices.allSatisfy {
-                news[$0].unregisteredAt == olds[$0].unregisteredAt && news[$0].type.isExactly(olds[$0].type)
-            }
-    }
-
     /// But for its time.
     fileprivate func hasProfile(of old: Installation) -> Bool {
         (facts[0].tags?.value ?? []).isExactly(old.facts[0].tags?.value ?? [])
@@ -179,12 +154,5 @@ extension Installation {
             && (facts[0].timeZone?.value).isExactly(old.facts[0].timeZone?.value)
             && (facts[0].os?.value).isExactly(old.facts[0].os?.value)
             && (facts[0].appBuild?.value).isExactly(old.facts[0].appBuild?.value)
-    }
-}
-
-extension Installation.Activity {
-    fileprivate func isExactly(_ old: Installation.Activity) -> Bool {
-        self == old && (type?.value).isExactly(old.type?.value) && (group?.value).isExactly(old.group?.value)
-            && (channel?.value).isExactly(old.channel?.value)
     }
 }

@@ -12,13 +12,6 @@ package enum RegistryRow: Sendable, Hashable {
         }
     }
 
-    package func append(to writer: inout JSONWriter) {
-        switch self {
-        case .token(let row): row.append(to: &writer)
-        case .profile(let row): row.append(to: &writer)
-        }
-    }
-
     package static func decode(
         _ bytes: UnsafeRawBufferPointer, under entry: RegistryKey.Entry, with reader: JSONReader
     ) throws(RecordError) -> RegistryRow {

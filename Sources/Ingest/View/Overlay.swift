@@ -21,27 +21,17 @@ struct Overlay {
         var since: Instant
         /// Records of it that the view is still to read.
         var outstanding = 0
-        /// It has later times than the newest record.
-        var isRepeated = false
 
-        /// - Returns: whether it was not repeated before.
-        mutating func `repeat`(_ record: [UInt8]) -> Bool {
-            self.record = record
-            defer { isRepeated = true }
-            return !isRepeated
-        }
-
-        /// - Returns: what it was before.
-        mutating func commit(_ record: [UInt8], at now: Instant) -> (isOutstanding: Bool, isRepeated: Bool) {
-            let before = (outstanding > 0, isRepeated)
-            (self.record, since, isRepeated) = (record, now, false)
+        /// - Returns: how many records of it are outstanding now.
+        mutating func commit(_ record: [UInt8], at now: Instant) -> Int {
+            (self.record, since) = (record, now)
             outstanding += 1
-            return before
+            return outstanding
         }
     }
 
     private var rows: [KeyBytes: Row] = [:]
-    /// The rows that were repeated.
+    /// The rows that have later times than the newest record.
     private var repeatedKeys: Set<KeyBytes> = []
     /// Rows that the view is still to read.
     private(set) var count = 0
@@ -53,7 +43,8 @@ struct Overlay {
 
     /// - Parameter record: what stands for the key, with the exact times of a repetition.
     mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        if rows[key, default: Row(record: record, since: now)].repeat(record) { repeatedKeys.insert(key) }
+        rows[key, default: Row(record: record, since: now)].record = record
+        repeatedKeys.insert(key)
     }
 
     /// Gives away what was repeated. What was repeated of a row that the view is still to read back stays:
@@ -68,21 +59,20 @@ struct Overlay {
     }
 
     mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        let before = rows[key, default: Row(record: record, since: now)].commit(record, at: now)
-        if !before.isOutstanding { count += 1 }
-        if before.isRepeated { repeatedKeys.remove(key) }
+        let outstanding = rows[key, default: Row(record: record, since: now)].commit(record, at: now)
+        if outstanding == 1 { count += 1 }
+        repeatedKeys.remove(key)
     }
 
     /// A record of this key is in the view.
     mutating func applied(_ key: Span<UInt8>) {
         if count == 0 { return }
-        guard let place = rows.index(forKey: KeyBytes([UInt8](copying: key))),
-            rows.values[place].outstanding > 0
-        else { return }
+        let key = KeyBytes([UInt8](copying: key))
+        guard let place = rows.index(forKey: key), rows.values[place].outstanding > 0 else { return }
         rows.values[place].outstanding -= 1
         guard rows.values[place].outstanding == 0 else { return }
         count -= 1
-        if !rows.values[place].isRepeated { rows.remove(at: place) }
+        if !repeatedKeys.contains(key) { rows.remove(at: place) }
     }
 
     /// The view has been to the end of its partition.
@@ -96,7 +86,7 @@ struct Overlay {
         for key in lost.keys {
             count -= 1
             rows[key]?.outstanding = 0
-            if rows[key]?.isRepeated == false { rows[key] = nil }
+            if !repeatedKeys.contains(key) { rows[key] = nil }
         }
     }
 

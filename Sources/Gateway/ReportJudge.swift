@@ -91,6 +91,7 @@ package final class ReportJudge {
             // Whoever has the app has its report key, and could write about every user.
             object["installationId"].report("can be left out only with a key of the role send")
         }
+        if report.isTokenSealed { object["token"].report(PushToken.problem) }
         object.refuseUnknownFields()
         report.encode(to: &writer)
         judged.accept(key: report.key, value: writer)

@@ -51,6 +51,8 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
     (heartbeat(#","colour":"red""#), ["0 colour unknown_field"]),
     (heartbeat(#","installationID":"x""#), ["0 installationID unknown_field"]),
     (heartbeat(#","token":"xyz""#), ["0 token invalid"]),
+    // The sealed form is for Flotilla's own writers.
+    (heartbeat(#","token":"s1.AAAA""#), ["0 token invalid"]),
     (heartbeat(#","tags":["a",7]"#), ["0 tags[1] wrong_type"]),
     (heartbeat(#","eventTime":"now""#), ["0 eventTime wrong_type"]),
     (heartbeat(#","v":2"#), ["0 v out_of_range"]),

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Testing
 
 @testable import LiveActivity
@@ -99,4 +100,52 @@ func `a wrong key file is told by its line, never by its content`(text: String, 
     let short = seal.seal(PushToken(bytes: tail)!, app: "shop", entry: "update:ab")
     // The nonce stands in front: 12 bytes are 16 letters.
     #expect(long.dropFirst(3).prefix(16) != short.dropFirst(3).prefix(16))
+}
+
+@Test(arguments: [Report.Kind.startToken, .updateToken, .heartbeat])
+func `a report's token is sealed for the row that it will stand in, and opens again`(
+    kind: Report.Kind
+) throws {
+    let seal = TokenSeal(try keys(keyText))
+    var report = Report(app: "shop", environment: .production, installation: "i1", kind: kind)
+    report.attributesType = "Match"
+    report.activity = kind == .startToken ? nil : "a1"
+    report.token = String(decoding: token.hex, as: UTF8.self)
+    let plain = report
+    seal.seal(tokenOf: &report)
+    let entry = kind == .startToken ? "start:Match" : "update:a1"
+    #expect(report.token == seal.seal(token, app: "shop", entry: entry))
+    #expect(report.isTokenSealed && !plain.isTokenSealed)
+    #expect(try Report.decode(report.encoded(), with: JSONReader()) == report)
+    #expect(try seal.open(tokenOf: report) == token)
+    #expect(try seal.open(tokenOf: plain) == token, "what a service without keys wrote")
+    var moved = report
+    moved.app = "bank"
+    #expect(throws: TokenSeal.Failure.wrongPlace) { try seal.open(tokenOf: moved) }
+}
+
+@Test func `without keys, and without a token, a report stays as it is`() throws {
+    var report = Report(app: "shop", environment: .production, installation: "i1", kind: .startToken)
+    TokenSeal(try keys(keyText)).seal(tokenOf: &report)
+    #expect(report.token == nil)
+    #expect(try TokenSeal(nil).open(tokenOf: report) == nil)
+    report.token = "c0ffee"
+    TokenSeal(nil).seal(tokenOf: &report)
+    #expect(report.token == "c0ffee")
+}
+
+@Test func `the longest token is sealed into what a report may hold, and nothing else looks sealed`() throws {
+    let seal = TokenSeal(try keys(keyText.replacingOccurrences(of: "key 1 ", with: "key 999999 ")))
+    var report = Report(app: "shop", environment: .production, installation: "i1", kind: .startToken)
+    report.token = String(repeating: "ab", count: PushToken.bytesMax)
+    seal.seal(tokenOf: &report)
+    #expect(report.isTokenSealed)
+    #expect(try Report.decode(report.encoded(), with: JSONReader()) == report)
+    for text in [
+        "", "s", "s.", "s1", "s1.", "s.AAAA", "sx.AAAA", "s1234567.AAAA", "s1.A A", "s1.AA=", "c0ffee",
+        "s1." + String(repeating: "A", count: 600),
+    ] {
+        report.token = text
+        #expect(!report.isTokenSealed, "\(text)")
+    }
 }

@@ -62,7 +62,7 @@ package struct Report: Record, Hashable {
     package var attributesType: Maybe<String>
     package var activity: Maybe<String>
     package var group: Maybe<String>
-    /// As it was sent; the stage that merges reports says what is wrong with it.
+    /// In hexadecimal, or sealed by `TokenSeal.seal(tokenOf:)`.
     package var token: Maybe<String>
     package var state: Maybe<State>
     package var channel: Maybe<String>

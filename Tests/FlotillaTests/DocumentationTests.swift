@@ -12,11 +12,34 @@ struct DocumentationTests {
         try String(contentsOfFile: rootPath(path), encoding: .utf8)
     }
 
+    /// Of the operator's book, its index among them.
+    private func pages() throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: rootPath("deploy/book")).sorted()
+        return ["deploy/README.md"] + names.map { "deploy/book/" + $0 }
+    }
+
+    @Test func `the index of the operator's book names every page, and no link in the book leads nowhere`()
+        throws
+    {
+        let index = try document("deploy/README.md")
+        let pages = try pages()
+        for page in pages.dropFirst() {
+            #expect(index.contains("](\(page.dropFirst("deploy/".count)))"), "\(page)")
+        }
+        for page in pages {
+            let directory = URL(fileURLWithPath: page).deletingLastPathComponent().relativePath
+            for link in try document(page).matches(of: /\]\(([^)#:]+)(#[^)]*)?\)/) {
+                let target = rootPath(directory + "/" + link.output.1)
+                #expect(FileManager.default.fileExists(atPath: target), "\(page): \(link.output.1)")
+            }
+        }
+    }
+
     @Test func `the operator's book has the table of settings that the binary prints`() async throws {
         let table = try await flotilla("config", "--markdown").output
         #expect(!table.isEmpty)
         #expect(
-            try document("deploy/README.md").contains(table),
+            try document("deploy/book/settings.md").contains(table),
             "run `flotilla config --markdown` and put it there")
     }
 
@@ -28,7 +51,9 @@ struct DocumentationTests {
     }
 
     @Test func `every name that the operator's book gives a metric is one that the code knows`() throws {
-        let names = try document("deploy/README.md").matches(of: /flotilla_[a-z_]+/).map { String($0.output) }
+        let names = try pages().flatMap { page in
+            try document(page).matches(of: /flotilla_[a-z_]+/).map { String($0.output) }
+        }
         #expect(!names.isEmpty)
         var sources = ""
         let files = FileManager.default.enumerator(atPath: rootPath("Sources"))

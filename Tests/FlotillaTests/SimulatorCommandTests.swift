@@ -269,10 +269,8 @@ struct SimulatorCommandTests {
         get throws {
             let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent()
-            let book = try String(
-                contentsOf: root.appendingPathComponent("deploy/README.md"), encoding: .utf8)
-            let parts = book.components(separatedBy: "## The APNs simulator\n")
-            return try #require(parts.dropFirst().first).components(separatedBy: "\n## ")[0]
+            return try String(
+                contentsOf: root.appendingPathComponent("deploy/book/simulator.md"), encoding: .utf8)
         }
     }
 

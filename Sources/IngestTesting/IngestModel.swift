@@ -9,15 +9,18 @@ internal import Telemetry
 package struct IngestModel {
     /// The newest value of each key that has one.
     package private(set) var registry: [[UInt8]: [UInt8]] = [:]
-    /// In order, by partition.
-    package private(set) var events: [Int32: [[UInt8]]] = [:]
+    /// In order, by whose reports they come from and in whose lane they lie: what one installation told under
+    /// one recipient. Between those there is no order.
+    package private(set) var events: [[UInt8]: [[UInt8]]] = [:]
     package private(set) var installations: [[UInt8]: Installation] = [:]
     /// Where records lie that are no use: partition/offset.
     package private(set) var misfits: Set<String> = []
     private let merges: [String: Merge]
+    private let lanes: Int
     private let reader = JSONReader()
 
     package init(_ reports: TopicContent, lanes: Int, keys: SealingKeys?) {
+        self.lanes = lanes
         merges = IngestBed.apps.mapValues { Merge(app: $0, seal: TokenSeal(keys)) }
         let now = WallTime.now().milliseconds
         for record in reports.records {
@@ -39,7 +42,7 @@ package struct IngestModel {
             case .rejected: misfits.insert(place)
             case .unchanged: break
             case .merged(let merged) where !merged.isDue: installations[key] = merged.installation
-            case .merged(let merged): take(merged, key, record.partition)
+            case .merged(let merged): take(merged, key)
             }
         }
     }
@@ -49,18 +52,18 @@ package struct IngestModel {
         for (key, installation) in installations {
             guard let merged = merges[installation.app]?.sweep(installation, now: now) else { continue }
             precondition(merged.events.isEmpty)
-            take(merged, key, 0)
+            take(merged, key)
         }
     }
 
-    private mutating func take(_ merged: Merged, _ key: [UInt8], _ partition: Int32) {
+    private mutating func take(_ merged: Merged, _ key: [UInt8]) {
         installations[key] = merged.installation
         var writer = JSONWriter()
         for change in merged.changes {
             change.row?.encode(to: &writer)
             registry[change.key.bytes] = change.row == nil ? nil : writer.bytes
         }
-        events[partition, default: []] += merged.events.map { $0.encoded() }
+        for event in merged.events { events[event.orderKey, default: []].append(event.encoded()) }
     }
 
     /// What the topics have that they should not, or have not; nil when they are exactly right.
@@ -73,8 +76,17 @@ package struct IngestModel {
             }
             return "\(keys.count) of \(registry.count) rows differ: " + samples.joined(separator: "; ")
         }
-        var lists: [Int32: [[UInt8]]] = [:]
-        for record in written.records { lists[record.partition, default: []].append(record.value ?? []) }
+        var lists: [[UInt8]: [[UInt8]]] = [:]
+        for record in written.records {
+            guard let value = record.value, let event = try? Event.decode(value, with: reader) else {
+                return "events has what is no event: \(text(record.value))"
+            }
+            let lane = Int32(Murmur2.partition(of: event.key.span, of: lanes))
+            guard record.key == event.key, record.partition == lane else {
+                return "an event lies in partition \(record.partition), not \(lane): \(text(value))"
+            }
+            lists[event.orderKey, default: []].append(value)
+        }
         if lists != events {
             let counts = (
                 lists.values.reduce(0) { $0 + $1.count }, events.values.reduce(0) { $0 + $1.count }
@@ -102,5 +114,13 @@ package struct IngestModel {
 
     private func text(_ bytes: [UInt8]?) -> String {
         bytes.map { String(decoding: $0, as: UTF8.self) } ?? "nothing"
+    }
+}
+
+extension Event {
+    /// What the events have in common that keep their order.
+    fileprivate var orderKey: [UInt8] {
+        let subject = (installation.map(Recipient.installation) ?? .user(user ?? "")).text
+        return key + [0] + Array(subject.utf8)
     }
 }

@@ -79,25 +79,6 @@ extension Admin {
     ) throws(KafkaError) -> TopicDescription {
         try client.describe(Topic(topic, of: client), Deadline(milliseconds: limit))
     }
-
-    /// The topics' settings, `cleanup.policy` and so on, defaults included.
-    package func configurations(
-        of topics: [String], withinMilliseconds limit: Int = 5000
-    ) throws(KafkaError) -> [String: [String: String]] {
-        var requests: [OpaquePointer?] = unsafe topics.map {
-            unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0)
-        }
-        defer { unsafe rd_kafka_ConfigResource_destroy_array(&requests, requests.count) }
-        let (found, failed) = try unsafe ask(
-            "describe topics", RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, withinMilliseconds: limit
-        ) { options, queue in
-            unsafe rd_kafka_DescribeConfigs(client.pointer, &requests, requests.count, options, queue)
-        } read: { event in
-            unsafe readConfigurations(event)
-        }
-        if let failed { throw failed }
-        return found
-    }
 }
 
 private func outcomes(_ results: UnsafeMutablePointer<OpaquePointer?>?, _ count: Int) -> [TopicOutcome] {
@@ -109,28 +90,4 @@ private func outcomes(_ results: UnsafeMutablePointer<OpaquePointer?>?, _ count:
             name: String(cString: rd_kafka_topic_result_name(result)), code: code,
             text: rd_kafka_topic_result_error_string(result).map { unsafe String(cString: $0) } ?? code.text)
     }
-}
-
-private func readConfigurations(_ event: OpaquePointer) -> ([String: [String: String]], KafkaError?) {
-    var found: [String: [String: String]] = [:]
-    var count = 0
-    let resources = unsafe rd_kafka_DescribeConfigs_result_resources(
-        rd_kafka_event_DescribeConfigs_result(event), &count)
-    for index in 0..<count {
-        guard let resource = unsafe resources?[index] else { continue }
-        let name = unsafe String(cString: rd_kafka_ConfigResource_name(resource))
-        let code = unsafe ErrorCode(rd_kafka_ConfigResource_error(resource))
-        guard code == .none else { return ([:], KafkaError("describe topic \(name)", code)) }
-        var entries = 0
-        let list = unsafe rd_kafka_ConfigResource_configs(resource, &entries)
-        var values: [String: String] = [:]
-        for entry in 0..<entries {
-            guard let entry = unsafe list?[entry], let value = unsafe rd_kafka_ConfigEntry_value(entry) else {
-                continue
-            }
-            unsafe values[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
-        }
-        found[name] = values
-    }
-    return (found, nil)
 }

@@ -34,8 +34,10 @@ extension TopicLayout {
         of topic: TopicName, partitions: Int, replicas: Int, configuration: [String: String]
     ) -> [TopicMismatch] {
         let need = need(of: topic)
-        func mismatch(_ property: TopicMismatch.Property, _ have: String, _ want: String) -> TopicMismatch {
-            TopicMismatch(topic: name(topic), property: property, have: have, want: want)
+        func mismatch(
+            _ property: TopicMismatch.Property, _ have: String, _ want: String, setting: String? = nil
+        ) -> TopicMismatch {
+            TopicMismatch(topic: name(topic), property: property, have: have, want: want, setting: setting)
         }
         if partitions == 0 { return [mismatch(.existence, "nothing", "the topic")] }
         var found: [TopicMismatch] = []
@@ -44,21 +46,22 @@ extension TopicLayout {
         }
         func text(_ property: TopicMismatch.Property) -> String { configuration[property.rawValue] ?? "none" }
         let policy = text(.cleanup).split { $0 == "," || $0 == " " }.sorted().joined(separator: ",")
-        if policy != need.cleanup.policy { found.append(mismatch(.cleanup, policy, need.cleanup.policy)) }
+        func exactly(_ property: TopicMismatch.Property, _ want: String, have: String) {
+            if have != want { found.append(mismatch(property, have, want, setting: want)) }
+        }
+        exactly(.cleanup, need.cleanup.policy, have: policy)
         /// At least as much; −1 is without a limit.
         func atLeast(_ property: TopicMismatch.Property, _ want: Int64?) {
             guard let want else { return }
             let have = Int64(text(property))
             if let have, have >= want || (have == -1 && property == .retention) { return }
-            found.append(mismatch(property, text(property), "at least \(want)"))
+            found.append(mismatch(property, text(property), "at least \(want)", setting: String(want)))
         }
         atLeast(.retention, need.cleanup.retentionMilliseconds)
         atLeast(.deleteRetention, need.cleanup.isCompacting ? Self.deleteRetentionMilliseconds : nil)
         atLeast(.recordBytes, need.recordBytesMax.map(Int64.init))
         atLeast(.insync, replicas > 2 ? Self.insyncReplicasMin : nil)
-        if need.isStampedByCluster, text(.timestamps) != "LogAppendTime" {
-            found.append(mismatch(.timestamps, text(.timestamps), "LogAppendTime"))
-        }
+        if need.isStampedByCluster { exactly(.timestamps, "LogAppendTime", have: text(.timestamps)) }
         return found
     }
 }

@@ -31,6 +31,13 @@ package struct TopicLayout: Sendable, Hashable {
 
     package func partitions(_ topic: TopicName) -> Int { need(of: topic).partitions }
 
+    /// How long a row counts after its record's time, in the view of a topic that compacts and deletes;
+    /// nil where it counts until it is deleted. A view lets a row go then, also where the cluster keeps the
+    /// topic longer: so a view that was read long ago and one that is built anew say the same.
+    package func rowMillisecondsMax(in topic: TopicName) -> Int64? {
+        if case .compactAndDelete(let time) = need(of: topic).cleanup { time } else { nil }
+    }
+
     /// What is wrong with a prefix, as it goes on after the setting's key; nil when nothing is.
     package static func problem(prefix: String) -> String? {
         let allowed = prefix.utf8.allSatisfy { byte in

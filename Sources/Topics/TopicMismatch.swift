@@ -15,6 +15,8 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
     package let property: Property
     package let have: String
     package let want: String
+    /// What the topic's setting must be for that; nil where it is no setting.
+    package var setting: String?
 
     package var description: String {
         switch property {
@@ -24,8 +26,15 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
                 + "it is created: set topics.lanes to what the cluster has, or choose another topics.prefix"
         case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps, .insync:
             "topic \(topic) has \(property.rawValue) \(have), \(want) is needed; "
-                + "alter it with your cluster's tools (kafka-configs --alter)"
+                + "mend it with `flotilla topics alter`, or with your cluster's own tool: \(command)"
         }
+    }
+
+    /// Kafka's own, to be pasted; a list stands in brackets there.
+    private var command: String {
+        let value = setting ?? ""
+        return "kafka-configs --bootstrap-server BROKER --alter --entity-type topics --entity-name \(topic) "
+            + "--add-config \(property.rawValue)=\(value.contains(",") ? "[\(value)]" : value)"
     }
 }
 

@@ -22,6 +22,7 @@ package enum TopicName: String, Sendable, CaseIterable {
     case schedulesAuto = "schedules.auto"
     case timers
     case replies
+    case members
     case audit
     case deadLetters = "dead-letters"
 }

@@ -38,8 +38,10 @@ struct TopicNeed: Sendable, Hashable {
     let cleanup: Cleanup
     /// Nil: the cluster's default is enough.
     var recordBytesMax: Int?
-    /// The cluster's clock stamps the records, not the writer's.
-    var isStampedByCluster = false
+
+    /// The cluster's clock stamps the records of every topic that is kept for a time, not the writer's:
+    /// what a process with a wrong clock writes must not be old before it is read.
+    var isStampedByCluster: Bool { cleanup.retentionMilliseconds != nil }
 
     /// What the topic is created with.
     func configuration(replication: Int) -> [String: String] {

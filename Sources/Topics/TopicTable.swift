@@ -18,21 +18,16 @@ extension TopicLayout {
         }
         switch topic {
         case .catalog: return state(1)
-        case .reports:
-            // Reports are ordered and expire by the time at which they came in: one clock for all writers.
-            var need = kept(7 * Self.day)
-            need.isStampedByCluster = true
-            return need
         case .installations, .registry, .groups, .timers: return state(lanes)
         case .events, .deadLetters:
             return kept(30 * Self.day, bytes: topic == .deadLetters ? Self.deadLetterBytes : nil)
         case .sends, .sendsTimed: return kept(7 * Self.day, bytes: Self.largeRecordBytes)
-        case .superseded: return state(1, Self.day)
+        case .superseded, .members: return state(1, Self.day)
         case .expansionsUrgent, .expansions: return kept(Self.day, bytes: Self.largeRecordBytes)
         case .starts: return state(lanes, 2 * Self.day)
         case .jobsUrgent, .jobs: return kept(Self.day)
         case .jobsLater5s, .jobsLater2m: return kept(2 * Self.day)
-        case .progress, .receipts, .schedules, .schedulesAuto: return kept(7 * Self.day)
+        case .reports, .progress, .receipts, .schedules, .schedulesAuto: return kept(7 * Self.day)
         case .replies: return kept(Self.hour)
         case .audit: return kept(400 * Self.day)
         }

@@ -35,25 +35,28 @@ extension Command {
     /// Before the first start, and whenever a stage says that a topic does not fit.
     static let topics = Command(
         name: "topics",
-        summary: "Creates the topics that are missing, or checks that all are as they must be.",
-        usage: "[check | create] [--lanes N] [--replication N] [--json]",
+        summary:
+            "Creates the topics that are missing, gives those that do not fit their settings, or checks all.",
+        usage: "[check | create | alter] [--lanes N] [--replication N] [--json]",
         example: "flotilla topics create --kafka-brokers kafka-1:9092 --lanes 24 --replication 3",
         namespace: "topics", settings: ["topics.", "kafka."],
         options: [("--json", false, "one JSON object a line instead of a table")]
     ) { invocation in
-        guard invocation.words.count <= 1, ["check", "create"].contains(invocation.words.first ?? "check")
-        else { throw Refusal(status: .usage, "say check or create") }
+        guard invocation.words.count <= 1,
+            ["check", "create", "alter"].contains(invocation.words.first ?? "check")
+        else { throw Refusal(status: .usage, "say check, create or alter") }
         let layout = TopicLayout(invocation.settings)
         let admin = try Admin(KafkaSettings(invocation.settings), log: .silent, metrics: Metrics())
         let created = invocation.words.first == "create" ? try layout.create(on: admin) : []
+        let altered = invocation.words.first == "alter" ? try layout.alter(on: admin).map(\.topic) : []
         let mismatches = try layout.check(on: admin)
         let rows = TopicName.allCases.map { topic in
             let name = layout.name(topic)
             let wrong = mismatches.filter { $0.topic == name }
+            let state = created.contains(name) ? "created" : altered.contains(name) ? "altered" : "fits"
             return TopicLine(
                 topic: name, partitions: layout.partitions(topic),
-                state: wrong.isEmpty ? created.contains(name) ? "created" : "fits" : "does not fit",
-                mismatches: wrong)
+                state: wrong.isEmpty ? state : "does not fit", mismatches: wrong)
         }
         if invocation.options["--json"] != nil {
             for row in rows { print(row.json) }

@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
-/// Nothing starts on topics that do not fit: `flotilla run` checks those of its stages, `flotilla up`
-/// makes all.
+/// Nothing starts on topics that do not fit: `flotilla run` checks those of its stages, `flotilla up`,
+/// whose broker is its own, makes them fit.
 struct TopicsService: Service {
     enum Duty: Sendable {
         case check([TopicName])
@@ -23,6 +23,12 @@ struct TopicsService: Service {
         case .create:
             let created = try layout.create(on: admin)
             if !created.isEmpty { context.log.info("created topics", .field("count", created.count)) }
+            for mended in try layout.alter(on: admin) {
+                context.log.info(
+                    "altered a topic", .field("topic", mended.topic),
+                    .field("setting", mended.property.rawValue), .field("was", mended.have),
+                    .field("is", mended.setting ?? mended.want))
+            }
             try layout.require(TopicName.allCases, on: admin)
         }
     }

@@ -108,14 +108,14 @@ import Testing
             text(event)
                 == #"{"v":1,"code":"n:lac","app":"shop","environment":"production","installationId":"i","userId":"u","attributesType":"Match","activityId":"A","groupId":"m1","cause":"dismissed","eventTime":1,"receivedAt":2}"#
         )
-        #expect(String(decoding: event.key, as: UTF8.self) == "shop/i:i")
+        #expect(String(decoding: event.key, as: UTF8.self) == "shop/u:u", "the recipient's lane")
         event.tokenHash = "c0"
         event.scheduleID = "s"
         event.scheduleName = "n"
         #expect(try Event.decode(event.encoded(), with: reader) == event)
         #expect(Event.Code.allCases.map(\.rawValue) == ["n:lst", "n:lut", "n:lac", "profile", "tap"])
-        event.installation = nil
-        #expect(String(decoding: event.key, as: UTF8.self) == "shop/u:u")
+        event.user = nil
+        #expect(String(decoding: event.key, as: UTF8.self) == "shop/i:i")
     }
 
     @Test func `a dead letter keeps the record as it was and says the rest in headers`() {

@@ -61,6 +61,34 @@ private final class Installation {
     #expect(found.map(\.description).contains { $0.contains("flotilla topics create") })
 }
 
+@Test func `topics of the version before are given what they lack, and keep what is their own`() throws {
+    let place = try Installation()
+    let layout = TopicLayout(prefix: place.prefix, lanes: 2)
+    // As they were made before: nothing stamped by the cluster but reports; and settings of the operator's.
+    _ = try place.admin.create([
+        NewTopic(
+            layout.name(.events), partitions: 2, replication: 1,
+            configuration: [
+                "cleanup.policy": "delete", "retention.ms": "9999999999999", "segment.ms": "77777",
+            ]
+        ),
+        NewTopic(
+            layout.name(.superseded), partitions: 1, replication: 1,
+            configuration: ["cleanup.policy": "compact", "delete.retention.ms": "86400000"]),
+        NewTopic(layout.name(.registry), partitions: 3, replication: 1),
+    ])
+    let mended = try layout.alter([.events, .superseded], on: place.admin)
+    #expect(mended.map(\.property) == [.timestamps, .cleanup, .timestamps])
+    #expect(try layout.check([.events, .superseded], on: place.admin) == [])
+    let own = try place.admin.configurations(of: [layout.name(.events)])[layout.name(.events)]
+    #expect(own?["retention.ms"] == "9999999999999" && own?["segment.ms"] == "77777")
+    #expect(try layout.alter([.events, .superseded], on: place.admin) == [])
+    // Partitions are not altered, and what is missing is not made.
+    try layout.alter([.registry, .reports], on: place.admin)
+    #expect(
+        try layout.check([.registry, .reports], on: place.admin).map(\.property) == [.partitions, .existence])
+}
+
 @Test func `more copies than brokers is a sentence with a remedy`() throws {
     let place = try Installation()
     let error = #expect(throws: TopicNotCreated.self) {

@@ -7,7 +7,7 @@ import Testing
     for topic in TopicName.allCases { #expect(layout.name(topic) == "eu." + topic.rawValue) }
     #expect(layout.partitions(.catalog) == 1)
     #expect(layout.partitions(.superseded) == 1)
-    #expect(TopicName.allCases.filter { layout.partitions($0) != 7 } == [.catalog, .superseded])
+    #expect(TopicName.allCases.filter { layout.partitions($0) != 7 } == [.catalog, .superseded, .members])
 }
 
 @Test func `what ingest, the gateway and the senders lean on is in the table`() {
@@ -16,13 +16,51 @@ import Testing
     #expect(layout.need(of: .installations).cleanup == .compact)
     #expect(layout.need(of: .registry).cleanup == .compact)
     #expect(layout.need(of: .reports).cleanup == .delete(afterMilliseconds: Int64(7 * day)))
-    #expect(layout.need(of: .reports).isStampedByCluster)
+    #expect(layout.need(of: .members).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
+    #expect(layout.rowMillisecondsMax(in: .starts) == Int64(2 * day))
+    #expect(layout.rowMillisecondsMax(in: .registry) == nil)
+    #expect(layout.rowMillisecondsMax(in: .reports) == nil)
     #expect(layout.need(of: .audit).cleanup == .delete(afterMilliseconds: Int64(400 * day)))
     #expect(layout.need(of: .superseded).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
     let large = layout.need(of: .sends).recordBytesMax ?? 0
     #expect(large > 4 << 20)
     #expect(layout.need(of: .expansions).recordBytesMax == large)
     #expect((layout.need(of: .deadLetters).recordBytesMax ?? 0) > large, "a dead letter holds any record")
+}
+
+@Test func `every topic that is kept for a time is stamped by the cluster, and no other`() {
+    let layout = TopicLayout()
+    for topic in TopicName.allCases {
+        let configuration = layout.need(of: topic).configuration(replication: 3)
+        let isStamped = configuration["message.timestamp.type"] == "LogAppendTime"
+        #expect(isStamped == (configuration["retention.ms"] != nil), "\(topic)")
+    }
+    let unstamped: [TopicName] = [.catalog, .installations, .registry, .groups, .timers]
+    #expect(TopicName.allCases.filter { !layout.need(of: $0).isStampedByCluster } == unstamped)
+}
+
+@Test func `what a topic of the version before lacks is told with the command that mends it`() {
+    let layout = TopicLayout(lanes: 4)
+    func told(_ topic: TopicName, _ change: [String: String]) -> [String] {
+        let configuration = layout.need(of: topic).configuration(replication: 3).merging(change) { $1 }
+        let partitions = layout.partitions(topic)
+        return layout.mismatches(
+            of: topic, partitions: partitions, replicas: 3, configuration: configuration
+        ).map(\.description)
+    }
+    let kafka = "kafka-configs --bootstrap-server BROKER --alter --entity-type topics --entity-name flotilla."
+    #expect(
+        told(.events, ["message.timestamp.type": "CreateTime"]) == [
+            "topic flotilla.events has message.timestamp.type CreateTime, LogAppendTime is needed; mend it "
+                + "with `flotilla topics alter`, or with your cluster's own tool: "
+                + "\(kafka)events --add-config message.timestamp.type=LogAppendTime"
+        ])
+    #expect(
+        told(.starts, ["cleanup.policy": "compact"]).first?.hasSuffix(
+            "\(kafka)starts --add-config cleanup.policy=[compact,delete]") == true)
+    #expect(
+        told(.audit, ["retention.ms": "5"]).first?.hasSuffix(
+            "\(kafka)audit --add-config retention.ms=34560000000") == true)
 }
 
 @Test(arguments: [

@@ -102,10 +102,13 @@ struct BatchOutput: ~Copyable {
         registry.append(Piece(partition: Int32(lane), key: keyStart..<keys.count, value: value))
     }
 
-    mutating func add(_ event: Event, key: [UInt8], partition: Int32) {
+    /// Into its recipient's lane.
+    mutating func add(_ event: Event) {
         let start = values.count
         event.append(to: &values)
-        events.append(Piece(partition: partition, key: append(key), value: start..<values.count))
+        event.writeKey(to: &scratch)
+        let lane = Murmur2.partition(of: scratch.span, of: lanes)
+        events.append(Piece(partition: Int32(lane), key: append(scratch), value: start..<values.count))
     }
 
     private mutating func append(_ key: [UInt8]) -> Range<Int> {

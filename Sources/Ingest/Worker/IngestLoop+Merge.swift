@@ -262,12 +262,9 @@ extension IngestLoop {
             tally.merged += 1
             if isFirst { output.expect(merged.installation) }
             // Each is taken out of its list: what is only read there is copied.
-            let key = roster.entries[number].key.bytes
             merged.events.reverse()
             merged.changes.reverse()
-            while let event = merged.events.popLast() {
-                output.add(event, key: key, partition: roster.partition)
-            }
+            while let event = merged.events.popLast() { output.add(event) }
             while let change = merged.changes.popLast() { output.add(change) }
         }
     }

@@ -66,9 +66,24 @@ package struct Event: Record, Hashable {
         self.receivedAt = receivedAt
     }
 
-    /// As the report's: everything about one installation is in one partition, in order.
+    /// The recipient's lane, as the registry has it: the user's where one is known. What a person taps and
+    /// what was sent to them lie side by side.
     package var key: [UInt8] {
-        RecordKey.join(app, (installation.map(Recipient.installation) ?? .user(user ?? "")).text)
+        var bytes: [UInt8] = []
+        writeKey(to: &bytes)
+        return bytes
+    }
+
+    /// Into a buffer that is used again.
+    package func writeKey(to bytes: inout [UInt8]) {
+        bytes.removeAll(keepingCapacity: true)
+        RecordKey.append(app, to: &bytes)
+        bytes.append(RecordKey.separator)
+        if let user {
+            RecordKey.append("u:", user, to: &bytes)
+        } else {
+            RecordKey.append("i:", installation ?? "", to: &bytes)
+        }
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -1,0 +1,97 @@
+internal import CRdKafka
+
+extension Admin {
+    /// The topics' settings, `cleanup.policy` and so on, defaults included.
+    package func configurations(
+        of topics: [String], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [String: [String: String]] {
+        try settings(of: topics, withinMilliseconds: limit, onlyOwn: false)
+    }
+
+    /// Changes settings of topics. Those that the topics have of their own beside them stay.
+    package func alter(
+        _ changes: [String: [String: String]], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) {
+        // The library's request replaces all of a topic's own settings.
+        let own = try settings(of: Array(changes.keys), withinMilliseconds: limit, onlyOwn: true)
+        var requests: [OpaquePointer?] = unsafe []
+        defer { unsafe rd_kafka_ConfigResource_destroy_array(&requests, requests.count) }
+        for (topic, values) in changes {
+            let request = unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic)
+            unsafe requests.append(request)
+            for (name, value) in (own[topic] ?? [:]).merging(values, uniquingKeysWith: { $1 }) {
+                _ = unsafe rd_kafka_ConfigResource_set_config(request, name, value)
+            }
+        }
+        let failed = try unsafe ask(
+            "alter topics", RD_KAFKA_ADMIN_OP_ALTERCONFIGS, withinMilliseconds: limit
+        ) { options, queue in
+            unsafe rd_kafka_AlterConfigs(client.pointer, &requests, requests.count, options, queue)
+        } read: { event -> KafkaError? in
+            var count = 0
+            let resources = unsafe rd_kafka_AlterConfigs_result_resources(
+                rd_kafka_event_AlterConfigs_result(event), &count)
+            return unsafe failure("alter topic", resources, count)
+        }
+        if let failed { throw failed }
+    }
+
+    /// - Parameter onlyOwn: without defaults, the cluster's ones included.
+    private func settings(
+        of topics: [String], withinMilliseconds limit: Int, onlyOwn: Bool
+    ) throws(KafkaError) -> [String: [String: String]] {
+        var requests: [OpaquePointer?] = unsafe topics.map {
+            unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0)
+        }
+        defer { unsafe rd_kafka_ConfigResource_destroy_array(&requests, requests.count) }
+        let (found, failed) = try unsafe ask(
+            "describe topics", RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, withinMilliseconds: limit
+        ) { options, queue in
+            unsafe rd_kafka_DescribeConfigs(client.pointer, &requests, requests.count, options, queue)
+        } read: { event in
+            unsafe readSettings(event, onlyOwn: onlyOwn)
+        }
+        if let failed { throw failed }
+        return found
+    }
+}
+
+private func failure(
+    _ action: String, _ resources: UnsafeMutablePointer<OpaquePointer?>?, _ count: Int
+) -> KafkaError? {
+    for index in 0..<count {
+        guard let resource = unsafe resources?[index] else { continue }
+        let code = unsafe ErrorCode(rd_kafka_ConfigResource_error(resource))
+        guard code != .none else { continue }
+        let name = unsafe String(cString: rd_kafka_ConfigResource_name(resource))
+        let text = unsafe rd_kafka_ConfigResource_error_string(resource).map { unsafe String(cString: $0) }
+        return KafkaError("\(action) \(name)", code, text ?? code.text)
+    }
+    return nil
+}
+
+private func readSettings(
+    _ event: OpaquePointer, onlyOwn: Bool
+) -> ([String: [String: String]], KafkaError?) {
+    var found: [String: [String: String]] = [:]
+    var count = 0
+    let resources = unsafe rd_kafka_DescribeConfigs_result_resources(
+        rd_kafka_event_DescribeConfigs_result(event), &count)
+    if let failed = unsafe failure("describe topic", resources, count) { return ([:], failed) }
+    for index in 0..<count {
+        guard let resource = unsafe resources?[index] else { continue }
+        var entries = 0
+        let list = unsafe rd_kafka_ConfigResource_configs(resource, &entries)
+        var values: [String: String] = [:]
+        for entry in 0..<entries {
+            guard let entry = unsafe list?[entry], let value = unsafe rd_kafka_ConfigEntry_value(entry) else {
+                continue
+            }
+            let source = unsafe rd_kafka_ConfigEntry_source(entry)
+            if onlyOwn, source != RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG { continue }
+            unsafe values[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
+        }
+        unsafe found[String(cString: rd_kafka_ConfigResource_name(resource))] = values
+    }
+    return (found, nil)
+}

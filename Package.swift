@@ -68,7 +68,7 @@ let package = Package(
         module("HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
-        module("LiveActivity", "JSON", "TLS"),
+        module("LiveActivity", "JSON", "TLS", features: "Lifetimes"),
 
         // Speaking to Apple.
         module("APNs", "LiveActivity", "HTTP2", "JSON", "TLS", "Lifecycle", "Telemetry", "CLinux"),
@@ -85,6 +85,7 @@ let package = Package(
             "Ingest", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Lifecycle", "Telemetry"),
         module(
             "Registry", "LiveActivity", "Kafka", "Store", "JSON", "TLS", "Telemetry", features: "Lifetimes"),
+        module("FanOut", "LiveActivity", "Store"),
 
         // The outside world on one machine.
         module(
@@ -158,6 +159,7 @@ let package = Package(
         tests(
             "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "CStoreFaults",
             "JSON", "Telemetry", "ProcessTesting", "Simulation"),
+        tests("FanOutTests", "FanOut", "LiveActivity", "Store", "JSON", "Simulation"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

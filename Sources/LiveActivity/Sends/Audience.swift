@@ -11,7 +11,7 @@ package enum Audience: Sendable, Hashable {
     case activities([String])
 
     /// Names in one audience; more are a segment.
-    package static let namesMax = 1000
+    package static let namesMax = 10_000
 }
 
 extension JSONWriter {

@@ -1,0 +1,150 @@
+internal import LiveActivity
+internal import Store
+
+// Sends to a whole scope: a group's, or that of a private group's owner, or an activity's without a group.
+
+extension Planning {
+    /// Opens a life of the scope; where one is open, chooses more who join it. Who joins gets the newest state,
+    /// not the one that the start came with: the match goes on.
+    mutating func start(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+        var (send, row) = (send, row)
+        beginOrJoin(&send, &row)
+        table.set(row, of: key)
+        if case .users(let users) = send.audience, key.recipient == nil {
+            return try address(users, with: send, row, in: &table)
+        }
+        let lanes = expand(expansion(send, targets(send, row), row, version: row.version))
+        say(.planned, send, version: row.version, generation: row.generation, lanes: lanes)
+    }
+
+    private mutating func beginOrJoin(_ send: inout Send, _ row: inout GroupRow) {
+        if ScopeLife(row) == .open {
+            send.content = row.joined(send.content)
+            row.endDate = send.endDate ?? row.endDate
+        } else {
+            row.endDate = send.endDate
+            row.open(ScopeVersions.next(whole: row, at: now))
+            row.newest = state(send, row, version: row.version)
+            row.previous = nil
+            row.attributesType = send.content.attributesType
+            row.attributesBytes = attributesBytes(send.content)
+            row.updates = 0
+        }
+        row.lastAt = stamp
+        if let endDate = send.endDate {
+            plan.autoEnd = Plan.AutoEnd(key: key, generation: row.generation, at: endDate)
+        }
+    }
+
+    mutating func update(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+        if ScopeLife(row) == .ended { return say(.ended, send) }
+        var row = row
+        let version = ScopeVersions.next(whole: row, at: now)
+        // The newest wins, also among those that wait.
+        if let older = row.held { say(.superseded, older) }
+        row.held = nil
+        row.lastAt = stamp
+        if ScopeVersions.isTooFarAhead(version, at: now) {
+            row.held = send
+            table.set(row, of: key)
+            plan.held = Plan.Held(key: key, at: version - ScopeVersions.aheadMax)
+            return say(.held, send)
+        }
+        row.previous = row.newest
+        row.newest = state(send, row, version: version)
+        row.advance(to: version)
+        var expansion = expansion(send, targets(send, row), row, version: version)
+        expansion.ordinal = row.updates
+        row.updates += 1
+        table.set(row, of: key)
+        let lanes = expand(expansion)
+        note(row)
+        say(.planned, send, version: version, generation: row.generation, lanes: lanes)
+    }
+
+    /// An end is never held: it is the last word, and what comes behind it opens a new life.
+    mutating func end(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+        if ScopeLife(row) == .ended { return say(.ended, send) }
+        var row = row
+        if let older = row.held { say(.superseded, older) }
+        row.held = nil
+        let version = ScopeVersions.next(whole: row, at: now)
+        row.newest = state(send, row, version: version)
+        row.previous = nil
+        row.advance(to: version)
+        let expansion = expansion(send, targets(send, row), row, version: version)
+        row.endedAt = version
+        row.endedTime = stamp
+        row.endDate = nil
+        row.lastAt = stamp
+        table.set(row, of: key)
+        let lanes = expand(expansion)
+        note(row)
+        say(.planned, send, version: version, generation: row.generation, lanes: lanes)
+    }
+
+    /// The held send's time has come, or it is out of date.
+    mutating func release(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+        var row = row
+        row.held = nil
+        if let deadline = send.deadline, deadline <= now {
+            table.set(row, of: key)
+            return say(.expired, send)
+        }
+        guard isOwn(send) else { return try update(send, row, in: &table) }
+        table.set(row, of: key)
+        key = key.whole
+        let whole = try table.row(of: key) ?? GroupRow()
+        if whole.floor != row.heldAbove { return say(.superseded, send) }
+        try carryOut(send, whole, in: &table)
+    }
+
+    /// Whether the scope is one recipient's within a group that is others', too.
+    private func isOwn(_ send: Send) -> Bool { key.recipient != nil && send.owner == nil }
+
+    /// Of a start, with the group that is put into them.
+    private func attributesBytes(_ content: PushContent) -> Int {
+        guard let attributes = content.attributes else { return 0 }
+        // Its name and quotes, which the app's type may lengthen: a bound, not a sum.
+        return attributes.count + (key.group?.utf8.count ?? 0) + GroupAttribute.defaultName.utf8.count + 6
+    }
+}
+
+extension GroupRow {
+    /// A new life begins.
+    mutating func open(_ version: Int64) {
+        generation = version
+        advance(to: version)
+    }
+
+    /// The whole scope has a new newest version.
+    mutating func advance(to version: Int64) {
+        self.version = version
+        floor = version
+        highest = version
+    }
+
+    /// The content of a start for who joins later.
+    func joined(_ content: PushContent) -> PushContent {
+        guard let newest else { return content }
+        var content = content
+        content.contentState = newest.content.contentState ?? content.contentState
+        content.staleDate = newest.content.staleDate
+        content.relevanceScore = newest.content.relevanceScore ?? content.relevanceScore
+        return content
+    }
+}
+
+extension Expansion.Targets {
+    /// Of an audience that is no list of users.
+    init(_ audience: Audience) {
+        switch audience {
+        case .everyone: self = .everyone
+        case .segments(let names): self = .segments(names)
+        case .tags(let names): self = .tags(names)
+        case .group: self = .group
+        case .activities(let names): self = .activities(names)
+        case .users: preconditionFailure("users are split by their lanes")
+        }
+    }
+}

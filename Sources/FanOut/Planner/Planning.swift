@@ -1,0 +1,126 @@
+internal import LiveActivity
+internal import Store
+
+/// One request on its way to a plan.
+struct Planning {
+    /// Seconds after acceptance when a send that says nothing is not wanted any more, and the most that any may
+    /// ask for: jobs are kept for a day.
+    static let deadlineUsual: Int64 = 8 * 3600
+    static let deadlineMax: Int64 = 20 * 3600
+
+    let planner: Planner
+    var key: GroupKey
+    /// Milliseconds, and seconds, since 1970 of the record.
+    let stamp: Int64
+    let now: Int64
+    var plan = Plan()
+
+    init(_ planner: Planner, key: GroupKey, stamp: Int64) {
+        self.planner = planner
+        self.key = key
+        self.stamp = stamp
+        now = stamp / 1000
+    }
+
+    mutating func carryOut(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError)
+    {
+        switch send.audience {
+        case .users(let users) where key.recipient == nil && send.content.event != .start:
+            try address(users, with: send, row, in: &table)
+        case .activities(let names) where key.group != nil:
+            try address(activities: names, with: send, row, in: &table)
+        default:
+            switch send.content.event {
+            case .start: try start(send, row, in: &table)
+            case .update: try update(send, row, in: &table)
+            case .end: try end(send, row, in: &table)
+            }
+        }
+    }
+
+    // MARK: What is said
+
+    mutating func say(
+        _ verdict: Progress.Verdict, _ send: Send, version: Int64 = 0, generation: Int64 = 0, lanes: Int = 0,
+        findings: [String] = [], ended: Int = 0
+    ) {
+        var part = Progress.PlannedPart(verdict, version: version, generation: generation, lanes: lanes)
+        part.findings = findings
+        part.ended = ended
+        plan.progress.append(
+            Progress(
+                send: send.id, key: key, dryRun: send.dryRun, acceptedAt: send.acceptedAt, at: stamp,
+                .verdict(part)))
+    }
+
+    /// Senders drop what is older as soon as they know. A private group is one recipient's: its own queue does
+    /// that.
+    mutating func note(_ row: GroupRow, cancelled: [String] = []) {
+        guard let group = key.group, key.recipient == nil || !cancelled.isEmpty else { return }
+        let isWhole = key.recipient == nil
+        plan.note = SupersededNote(
+            app: key.app, group: group, update: isWhole ? row.newestUpdate : 0,
+            end: isWhole ? row.endedAt : 0, cancelled: cancelled)
+    }
+
+    // MARK: Expansions
+
+    /// One expansion for every lane, or for the lane of the private group's owner.
+    mutating func expand(_ expansion: Expansion) -> Int {
+        if let owner = key.recipient {
+            plan.parts.append(
+                Plan.Part(
+                    expansion: expansion, lane: planner.lane(of: owner, app: key.app), isUrgent: true))
+            return 1
+        }
+        let isUrgent = if case .activities(let names) = expansion.targets { names.count == 1 } else { false }
+        plan.parts.append(Plan.Part(expansion: expansion, lane: nil, isUrgent: isUrgent))
+        return planner.lanes
+    }
+
+    func expansion(_ send: Send, _ targets: Expansion.Targets, _ row: GroupRow, version: Int64) -> Expansion {
+        let deadline = deadline(send, row)
+        var expansion = Expansion(
+            send: send.id, key: key, targets: targets, content: send.content, priority: send.priority,
+            generation: row.generation, version: version, deadline: deadline,
+            expiration: min(send.expiration ?? deadline, deadline), acceptedAt: send.acceptedAt)
+        expansion.collapseID = send.collapseID
+        expansion.conflate = send.conflate
+        expansion.onUnknownStart = send.onUnknownStart
+        expansion.restart = send.restart
+        expansion.dryRun = send.dryRun
+        return expansion
+    }
+
+    /// By the record's stamp, not by `acceptedAt`: a gateway's clock may be wrong, and a timed send was accepted
+    /// long before.
+    private func deadline(_ send: Send, _ row: GroupRow) -> Int64 {
+        let usual = min(row.endDate ?? Int64.max, now + Self.deadlineUsual)
+        return min(send.deadline ?? max(usual, now + 1), now + Self.deadlineMax)
+    }
+
+    func state(_ send: Send, _ row: GroupRow, version: Int64) -> ScopeState {
+        let deadline = deadline(send, row)
+        return ScopeState(
+            send: send.id, version: version, content: send.content, priority: send.priority,
+            deadline: deadline, expiration: min(send.expiration ?? deadline, deadline),
+            acceptedAt: send.acceptedAt)
+    }
+
+    /// Whom a send to the key's whole scope is for.
+    func targets(_ send: Send, _ row: GroupRow) -> Expansion.Targets {
+        if let owner = key.recipient {
+            return .recipients([
+                Expansion.ScopedRecipient(
+                    owner, scope: .recipient, generation: row.generation, version: row.version)
+            ])
+        }
+        if case .activity(let name) = key.subject { return .activities([name]) }
+        return send.content.event == .start ? Expansion.Targets(send.audience) : .group
+    }
+}
+
+extension GroupRow {
+    /// The version of the newest state, if an update brought it.
+    var newestUpdate: Int64 { newest?.content.event == .update ? version : 0 }
+}

@@ -1,0 +1,80 @@
+package import JSON
+
+/// A request to take a send back: a record of `sends` too, so that it comes behind the send in the same
+/// partition.
+package struct Cancel: Record, Hashable {
+    package static let schemaVersion = 1
+
+    /// The send that is taken back.
+    package var send: String
+    package var app: String
+    package var group: String?
+    package var owner: Recipient?
+    /// The activity, where it belongs to no group.
+    package var activity: String?
+    /// Milliseconds since 1970.
+    package var acceptedAt: Int64
+
+    package init(send: String, app: String, key: GroupKey, acceptedAt: Int64) {
+        self.send = send
+        self.app = app
+        self.acceptedAt = acceptedAt
+        owner = key.recipient
+        switch key.subject {
+        case .group(let name): group = name
+        case .activity(let name): activity = name
+        }
+    }
+
+    package var groupKey: GroupKey? {
+        if let group { return GroupKey(app: app, group: group, recipient: owner) }
+        return activity.map { GroupKey(app: app, activity: $0) }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("cancels", send)
+        writer.field("app", app)
+        writer.field("group", group)
+        writer.field("owner", owner)
+        writer.field("activity", activity)
+        writer.field("acceptedAt", acceptedAt)
+    }
+
+    package init(from record: JSONObject) {
+        send = record["cancels"].name()
+        app = record["app"].appID()
+        group = record["group"].optional?.name()
+        owner = record["owner"].optional?.recipient()
+        activity = record["activity"].optional?.name()
+        acceptedAt = record["acceptedAt"].time()
+        if groupKey == nil { record["group"].report("must be given, unless an activity is named") }
+    }
+}
+
+/// What lies in `sends` and `sends.timed`.
+package enum SendRequest: Sendable, Hashable {
+    case send(Send)
+    case cancel(Cancel)
+
+    package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader) throws(RecordError)
+        -> SendRequest
+    {
+        // Both have the same version as long as they share the topic.
+        try unsafe Send.read(bytes, with: reader) { object in
+            object["cancels"].isMissing ? .send(Send(from: object)) : .cancel(Cancel(from: object))
+        }
+    }
+
+    package static func decode(_ bytes: [UInt8], with reader: JSONReader) throws(RecordError) -> SendRequest {
+        try unsafe bytes.span.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe decode(bytes, with: reader)
+        }
+    }
+
+    package var groupKey: GroupKey? {
+        switch self {
+        case .send(let send): send.groupKey
+        case .cancel(let cancel): cancel.groupKey
+        }
+    }
+}

@@ -1,0 +1,158 @@
+package import JSON
+
+/// A send as its planner hands it to a lane: a record of `expansions` or `expansions.urgent`. What is left of
+/// it after a page goes back into the same lane as a continuation: the same record with a cursor.
+package struct Expansion: Record, Hashable {
+    package static let schemaVersion = 1
+
+    /// Whose tokens it is for, of those in the lane.
+    package enum Targets: Sendable, Hashable {
+        case everyone
+        case segments([String])
+        case tags([String])
+        case group
+        /// These recipients, each with the version of its own scope.
+        case recipients([ScopedRecipient])
+        case activities([String])
+    }
+
+    package struct ScopedRecipient: Sendable, Hashable {
+        package var recipient: Recipient
+        package var scope: SheetHead.Scope
+        package var generation: Int64
+        package var version: Int64
+
+        package init(_ recipient: Recipient, scope: SheetHead.Scope, generation: Int64, version: Int64) {
+            self.recipient = recipient
+            self.scope = scope
+            self.generation = generation
+            self.version = version
+        }
+    }
+
+    package var send: String
+    package var key: GroupKey
+    package var targets: Targets
+    package var content: PushContent
+    package var priority: Int
+    package var collapseID: String?
+    /// Of the whole group, or of the private group's owner; recipients have their own.
+    package var generation: Int64
+    package var version: Int64
+    /// Updates of this life before this one.
+    package var ordinal = 0
+    /// Seconds since 1970.
+    package var deadline: Int64
+    package var expiration: Int64
+    /// Milliseconds since 1970.
+    package var acceptedAt: Int64
+    package var conflate = true
+    package var onUnknownStart = Send.UnknownStart.skip
+    package var restart = false
+    package var dryRun = false
+    /// Where a continuation goes on, as the lane's pages write it.
+    package var cursor: [UInt8]?
+    /// What the pages before did.
+    package var tally = LaneTally()
+
+    package init(
+        send: String, key: GroupKey, targets: Targets, content: PushContent, priority: Int, generation: Int64,
+        version: Int64, deadline: Int64, expiration: Int64, acceptedAt: Int64
+    ) {
+        self.send = send
+        self.key = key
+        self.targets = targets
+        self.content = content
+        self.priority = priority
+        self.generation = generation
+        self.version = version
+        self.deadline = deadline
+        self.expiration = expiration
+        self.acceptedAt = acceptedAt
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("send", send)
+        writer.field(key)
+        writer.field("targets", targets)
+        writer.content(content)
+        writer.field("priority", priority)
+        writer.field("collapseId", collapseID)
+        writer.field("generation", generation)
+        writer.field("version", version)
+        writer.field("ordinal", ordinal == 0 ? nil : ordinal)
+        writer.field("deadline", deadline)
+        writer.field("expiration", expiration)
+        writer.field("acceptedAt", acceptedAt)
+        writer.field("conflate", conflate ? nil : false)
+        writer.field("onUnknownStart", onUnknownStart == .skip ? nil : onUnknownStart.rawValue)
+        writer.field("restart", restart ? true : nil)
+        writer.field("dryRun", dryRun ? true : nil)
+        if let cursor {
+            writer.field("cursor", Hex.text(cursor))
+            tally.write(to: &writer)
+        }
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            send: record["send"].name(), key: record.groupKey(), targets: record["targets"].targets(),
+            content: record.content(), priority: record["priority"].int(in: 1...10),
+            generation: record["generation"].version(), version: record["version"].version(),
+            deadline: record["deadline"].seconds(), expiration: record["expiration"].seconds(),
+            acceptedAt: record["acceptedAt"].time())
+        collapseID = record["collapseId"].optional?.name()
+        ordinal = record["ordinal"].optional?.int(in: 0...Int.max) ?? 0
+        conflate = record["conflate"].optional?.bool() ?? true
+        onUnknownStart = record["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
+        restart = record["restart"].optional?.bool() ?? false
+        dryRun = record["dryRun"].optional?.bool() ?? false
+        if let cursor = record["cursor"].optional {
+            self.cursor = cursor.hex()
+            tally = LaneTally(from: record)
+        }
+    }
+}
+
+/// What a lane did with an expansion, so that a send's total is known.
+package struct LaneTally: Sendable, Hashable {
+    /// Tokens that the send is for.
+    package var targeted = 0
+    /// Those that became jobs.
+    package var expanded = 0
+    /// Those that did not, as something newer took the send's place.
+    package var dropped = 0
+    /// Those that could not be reached, by reason.
+    package var excluded: [String: Int] = [:]
+
+    private static let reasonsMax = 100
+
+    package init() {}
+
+    func write(to writer: inout JSONWriter) {
+        writer.field("targeted", targeted)
+        writer.field("expanded", expanded)
+        writer.field("dropped", dropped == 0 ? nil : dropped)
+        if excluded.isEmpty { return }
+        writer.name("excluded")
+        writer.beginArray()
+        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
+            writer.beginObject()
+            writer.field("reason", reason)
+            writer.field("count", count)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    init(from record: JSONObject) {
+        targeted = record["targeted"].int(in: 0...Int.max)
+        expanded = record["expanded"].int(in: 0...Int.max)
+        dropped = record["dropped"].optional?.int(in: 0...Int.max) ?? 0
+        guard var reasons = record["excluded"].optional?.array(countMax: Self.reasonsMax) else { return }
+        while let reason = reasons.next() {
+            let object = reason.object()
+            excluded[object["reason"].name()] = object["count"].int(in: 0...Int.max)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package import JSON
+
+/// One scope as its planner knows it: a row of `groups`, the planner's truth.
+///
+/// A group's own row counts for the whole group and bounds the versions of its recipients; a recipient's row
+/// is there only when sends have addressed that recipient alone.
+package struct GroupRow: Record, Hashable {
+    package static let schemaVersion = 1
+
+    /// The version of the start that opened this life; 0 while none was seen.
+    package var generation: Int64 = 0
+    /// The version of the newest end; 0 while there was none.
+    package var endedAt: Int64 = 0
+    /// Milliseconds since 1970 of that end's record: timed sends from before it are out of date.
+    package var endedTime: Int64 = 0
+    /// The scope's newest version.
+    package var version: Int64 = 0
+    /// Of a whole group: what every recipient's next version must exceed.
+    package var floor: Int64 = 0
+    /// Of a whole group: the highest version that any of its scopes has.
+    package var highest: Int64 = 0
+    package var newest: ScopeState?
+    /// What the newest update took the place of; it comes back when that update is cancelled.
+    package var previous: ScopeState?
+    /// The type that the life was started with, and how large its attributes were: updates are checked by them.
+    package var attributesType: String?
+    package var attributesBytes = 0
+    /// Updates of this life so far: each begins its walk at another place.
+    package var updates = 0
+    /// Seconds since 1970.
+    package var endDate: Int64?
+    /// A send that waits until its version may be given without running ahead of the clock.
+    package var held: Send?
+    /// Of a recipient: the whole group's floor when that began to wait. A newer word to the whole group is newer
+    /// than it, too.
+    package var heldAbove: Int64 = 0
+    /// Milliseconds since 1970 of its last send's record.
+    package var lastAt: Int64 = 0
+
+    package init() {}
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("generation", generation)
+        writer.field("endedAt", endedAt == 0 ? nil : endedAt)
+        writer.field("endedTime", endedTime == 0 ? nil : endedTime)
+        writer.field("version", version)
+        writer.field("floor", floor == 0 ? nil : floor)
+        writer.field("highest", highest == 0 ? nil : highest)
+        writer.field("newest", newest)
+        writer.field("previous", previous)
+        writer.field("attributesType", attributesType)
+        writer.field("attributesBytes", attributesBytes == 0 ? nil : attributesBytes)
+        writer.field("updates", updates == 0 ? nil : updates)
+        writer.field("endDate", endDate)
+        if let held {
+            writer.name("held")
+            writer.beginObject()
+            held.write(to: &writer)
+            writer.endObject()
+        }
+        writer.field("heldAbove", heldAbove == 0 ? nil : heldAbove)
+        writer.field("lastAt", lastAt)
+    }
+
+    package init(from record: JSONObject) {
+        generation = record["generation"].version()
+        endedAt = record["endedAt"].optional?.version() ?? 0
+        endedTime = record["endedTime"].optional?.time() ?? 0
+        version = record["version"].version()
+        floor = record["floor"].optional?.version() ?? 0
+        highest = record["highest"].optional?.version() ?? 0
+        newest = record["newest"].optional?.scopeState()
+        previous = record["previous"].optional?.scopeState()
+        attributesType = record["attributesType"].optional?.name()
+        attributesBytes = record["attributesBytes"].optional?.int(in: 0...1_000_000) ?? 0
+        updates = record["updates"].optional?.int(in: 0...Int.max) ?? 0
+        endDate = record["endDate"].optional?.seconds()
+        held = record["held"].optional.map { Send(from: $0.object()) }
+        heldAbove = record["heldAbove"].optional?.version() ?? 0
+        lastAt = record["lastAt"].time()
+    }
+}

@@ -1,0 +1,57 @@
+internal import JSON
+
+/// What a scope's phones should show: the newest send that said so, with all that is needed to say it again
+/// to a token that comes late.
+package struct ScopeState: Sendable, Hashable {
+    package var send: String
+    package var version: Int64
+    package var content: PushContent
+    package var priority: Int
+    /// Seconds since 1970.
+    package var deadline: Int64
+    package var expiration: Int64
+    /// Milliseconds since 1970.
+    package var acceptedAt: Int64
+
+    package init(
+        send: String, version: Int64, content: PushContent, priority: Int, deadline: Int64,
+        expiration: Int64, acceptedAt: Int64
+    ) {
+        self.send = send
+        self.version = version
+        self.content = content
+        self.priority = priority
+        self.deadline = deadline
+        self.expiration = expiration
+        self.acceptedAt = acceptedAt
+    }
+}
+
+extension JSONWriter {
+    mutating func field(_ name: StaticString, _ state: ScopeState?) {
+        guard let state else { return }
+        self.name(name)
+        beginObject()
+        field("send", state.send)
+        field("version", state.version)
+        content(state.content)
+        field("priority", state.priority)
+        field("deadline", state.deadline)
+        field("expiration", state.expiration)
+        field("acceptedAt", state.acceptedAt)
+        endObject()
+    }
+}
+
+extension JSONValue {
+    func scopeState() -> ScopeState {
+        let object = object()
+        return ScopeState(
+            send: object["send"].name(), version: object["version"].version(), content: object.content(),
+            priority: object["priority"].int(in: 1...10), deadline: object["deadline"].seconds(),
+            expiration: object["expiration"].seconds(), acceptedAt: object["acceptedAt"].time())
+    }
+
+    /// Seconds since 1970 as versions and generations have them; 0 where there is none yet.
+    func version() -> Int64 { Int64(int(in: 0...(1 << 53))) }
+}

@@ -1,0 +1,31 @@
+package import JSON
+
+/// A send with an idempotency key that its planner has seen: a row of `groups` for a day.
+package struct SeenSend: Record, Hashable {
+    package static let schemaVersion = 1
+
+    package var fingerprint: String
+    /// Milliseconds since 1970 of its record.
+    package var at: Int64
+
+    package init(fingerprint: String, at: Int64) {
+        self.fingerprint = fingerprint
+        self.at = at
+    }
+
+    /// `/app/id`: no app has an empty name, so that it is no group's key.
+    package static func key(app: String, send: String) -> [UInt8] { RecordKey.join("", app, send) }
+
+    package static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        unsafe bytes.first == RecordKey.separator
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("fingerprint", fingerprint)
+        writer.field("at", at)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(fingerprint: record["fingerprint"].name(), at: record["at"].time())
+    }
+}

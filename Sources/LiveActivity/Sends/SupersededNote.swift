@@ -1,0 +1,42 @@
+package import JSON
+
+/// What senders must know at once of a group, whatever of it is still on its way to them: a record of
+/// `superseded`. It only ever grows: of two, the higher versions count.
+package struct SupersededNote: Record, Hashable {
+    package static let schemaVersion = 1
+    /// Cancelled sends that one note names; the newest.
+    package static let cancelledMax = 100
+
+    package var app: String
+    package var group: String
+    /// The newest whole-group update, and the newest whole-group end; 0 where there was none.
+    package var update: Int64
+    package var end: Int64
+    /// Sends that were taken back.
+    package var cancelled: [String]
+
+    package init(app: String, group: String, update: Int64, end: Int64, cancelled: [String] = []) {
+        self.app = app
+        self.group = group
+        self.update = update
+        self.end = end
+        self.cancelled = cancelled
+    }
+
+    package var key: [UInt8] { RecordKey.join(app, group) }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("app", app)
+        writer.field("group", group)
+        writer.field("update", update)
+        writer.field("end", end)
+        writer.field("cancelled", cancelled.isEmpty ? nil : cancelled)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            app: record["app"].appID(), group: record["group"].name(), update: record["update"].version(),
+            end: record["end"].version(),
+            cancelled: record["cancelled"].optional?.names(countMax: SupersededNote.cancelledMax) ?? [])
+    }
+}

@@ -1,0 +1,64 @@
+/// Writes lines of a name and a value, as the headers of a sheet have them. Values are names and numbers,
+/// which have no control characters, so that nothing needs an escape.
+struct HeaderLinesWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func line(_ name: SheetLine, _ value: String) {
+        bytes.append(contentsOf: name.rawValue.utf8)
+        bytes.append(contentsOf: ": ".utf8)
+        bytes.append(contentsOf: value.utf8)
+        bytes.append(UInt8(ascii: "\n"))
+    }
+
+    mutating func line(_ name: SheetLine, _ value: Int64) { line(name, String(value)) }
+
+    /// What is nil is left out.
+    mutating func line(_ name: SheetLine, _ value: String?) {
+        if let value { line(name, value) }
+    }
+}
+
+/// Reads them back. Lines with names that it does not know are ignored: a newer process may have written
+/// them.
+struct HeaderLines {
+    private var values: [SheetLine: String] = [:]
+
+    init(_ bytes: Span<UInt8>) throws(SheetError) {
+        var text = Substring(
+            unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) })
+        while !text.isEmpty {
+            let line = text.prefix { $0 != "\n" }
+            text = text.dropFirst(line.count + 1)
+            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .notLines }
+            let value = line[line.utf8.index(after: colon)...]
+            guard value.utf8.first == UInt8(ascii: " ") else { throw .notLines }
+            if let name = SheetLine(rawValue: String(line[..<colon])) {
+                values[name] = String(Substring(value.utf8.dropFirst()))
+            }
+        }
+    }
+
+    func optional(_ line: SheetLine) -> String? { values[line] }
+
+    func text(_ line: SheetLine) throws(SheetError) -> String {
+        guard let value = values[line] else { throw .missing(line) }
+        return value
+    }
+
+    /// A name of the app's: a user, a group, an installation, an activity, a send.
+    func name(_ line: SheetLine) throws(SheetError) -> String {
+        let value = try text(line)
+        guard Name.problem(value) == nil else { throw .wrong(line) }
+        return value
+    }
+
+    func number(_ line: SheetLine, in range: ClosedRange<Int64> = 0...Int64.max) throws(SheetError) -> Int64 {
+        guard let value = Int64(try text(line)), range.contains(value) else { throw .wrong(line) }
+        return value
+    }
+
+    func choice<C: RawRepresentable<String>>(_ line: SheetLine, of type: C.Type) throws(SheetError) -> C {
+        guard let value = C(rawValue: try text(line)) else { throw .wrong(line) }
+        return value
+    }
+}

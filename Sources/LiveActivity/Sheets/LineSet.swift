@@ -1,0 +1,58 @@
+/// Some of a sheet's lines, as ranges: most often all of them, or all but a few. As text `0-199,201`.
+package struct LineSet: Sendable, Hashable {
+    /// In order, apart from one another.
+    package private(set) var ranges: [ClosedRange<Int>] = []
+
+    package init() {}
+
+    /// All lines of a sheet that has so many.
+    package init(all count: Int) {
+        if count > 0 { ranges = [0...count - 1] }
+    }
+
+    package var count: Int { ranges.reduce(0) { $0 + $1.count } }
+    package var isEmpty: Bool { ranges.isEmpty }
+
+    /// In order; a line that comes again, or before the last, is a mistake of the program.
+    package mutating func append(_ line: Int) {
+        guard let last = ranges.last else { return ranges.append(line...line) }
+        precondition(line > last.upperBound, "lines are appended in order")
+        if line == last.upperBound + 1 {
+            ranges[ranges.count - 1] = last.lowerBound...line
+        } else {
+            ranges.append(line...line)
+        }
+    }
+
+    package func contains(_ line: Int) -> Bool { ranges.contains { $0.contains(line) } }
+
+    /// Each of them, in order.
+    package func forEach(_ body: (Int) -> Void) {
+        for range in ranges { for line in range { body(line) } }
+    }
+
+    package var text: String {
+        ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
+            .joined(separator: ",")
+    }
+
+    /// Nil for what `text` does not write, and for lines that no sheet has.
+    package init?(text: some StringProtocol) {
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false)
+            guard (1...2).contains(ends.count), let first = Self.line(ends[0]),
+                let last = Self.line(ends[ends.count - 1]), first <= last
+            else { return nil }
+            if let before = ranges.last, first <= before.upperBound + 1 { return nil }
+            if ends.count == 2, first == last { return nil }
+            ranges.append(first...last)
+        }
+    }
+
+    private static func line(_ text: some StringProtocol) -> Int? {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let line = Int(text),
+            line < SheetHead.jobsMax
+        else { return nil }
+        return line
+    }
+}

@@ -1,0 +1,42 @@
+/// The headers of a sheet, by the names that they have in the topic.
+package enum SheetHeader {
+    package static let apns: StaticString = "apns"
+    package static let flotilla: StaticString = "flotilla"
+    package static let to: StaticString = "to"
+    package static let origin: StaticString = "origin"
+}
+
+/// The lines of the headers `apns`, `flotilla` and `origin`, by their names.
+package enum SheetLine: String, Sendable, CaseIterable {
+    // `apns`: as APNs gets them.
+    case topic = "apns-topic"
+    case priority = "apns-priority"
+    case expiration = "apns-expiration"
+    case collapseID = "apns-collapse-id"
+
+    // `flotilla`.
+    case version = "v"
+    case app
+    case environment
+    case broadcast
+    case send
+    case group
+    case scope
+    case generation
+    case order = "version"
+    case event
+    case deadline
+    case attemptsMax = "attempts"
+    case conflate
+    case unknownStart = "unknown-start"
+    case acceptedAt = "accepted-at"
+
+    // `origin`.
+    case firstTopic = "topic"
+    case partition
+    case offset
+    case lines
+    case attempt
+    case dueAt = "due-at"
+    case reason
+}

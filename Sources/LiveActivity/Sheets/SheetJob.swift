@@ -1,0 +1,46 @@
+/// One job of a sheet, seen in place.
+package struct SheetJob: ~Escapable {
+    private let line: Span<UInt8>
+    private let tabs: (Int, Int, Int)
+
+    /// Nil for what is no job.
+    @_lifetime(copy line)
+    init?(_ line: Span<UInt8>) {
+        var tabs = (0, 0, 0)
+        var found = 0
+        for index in line.indices where line[index] == UInt8(ascii: "\t") {
+            found += 1
+            switch found {
+            case 1: tabs.0 = index
+            case 2: tabs.1 = index
+            case 3: tabs.2 = index
+            default: return nil
+            }
+        }
+        guard found == 3, tabs.0 > 0, tabs.1 > tabs.0 + 1, tabs.2 > tabs.1 + 1 else { return nil }
+        self.line = line
+        self.tabs = tabs
+        guard Self.isRecipient(recipient) else { return nil }
+    }
+
+    private static func isRecipient(_ text: Span<UInt8>) -> Bool {
+        guard text.count > 2, text[1] == UInt8(ascii: ":") else { return false }
+        return text[0] == UInt8(ascii: "u") || text[0] == UInt8(ascii: "i")
+    }
+
+    /// As `TokenSeal.seal` stored it; a channel's id on a broadcast. A secret.
+    package var token: Span<UInt8> {
+        @_lifetime(copy self) get { line.extracting(0..<tabs.0) }
+    }
+    package var installation: Span<UInt8> {
+        @_lifetime(copy self) get { line.extracting(tabs.0 + 1..<tabs.1) }
+    }
+    /// `start:<type>` or `update:<activity>`.
+    package var entry: Span<UInt8> {
+        @_lifetime(copy self) get { line.extracting(tabs.1 + 1..<tabs.2) }
+    }
+    /// `u:<user>` or `i:<installation>`.
+    package var recipient: Span<UInt8> {
+        @_lifetime(copy self) get { line.extracting(tabs.2 + 1..<line.count) }
+    }
+}

@@ -1,0 +1,46 @@
+/// The jobs of a sheet, read in place from its header `to`. All of them are checked when it is made, so that
+/// a sheet is taken or refused whole and reading it cannot fail half way.
+package struct SheetJobs: ~Escapable {
+    private let bytes: Span<UInt8>
+    package let count: Int
+
+    private static let newline = UInt8(ascii: "\n")
+
+    @_lifetime(copy bytes)
+    package init(_ bytes: Span<UInt8>) throws(SheetError) {
+        self.bytes = bytes
+        var count = 0
+        var start = 0
+        while start < bytes.count {
+            guard count < SheetHead.jobsMax else { throw .tooManyJobs }
+            let end = Self.end(of: start, in: bytes)
+            guard SheetJob(bytes.extracting(start..<end)) != nil else { throw .wrongJob(count) }
+            count += 1
+            start = end + 1
+        }
+        if count == 0 { throw .noJobs }
+        self.count = count
+    }
+
+    /// Calls back with each job and its line's number, from 0.
+    package func forEach<E: Error>(_ body: (Int, borrowing SheetJob) throws(E) -> Void) throws(E) {
+        var start = 0
+        var line = 0
+        while start < bytes.count {
+            let end = Self.end(of: start, in: bytes)
+            guard let job = SheetJob(bytes.extracting(start..<end)) else {
+                preconditionFailure("all lines were checked")
+            }
+            try body(line, job)
+            line += 1
+            start = end + 1
+        }
+    }
+
+    /// Where a line ends; the last may lack its newline.
+    private static func end(of start: Int, in bytes: Span<UInt8>) -> Int {
+        var end = start
+        while end < bytes.count, bytes[end] != newline { end += 1 }
+        return end
+    }
+}

@@ -1,0 +1,52 @@
+/// Where the jobs of a sheet first stood, on a sheet that waits in a later tier or was sent again from the
+/// dead letters. A job is named by this for its whole life: receipts, ledger and repetitions go by it.
+package struct SheetOrigin: Sendable, Hashable {
+    package var topic: String
+    package var partition: Int32
+    package var offset: Int64
+    /// The lines that the sheet's own lines were there, in order.
+    package var lines: LineSet
+    /// Which attempt comes next; the first is 1.
+    package var attempt: Int
+    /// Milliseconds since 1970, before which it is not pushed.
+    package var dueAt: Int64
+    /// Why the last attempt did not do.
+    package var reason: String?
+
+    package init(
+        topic: String, partition: Int32, offset: Int64, lines: LineSet, attempt: Int, dueAt: Int64,
+        reason: String? = nil
+    ) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.lines = lines
+        self.attempt = attempt
+        self.dueAt = dueAt
+        self.reason = reason
+    }
+
+    /// The value of the header `origin`.
+    package var headerLines: [UInt8] {
+        var writer = HeaderLinesWriter()
+        writer.line(.firstTopic, topic)
+        writer.line(.partition, Int64(partition))
+        writer.line(.offset, offset)
+        writer.line(.lines, lines.text)
+        writer.line(.attempt, Int64(attempt))
+        writer.line(.dueAt, dueAt)
+        writer.line(.reason, reason)
+        return writer.bytes
+    }
+
+    package init(_ header: Span<UInt8>) throws(SheetError) {
+        let read = try HeaderLines(header)
+        guard let lines = LineSet(text: try read.text(.lines)) else { throw .wrong(.lines) }
+        self.init(
+            topic: try read.name(.firstTopic),
+            partition: Int32(try read.number(.partition, in: 0...Int64(Int32.max))),
+            offset: try read.number(.offset), lines: lines,
+            attempt: Int(try read.number(.attempt, in: 1...1_000_000)), dueAt: try read.number(.dueAt),
+            reason: read.optional(.reason))
+    }
+}

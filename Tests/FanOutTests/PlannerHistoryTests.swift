@@ -1,0 +1,115 @@
+import FanOut
+import LiveActivity
+import Simulation
+import Testing
+
+/// A second account of the rules: it knows no clock and no versions, only in which step who was told what.
+private struct Account {
+    /// The steps of the newest start and end; 0 where there was none.
+    struct Life {
+        var start = 0
+        var end = 0
+        var state = 0
+    }
+
+    var group = Life()
+    var own: [String: Life] = [:]
+
+    func isOpen(_ user: String?) -> Bool { start(user) > end(user) }
+    func isOver(_ user: String?) -> Bool { !isOpen(user) && end(user) > 0 }
+
+    private func start(_ user: String?) -> Int { max(group.start, user.flatMap { own[$0]?.start } ?? 0) }
+    private func end(_ user: String?) -> Int { max(group.end, user.flatMap { own[$0]?.end } ?? 0) }
+}
+
+private let users = ["a", "bb", "ccc", "dddd"]
+
+@Test func `of any sends in any order, what is newer for a user has the higher version`() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var generator = SeededGenerator(seed)
+    for history in 0..<500 { try live(&generator, "seed \(seed), history \(history)") }
+}
+
+private func live(_ generator: inout SeededGenerator, _ name: Comment) throws {
+    var rows = Rows()
+    var account = Account()
+    var newest: [String: Int64] = [:]
+    var now: Int64 = 0
+    for step in 1...40 {
+        now += Int64.random(in: 0...2, using: &generator)
+        let send = random(step, &generator)
+        let before = rows
+        let plan = try planner.plan(send, at: now, in: &rows)
+        // Whoever plans it again from the same rows, as after a crash, plans the same.
+        var again = before
+        #expect(try planner.plan(send, at: now, in: &again) == plan, name)
+        #expect(again == rows, name)
+        // Waiting is a matter of the clock: other tests look at that. Here the clock goes on.
+        if plan.held != nil {
+            rows = before
+            now += 10
+            continue
+        }
+        try check(plan, of: send, step: step, &account, &newest, "\(name), step \(step)")
+    }
+}
+
+private func random(_ step: Int, _ generator: inout SeededGenerator) -> Send {
+    let events: [PushEvent] = [.start, .update, .update, .update, .end]
+    let event = events[Int.random(in: events.indices, using: &generator)]
+    let some = Array(users.shuffled(using: &generator).prefix(Int.random(in: 1...3, using: &generator)))
+    let audience: Audience =
+        switch Int.random(in: 0...5, using: &generator) {
+        case 0...2: .users(some)
+        case 3 where event != .start: .activities(["x"])
+        default: event == .start ? .everyone : .group
+        }
+    return makeSend(event, to: audience, id: "s\(step)", state: step)
+}
+
+/// Whom the plan reaches, with which version.
+private func reached(_ plan: Plan) -> [(user: String, version: Int64)] {
+    plan.parts.flatMap { part -> [(user: String, version: Int64)] in
+        guard case .recipients(let list) = part.expansion.targets else {
+            return users.map { ($0, part.expansion.version) }
+        }
+        for scoped in list {
+            #expect(part.lane == scoped.recipient.text.utf8.count % 3)
+        }
+        return list.map { (String($0.recipient.text.dropFirst(2)), $0.version) }
+    }
+}
+
+private func check(
+    _ plan: Plan, of send: Send, step: Int, _ account: inout Account, _ newest: inout [String: Int64],
+    _ name: Comment
+) throws {
+    let event = send.content.event
+    var named: [String]?
+    if case .users(let list) = send.audience { named = list }
+    let opens = event == .start && !account.isOpen(nil)
+    let expected = (named ?? users).filter { user in
+        if event == .start { return true }
+        return named == nil ? !account.isOver(nil) : !account.isOver(user)
+    }
+    let found = reached(plan)
+    #expect(found.map(\.user).sorted() == expected.sorted(), name)
+    #expect(plan.verdicts == [expected.isEmpty ? .ended : .planned], name)
+    for (user, version) in found {
+        let last = newest[user] ?? 0
+        // A start for many reaches the lanes of those, too, whom an end of their own has taken out; they refuse it.
+        let joins = event == .start && !opens && (named == nil || account.isOpen(user))
+        // Who joins gets what is newest in its lane; everything else is newer than all before it.
+        #expect(joins || version > last, "\(name): \(user)")
+        newest[user] = max(last, version)
+        if named != nil, !joins, !opens {
+            var own = account.own[user] ?? Account.Life()
+            if event == .start { own.start = step }
+            if event == .end { own.end = step }
+            account.own[user] = own
+        }
+    }
+    if case .activities = send.audience { return }
+    if opens { account.group.start = step }
+    if named == nil, event == .end, !found.isEmpty { account.group.end = step }
+}

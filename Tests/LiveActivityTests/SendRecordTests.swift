@@ -1,0 +1,168 @@
+import JSON
+import Testing
+
+@testable import LiveActivity
+
+private var reader: JSONReader { JSONReader() }
+
+private func state(_ version: Int64) -> ScopeState {
+    var content = PushContent(.update)
+    content.contentState = raw(#"{"goals": 1.0}"#)
+    return ScopeState(
+        send: "s1", version: version, content: content, priority: 5, deadline: 1_763_610_000, expiration: 0,
+        acceptedAt: 1_763_600_000_123)
+}
+
+@Test func `the key of a group's row says whose it is, and no two are alike`() {
+    let keys = [
+        GroupKey(app: "shop", group: "m/1"), GroupKey(app: "shop", group: "m/1", recipient: .user("b/n")),
+        GroupKey(app: "shop", group: "m/1", recipient: .installation("b/n")),
+        GroupKey(app: "shop", activity: "m/1"),
+    ]
+    let texts = keys.map { String(decoding: $0.bytes, as: UTF8.self) }
+    #expect(texts == ["shop/m%2f1", "shop/m%2f1/u:b%2fn", "shop/m%2f1/i:b%2fn", "shop//m%2f1"])
+    for key in keys {
+        let read = key.bytes.withUnsafeBytes { GroupKey(bytes: $0) }
+        #expect(read == key)
+        #expect(!key.bytes.withUnsafeBytes { SeenSend.isKey($0) })
+    }
+    let seen = SeenSend.key(app: "shop", send: "s1")
+    #expect(String(decoding: seen, as: UTF8.self) == "/shop/s1")
+    #expect(seen.withUnsafeBytes { SeenSend.isKey($0) })
+    for bad in ["/shop/s1", "shop", "shop/", "shop/m/x:1", "shop/m/u:1/more", "", "a b/m", "shop/%2"] {
+        #expect(Array(bad.utf8).withUnsafeBytes { GroupKey(bytes: $0) } == nil, "\(bad)")
+    }
+}
+
+@Test func `a row of groups reads back, with what it holds`() throws {
+    #expect(try GroupRow.decode(GroupRow().encoded(), with: reader) == GroupRow())
+    var row = GroupRow()
+    row.generation = 1
+    row.endedAt = 2
+    row.endedTime = 3
+    row.version = 4
+    row.floor = 5
+    row.highest = 6
+    row.newest = state(7)
+    row.previous = state(6)
+    row.attributesType = "Match"
+    row.attributesBytes = 8
+    row.updates = 9
+    row.endDate = 10
+    row.held = makeHeld()
+    row.heldAbove = 11
+    row.lastAt = 12
+    #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
+    let seen = SeenSend(fingerprint: "f", at: 1)
+    #expect(try SeenSend.decode(seen.encoded(), with: reader) == seen)
+}
+
+private func makeHeld() -> Send {
+    var content = PushContent(.update)
+    content.contentState = raw("{}")
+    return Send(
+        id: "s2", app: "shop", group: "m", audience: .users(["ben"]), content: content, priority: 10,
+        acceptedAt: 1)
+}
+
+@Test func `an expansion reads back, also as a continuation`() throws {
+    var expansion = Expansion(
+        send: "s1", key: GroupKey(app: "shop", group: "m"), targets: .group, content: state(7).content,
+        priority: 10, generation: 3, version: 7, deadline: 1_763_610_000, expiration: 0,
+        acceptedAt: 1_763_600_000_000)
+    for targets: Expansion.Targets in [
+        .everyone, .group, .segments(["a"]), .tags(["b"]), .activities(["c"]),
+        .recipients([
+            .init(.user("ben"), scope: .recipient, generation: 1, version: 2),
+            .init(.installation("i1"), scope: .group, generation: 3, version: 4),
+        ]),
+    ] {
+        expansion.targets = targets
+        #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
+    }
+    expansion.key = GroupKey(app: "shop", activity: "a1")
+    expansion.collapseID = "c"
+    expansion.ordinal = 5
+    expansion.conflate = false
+    expansion.onUnknownStart = .resend
+    expansion.restart = true
+    expansion.dryRun = true
+    expansion.cursor = [0, 255, 16]
+    expansion.tally.targeted = 10
+    expansion.tally.expanded = 7
+    expansion.tally.dropped = 1
+    expansion.tally.excluded = ["expired": 1, "off": 1]
+    #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
+    let text = String(decoding: expansion.encoded(), as: UTF8.self)
+    let odd = text.replacing("00ff10", with: "00ff1")
+    #expect(throws: RecordError.self) { try Expansion.decode(Array(odd.utf8), with: reader) }
+}
+
+@Test func `what is said of a send reads back`() throws {
+    var verdict = Progress.PlannedPart(.planned, version: 7, generation: 3, lanes: 12)
+    verdict.findings = ["content-state has no goals"]
+    verdict.ended = 2
+    var tally = LaneTally()
+    tally.targeted = 3
+    tally.expanded = 3
+    for part: Progress.Part in [.verdict(verdict), .lane(4, tally)] {
+        let progress = Progress(
+            send: "s1", key: GroupKey(app: "shop", group: "m", recipient: .user("ben")), dryRun: true,
+            acceptedAt: 1, at: 2, part)
+        #expect(try Progress.decode(progress.encoded(), with: reader) == progress)
+    }
+    let note = SupersededNote(app: "shop", group: "m", update: 7, end: 0, cancelled: ["s1"])
+    #expect(try SupersededNote.decode(note.encoded(), with: reader) == note)
+}
+
+@Test func `a cancel and a send lie in one topic and are told apart`() throws {
+    for key in [
+        GroupKey(app: "shop", group: "m"), GroupKey(app: "shop", group: "m", recipient: .user("ben")),
+        GroupKey(app: "shop", activity: "a"),
+    ] {
+        let cancel = Cancel(send: "s1", app: "shop", key: key, acceptedAt: 1)
+        #expect(cancel.groupKey == key)
+        #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancel(cancel))
+    }
+    #expect(try SendRequest.decode(makeHeld().encoded(), with: reader) == .send(makeHeld()))
+}
+
+@Test func `a send that nobody can carry out is refused`() throws {
+    func problem(_ event: PushEvent, _ audience: Audience, group: String? = "m", owner: Recipient? = nil)
+        -> String?
+    {
+        var send = Send(
+            id: "s", app: "shop", group: group, audience: audience, content: PushContent(event), priority: 10,
+            acceptedAt: 1)
+        send.owner = owner
+        let read = try? Send.decode(send.encoded(), with: reader)
+        #expect((read == nil) == (send.problem != nil))
+        return send.problem
+    }
+    let ben = Recipient.user("ben")
+    for audience: Audience in [.everyone, .segments(["a"]), .tags(["a"]), .users(["ben"])] {
+        #expect(problem(.start, audience) == nil)
+    }
+    for event in [PushEvent.update, .end] {
+        for audience: Audience in [.group, .users(["ben"]), .activities(["a", "b"])] {
+            #expect(problem(event, audience) == nil)
+        }
+        for audience: Audience in [
+            .everyone, .segments(["a"]), .tags(["a"]), .users([]), .users(["a", "a"]),
+        ] {
+            #expect(problem(event, audience) != nil)
+        }
+        #expect(problem(event, .activities(["a"]), group: nil) == nil)
+        #expect(problem(event, .activities(["a", "b"]), group: nil) != nil)
+        #expect(problem(event, .group, group: nil) != nil)
+    }
+    for audience: Audience in [.group, .activities(["a"]), .tags([])] {
+        #expect(problem(.start, audience) != nil)
+    }
+    for event in PushEvent.allCases {
+        #expect(problem(event, .users(["ben"]), owner: ben) == nil)
+        #expect(problem(event, .users(["ada"]), owner: ben) != nil)
+        #expect(problem(event, .users(["ben", "ada"]), owner: ben) != nil)
+        #expect(problem(event, .everyone, owner: ben) != nil)
+    }
+}

@@ -17,6 +17,7 @@ package enum TLSTrust: Sendable {
 @safe package final class TLSContext: @unchecked Sendable {
     package let protocols: [String]
     let isClient: Bool
+    fileprivate(set) var takesPeersWithoutALPN = false
     let reference: OpaquePointer
     /// Length-prefixed names, as ALPN has them on the wire.
     fileprivate let wireProtocols: [UInt8]
@@ -62,11 +63,14 @@ package enum TLSTrust: Sendable {
 
     /// - Parameters:
     ///   - chain: the server's certificate, then those between it and its CA.
+    ///   - takesPeersWithoutALPN: who names no protocol at all is taken to speak ours.
     ///   - time: when the certificate must not have expired yet.
     package static func server(
-        chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], at time: WallTime = .now()
+        chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], takesPeersWithoutALPN: Bool = false,
+        at time: WallTime = .now()
     ) throws(TLSSettingsError) -> TLSContext {
         let context = try TLSContext(isClient: false, protocols: protocols)
+        context.takesPeersWithoutALPN = takesPeersWithoutALPN
         let certificates = try PEM.certificates(chain)
         let key = (try PEM.privateKey(key, isPrivate: false), name: key.name)
         guard certificates[0].belongs(to: key.0) else {

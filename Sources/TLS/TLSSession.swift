@@ -132,7 +132,8 @@ internal import COpenSSL
         unsafe SSL_get0_alpn_selected(ssl, &bytes, &count)
         let chosen = unsafe String(
             decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
-        guard context.protocols.isEmpty || context.protocols.contains(chosen) else {
+        let isUnnamed = chosen.isEmpty && context.takesPeersWithoutALPN
+        guard context.protocols.isEmpty || context.protocols.contains(chosen) || isUnnamed else {
             return fail(.noProtocol(peer: peer, offered: context.protocols))
         }
         phase = .open

@@ -17,6 +17,8 @@ enum SimulatorBenchmark {
         case journal
         /// With the journal in a file too.
         case file
+        /// With the file of records, as the sender's proofs have it.
+        case records
         /// With 100,000 phones, of which one gets all pushes.
         case phones
 
@@ -111,10 +113,11 @@ enum SimulatorBenchmark {
             try simulator.start()
             announce(simulator.ports.production, nil)
             while simulator.ports.production > 0 { pause() }
-        case .journal, .file, .phones:
+        case .journal, .file, .records, .phones:
             var settings = SimulatorServiceSettings(directory: path)
             settings.simulator.streams.atFirst = settings.simulator.streams.most
             if kind == .file { settings.journalFile = path + "/journal" }
+            if kind == .records { settings.recordsFile = path + "/records" }
             if kind == .phones {
                 let types = [ActivityType(name: "Match")]
                 settings.phones = Population(

@@ -22,6 +22,20 @@ extension TLSFaultPlace: SettingValue {
     package var settingText: String { "\(fault.rawValue)@\(port)" }
 }
 
+extension OSVersion: SettingValue {
+    package static var kind: String { "a version of iOS, such as 17.1" }
+
+    package init?(settingText: String) {
+        guard settingText.allSatisfy({ $0.isNumber || $0 == "." }), let version = OSVersion(settingText)
+        else { return nil }
+        self = version
+    }
+
+    package var settingText: String { description }
+}
+
+extension Environment: SettingValue {}
+
 extension AllSettings {
     static let simulatorData = Setting(
         "apns-simulator.data", default: "",
@@ -69,6 +83,17 @@ extension AllSettings {
     static let simulatorTypesFile = Setting(
         "apns-simulator.phone-types-file", default: String?.none,
         "a file with those types, their group attributes and schemas, in the place of phone-types")
+    static let simulatorPhoneSystems = Setting(
+        "apns-simulator.phone-systems", default: [Population.newestSystem],
+        "versions of iOS on those phones: phone-0 has the first, phone-1 the second, and so on round",
+        check: { $0.isEmpty ? "names none" : nil })
+    static let simulatorPhoneEnvironments = Setting(
+        "apns-simulator.phone-environments", default: [Environment.production],
+        "production or sandbox, dealt out to those phones likewise",
+        check: { $0.isEmpty ? "names none" : nil })
+    static let simulatorPortal = Setting(
+        "apns-simulator.portal", default: String?.none,
+        "a file with further apps, provider keys and phones, as a developer portal would know them")
     static let simulatorUpdateTokens = Setting(
         "apns-simulator.update-token-percent", default: 100, in: 0...100,
         "starts of a hundred that yield an update token; the others yield it when the app is opened")
@@ -100,9 +125,15 @@ extension AllSettings {
     static let simulatorJournal = Setting(
         "apns-simulator.journal", default: String?.none,
         "a file that gets every request and answer, a JSON object a line; at 1 GiB it is renamed to .1")
+    static let simulatorRecords = Setting(
+        "apns-simulator.records", default: String?.none,
+        "a file that gets 128 bytes for every request, before its answer leaves")
     static let simulatorJournalSync = Setting(
         "apns-simulator.journal-sync", default: false,
         "whether each batch of the journal is on the disk before the next is written")
+    static let simulatorJournalPayloads = Setting(
+        "apns-simulator.journal-payloads", default: false,
+        "whether an entry of the journal's file has the payload, without what looks like a secret")
     static let simulatorJournalEntries = Setting(
         "apns-simulator.journal-entries", default: 100_000, in: 1...10_000_000,
         "requests that the journal holds in memory, within 256 MiB")
@@ -123,12 +154,14 @@ extension AllSettings {
         simulatorSandboxChannelsPort.declaration, simulatorControl.declaration, simulatorNames.declaration,
         simulatorApps.declaration, simulatorStreams.declaration, simulatorBurst.declaration,
         simulatorPhones.declaration, simulatorPhoneApp.declaration, simulatorPhoneTypes.declaration,
-        simulatorTypesFile.declaration, simulatorUpdateTokens.declaration,
+        simulatorTypesFile.declaration, simulatorPhoneSystems.declaration,
+        simulatorPhoneEnvironments.declaration, simulatorPortal.declaration,
+        simulatorUpdateTokens.declaration,
         simulatorSeed.declaration, simulatorStartBudget.declaration, simulatorUpdateBudget.declaration,
         simulatorFrequentBudget.declaration, simulatorReports.declaration, simulatorReportApp.declaration,
         simulatorReportKey.declaration,
         simulatorScript.declaration, simulatorJournal.declaration,
-        simulatorJournalSync.declaration,
+        simulatorRecords.declaration, simulatorJournalSync.declaration, simulatorJournalPayloads.declaration,
         simulatorJournalEntries.declaration, simulatorIDs.declaration, simulatorTLSFaults.declaration,
     ]
 }
@@ -146,6 +179,7 @@ extension SimulatorServiceSettings {
         simulator.streams.most = settings[AllSettings.simulatorStreams]
         simulator.pace.burst = settings[AllSettings.simulatorBurst]
         phoneSettings.updateTokenShare = Double(settings[AllSettings.simulatorUpdateTokens]) / 100
+        portalFile = settings[AllSettings.simulatorPortal]
         typesFile = settings[AllSettings.simulatorTypesFile]
         phoneSettings.seed = UInt64(settings[AllSettings.simulatorSeed])
         func budget(_ pushes: Int?) -> PhoneSettings.Budget? {
@@ -161,14 +195,16 @@ extension SimulatorServiceSettings {
             let id = settings[AllSettings.simulatorReportApp]
             let app = PhoneApp(id: id.isEmpty ? bundleID : id, bundleID: bundleID, types: types)
             phones = Population(of: app, phones: count)
-            // All on one system, so that each of them shows what it is sent.
-            phones?.systems = [(OSVersion(26, 1), 1)]
+            phones?.systemsInTurn = settings[AllSettings.simulatorPhoneSystems]
+            phones?.environmentsInTurn = settings[AllSettings.simulatorPhoneEnvironments]
         }
         reportSink = Self.reportSink(settings)
         controlHost = settings[AllSettings.simulatorControl].host
         controlPort = settings[AllSettings.simulatorControl].port
         scriptFile = settings[AllSettings.simulatorScript]
         journalFile = settings[AllSettings.simulatorJournal]
+        recordsFile = settings[AllSettings.simulatorRecords]
+        journalShowsPayloads = settings[AllSettings.simulatorJournalPayloads]
         syncsJournal = settings[AllSettings.simulatorJournalSync]
         journal.entriesMax = settings[AllSettings.simulatorJournalEntries]
         journal.idsMax = settings[AllSettings.simulatorIDs]

@@ -1,3 +1,5 @@
+import APNs
+import JSON
 import LiveActivity
 import Testing
 
@@ -53,6 +55,47 @@ func `what is wrong with a start is met with silence, and remembered`(
     #expect(fixture.send(payload, to: fixture.startToken(0)) == effect)
     #expect(fixture.activity() == nil)
     #expect(fixture.phones.effects().first { $0.effect == effect }?.count == 1)
+}
+
+@Test(arguments: [
+    (#"{}"#, false), (#""""#, false), ("1", false), ("null", false), (#"{"title":"Goal"}"#, true),
+    (#""Goal""#, true),
+])
+func `an alert without a word in it starts nothing`(alert: String, starts: Bool) throws {
+    let fixture = PhonesFixture(1)
+    let body = """
+        {"aps":{"event":"start","timestamp":\(fixture.now / 1_000),"content-state":{"score":1},
+         "attributes-type":"Match","attributes":{"team":"A"},"alert":\(alert)}}
+        """
+    let payload = try #require(try JSONReader().read(Array(body.utf8)) { PushPayload($0, .whole) })
+    #expect(fixture.send(payload, to: fixture.startToken(0)) == (starts ? .started : .alertMissing))
+}
+
+@Test func `a phone remembers which push it was, and what in it did not decode`() throws {
+    var fixture = PhonesFixture(2)
+    let token = fixture.started(1)
+    func problem(_ payload: PushPayload, to token: PushToken) -> PhoneView.Reception.Problem? {
+        var push = fixture.push(payload, .token(token))
+        push.id = PushID(high: 7, low: 9)
+        fixture.phones.deliver(push)
+        let number = fixture.phones.tokens.identity(of: token)?.phone ?? 0
+        let received = fixture.phones.view(number, at: fixture.now).received.first
+        #expect(received?.id == PushID(high: 7, low: 9))
+        return received?.problem
+    }
+    var update = fixture.update(1, at: fixture.now / 1_000 + 1)
+    update.contentState = raw(#"{"score":"1"}"#)
+    // Twice: the second time the verdict is remembered, also behind one that is another's.
+    for _ in 1...2 {
+        let found = try #require(problem(update, to: token))
+        #expect(found.path == "content-state.score" && found.says.contains("string"), "\(found)")
+        let start = changed { $0.attributes = raw(#"{"team":1}"#) }
+        #expect(problem(start, to: fixture.startToken(0))?.path == "attributes.team")
+    }
+    update.contentState = raw("[1]")
+    #expect(problem(update, to: token)?.path == "content-state")
+    update.contentState = raw(#"{"score":2}"#)
+    #expect(problem(update, to: token) == nil)
 }
 
 @Test func `old systems have no start tokens, and those before iOS 18 do not start with a channel`() {

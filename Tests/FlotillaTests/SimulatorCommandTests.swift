@@ -156,6 +156,72 @@ struct SimulatorCommandTests {
             seen[2].contains(#""aheadSeconds":43200"#) && seen[3].contains(#""activities":[]"#), "\(seen)")
     }
 
+    private func example(_ name: String, _ language: String = "") throws -> String {
+        let parts = try page.components(separatedBy: "<!-- example \(name) -->\n```\(language)\n")
+        return try #require(parts.dropFirst().first).components(separatedBy: "\n```")[0]
+    }
+
+    @Test func `a test waits and checks as the operator's book has it`() async throws {
+        let directory = try TemporaryDirectory()
+        let records = directory.file("records")
+        let process = try await simulator(directory.file("apns"), "--phones", "2", "--records", records)
+        let control = try line("control", of: process)
+        #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
+        for line in try example("wait").components(separatedBy: "\n") {
+            let answer = try await paste(line.replacing("http://127.0.0.1:2199", with: control))
+            #expect(answer.status == 0 && answer.output.hasPrefix(#"{"showing":1,"of":1,"#), "\(answer)")
+        }
+        let reader = try ChildProcess("python3", ["-c", try example("records", "python"), records])
+        #expect(try await reader.exitStatus() == 0, "\(reader.errors)")
+        let lines = reader.output.split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(lines.count == 2 && lines[1][3...4] == ["200", "1"], "\(reader.output)")
+        let journal = try await paste("curl -s \(control)/v1/journal").output
+        #expect(journal.contains(#""token":"\#(lines[1][2])""#), "\(journal)")
+    }
+
+    @Test func `the portal of the operator's book is taken as it stands there`() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("portal.json", try example("portal", "json"))
+        let process = try await simulator(directory.file("apns"), "--portal", file)
+        let control = try line("control", of: process)
+        #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
+        let phones = try await paste("curl -s '\(control)/v1/phones?from=9'").output
+        #expect(phones.contains(#""environment":"sandbox","system":"17.1""#), "\(phones)")
+        #expect(phones.contains(#""bundleId":"com.example.news""#) && phones.contains(#""count":11"#))
+        let key = directory.file("apns/TEAM000001/AuthKey_SANDBOX001.p8")
+        #expect(FileManager.default.fileExists(atPath: key))
+    }
+
+    private static let ownNetworks =
+        (try? Process.run(
+            URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "unshare -rnm true 2>/dev/null"]
+        )
+        .finished) == 0
+
+    /// Where the system lets nobody have a network of his own there is nothing to try.
+    @Test(.enabled(if: ownNetworks))
+    func `a program whose host is fixed to Apple's reaches the simulator, and its status is told`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().path
+        let program = """
+            curl -s -w '%{http_code} %{http_version} ' https://api.push.apple.com/3/device/c0de -d '{}'
+            curl -s -w '%{http_code}' https://api.sandbox.push.apple.com/3/device/c0de; exit 7
+            """
+        let process = try ChildProcess(
+            "env",
+            [
+                "FLOTILLA=" + builtProduct("flotilla"), "APNS_DATA=" + directory.file("apns"),
+                checkout + "/deploy/instead-of-apns", "bash", "-c", program,
+            ])
+        #expect(try await process.exitStatus() == 7, "\(process.errors)")
+        #expect(
+            process.output.contains(#"{"reason":"InvalidPushType"}400 2 "#)
+                && process.output.hasSuffix("405"), "\(process.output)")
+    }
+
     @Test func `the types of the operator's book are what the phones decode by`() async throws {
         let directory = try TemporaryDirectory()
         let example = try #require(
@@ -309,5 +375,13 @@ struct SimulatorCommandTests {
                 "curl -s -o /dev/null -w '%{http_code}' -X OPTIONS \(control)\(asked)")
             #expect(answer.output == "405", "\(path) answers \(answer.output)")
         }
+    }
+}
+
+extension Process {
+    /// Its status, when it has ended.
+    fileprivate var finished: Int32 {
+        waitUntilExit()
+        return terminationStatus
     }
 }

@@ -24,7 +24,6 @@ def request(token, number):
 
 async def main():
     trust = ssl.create_default_context(cafile=directory + "/ca.pem")
-    trust.set_alpn_protocols(["h2"])
     with open(f"{directory}/AuthKey_{key_id}.p8") as file:
         client = APNs(key=file.read(), key_id=key_id, team_id=team, topic=topic, ssl_context=trust)
     first = await client.send_notification(request(good, 0))

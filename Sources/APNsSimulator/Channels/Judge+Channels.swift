@@ -43,7 +43,7 @@ extension Judge {
         if let id = request.headers.requestID, PushID(canonical: request.bytes.span.extracting(id)) == nil {
             return .badMessageID
         }
-        if let reason = refusal(ofProviderIn: request, &standing, facts) { return reason }
+        if let reason = refusal(ofProviderIn: request, &standing, &facts) { return reason }
         return refusal(ofApp: app, request, standing, &facts)
     }
 

@@ -6,15 +6,17 @@ internal import Telemetry
 struct ControlAPI {
     let routes: HTTPRoutes
 
-    init(_ desk: ControlDesk, _ credentials: SimulatorCredentials, _ metrics: Metrics) {
+    init(_ desk: ControlDesk, _ signers: [ProviderTokenRoute.Signer], _ metrics: Metrics) {
         var routes = HTTPRoutes()
         ScriptRoutes(desk: desk).add(to: &routes)
         ConnectionRoutes(desk: desk).add(to: &routes)
         TokenRoutes(desk: desk).add(to: &routes)
         PhoneRoutes(desk: desk).add(to: &routes)
+        WaitRoute(desk: desk, metrics: metrics).add(to: &routes)
+        ResetRoute(desk: desk).add(to: &routes)
         ClockRoute(desk: desk).add(to: &routes)
         JournalRoutes(desk: desk).add(to: &routes)
-        ProviderTokenRoute(credentials: credentials).add(to: &routes)
+        ProviderTokenRoute(signers: signers).add(to: &routes)
         AdminEndpoints(metrics: metrics) { [] }.add(to: &routes)
         self.routes = routes
     }

@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import JSON
 internal import Lifecycle
+internal import Synchronization
 
 /// What the control API acts upon. All of it lives on the simulator's loop; requests come from the
 /// listener's thread and hop over.
@@ -13,18 +14,24 @@ final class ControlDesk: @unchecked Sendable {
     let journal: Journal
 
     let standings: TokenStandings
-    let phones: Phones?
+    private let begunWith: Script
+    private let makePhones: () -> Phones?
+    private let stopping = Atomic(false)
+
+    var phones: Phones? { standings.phones }
 
     /// Puts a simulator together; on its loop.
+    /// - Parameter makePhones: the phones as they are at the beginning, each time the same.
     init(
         _ settings: SimulatorSettings, _ credentials: SimulatorCredentials, on loop: EventLoop,
-        script: Script, journal: Journal, phones: Phones?, clock: SimulatorClock
+        script: Script, journal: Journal, clock: SimulatorClock, makePhones: @escaping () -> Phones?
     ) {
         self.loop = loop
         self.journal = journal
-        self.phones = phones
+        begunWith = script
+        self.makePhones = makePhones
         let mischief = ScriptedMischief(on: loop, script: script)
-        standings = TokenStandings(before: phones)
+        standings = TokenStandings(before: makePhones())
         let simulator = Simulator(
             settings, credentials: credentials, on: loop, phones: standings, mischief: mischief,
             journal: journal, clock: clock)
@@ -32,6 +39,21 @@ final class ControlDesk: @unchecked Sendable {
         self.mischief = mischief
         self.simulator = simulator
     }
+
+    /// Everything is as it was at the start, but the clock, which never goes back, and connections, which stay.
+    func reset() {
+        let sink = phones?.sink
+        standings.begin(with: makePhones())
+        phones?.sink = sink
+        simulator.judge.forget()
+        journal.forget()
+        mischief.replace(with: begunWith)
+    }
+
+    /// Whoever waits is sent away.
+    func beginToStop() { stopping.store(true, ordering: .relaxed) }
+
+    var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
     /// Runs on the loop, between two turns of pushes: it must be quick.
     func ask<Value: Sendable>(
@@ -87,6 +109,15 @@ extension HTTPRequest {
                 400, "bad_query", "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
+    }
+
+    /// `true` or `false` of the query; false where it is not given.
+    func flag(_ name: String) throws -> Bool {
+        guard let text = query(name) else { return false }
+        guard let flag = Bool(text) else {
+            throw ControlRefusal(400, "bad_query", "\(name) must be true or false")
+        }
+        return flag
     }
 
     func refuseUnknownQuery(_ known: String...) throws {

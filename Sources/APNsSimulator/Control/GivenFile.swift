@@ -17,10 +17,17 @@ enum GivenFile {
         }
     }
 
+    static let typesLimits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
+
+    static func portal(_ path: String) throws -> Portal {
+        try read("portal", path, Portal.limits) { bytes, reader throws(JSONError) in
+            try reader.read(bytes) { Portal($0) }
+        }
+    }
+
     /// Types of activities as an app has them, in an array.
     static func types(_ path: String) throws -> [ActivityType] {
-        let limits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
-        return try read("activity types", path, limits) { bytes, reader throws(JSONError) in
+        try read("activity types", path, typesLimits) { bytes, reader throws(JSONError) in
             try reader.read(bytes) { value in
                 let types = value.array(countMax: ActivityType.perAppMax).map {
                     ActivityType(from: $0.object())

@@ -11,20 +11,23 @@ struct JournalRoutes {
 
     func add(to routes: inout HTTPRoutes) {
         routes.control(.get, "/v1/journal") { [desk] request in
-            try request.refuseUnknownQuery("after", "limit", "token", "channel", "id", "connection", "status")
+            try request.refuseUnknownQuery(
+                "after", "limit", "token", "channel", "id", "connection", "status", "payload")
             let after = try request.number("after", in: 0...Int.max, or: 0)
             let limit = try request.number("limit", in: 1...Self.limitMax, or: Self.limitUsual)
             let filter = try Self.filter(request)
+            let showsPayload = try request.flag("payload")
             return Self.answer(
-                try await desk.ask { $0.journal.ring.page(after: after, filter, limit: limit) })
+                try await desk.ask { $0.journal.ring.page(after: after, filter, limit: limit) },
+                showsPayload: showsPayload)
         }
         routes.control(.get, "/v1/summary") { [desk] _ in
             let reports = try await desk.ask { $0.reports }
-            let (summary, leftOut, made, open) = try await desk.ask { desk in
-                (
-                    desk.journal.summary, desk.journal.file?.leftOut ?? 0, desk.simulator.connectionsMade,
-                    desk.simulator.connections.count
-                )
+            let (summary, made, open) = try await desk.ask { desk in
+                (desk.journal.summary, desk.simulator.connectionsMade, desk.simulator.connections.count)
+            }
+            let (leftOut, unrecorded) = try await desk.ask { desk in
+                (desk.journal.file?.leftOut ?? 0, desk.journal.records?.leftOut ?? 0)
             }
             return .object { json in
                 summary.writeFields(to: &json)
@@ -33,6 +36,7 @@ struct JournalRoutes {
                     json.field("open", open)
                 }
                 json.field("leftOutOfJournalFile", leftOut)
+                json.field("leftOutOfRecords", unrecorded)
                 guard let reports else { return }
                 json.object("reports") { reports.writeFields(to: &$0) }
             }
@@ -65,12 +69,12 @@ struct JournalRoutes {
         return filter
     }
 
-    /// Written off the loop: a page is a few hundred kilobytes.
-    private static func answer(_ page: JournalRing.Page) -> HTTPResponse {
+    /// Written off the loop: a page is some hundred kilobytes, with payloads some megabytes.
+    private static func answer(_ page: JournalRing.Page, showsPayload: Bool) -> HTTPResponse {
         .object { json in
             json.name("entries")
             json.beginArray()
-            for numbered in page.entries { numbered.write(to: &json) }
+            for numbered in page.entries { numbered.write(to: &json, showsPayload: showsPayload) }
             json.endArray()
             json.field("after", page.after)
             json.field("newest", page.newest)

@@ -18,11 +18,22 @@ struct PhoneRoutes {
     private static let receivedUsual = 20
     private static let receivedMax = 1_000
     private static let statesMax = 100
+    private static let listedUsual = 100
+    private static let listedMax = 10_000
 
     let desk: ControlDesk
 
     func add(to routes: inout HTTPRoutes) {
         let desk = desk
+        routes.control(.get, "/v1/phones") { request in
+            try request.refuseUnknownQuery("from", "limit")
+            let first = try request.number("from", in: 0...Int.max, or: 0)
+            let limit = try request.number("limit", in: 1...Self.listedMax, or: Self.listedUsual)
+            let page = try await desk.ask { desk in
+                desk.phones?.page(from: first, limit: limit, at: desk.simulator.clock.now) ?? PhonePage()
+            }
+            return .object { page.writeFields(to: &$0) }
+        }
         routes.control(.get, "/v1/phones/{installation}") { request in
             let name = request.parameters["installation"] ?? ""
             let limit = try request.number("received", in: 0...Self.receivedMax, or: Self.receivedUsual)
@@ -69,7 +80,7 @@ struct PhoneRoutes {
         }
     }
 
-    private static func phone(
+    static func phone(
         _ name: String, _ desk: ControlDesk
     ) throws(ControlRefusal) -> (Phones, Int) {
         guard let phones = desk.phones, let number = phones.number(of: name) else {

@@ -1,3 +1,4 @@
+internal import APNs
 internal import JSON
 internal import LiveActivity
 
@@ -26,11 +27,18 @@ extension PhoneView {
         for reception in received {
             json.beginObject()
             json.field("at", reception.at)
+            json.field("id", reception.id.description)
             json.field("event", reception.event?.rawValue)
             json.field("timestamp", reception.timestamp)
             json.field("priority", reception.priority)
             json.field("effect", "\(reception.effect)")
             json.field("says", reception.effect.phrase)
+            if let problem = reception.problem {
+                json.object("problem") { json in
+                    json.field("path", problem.path)
+                    json.field("says", problem.says)
+                }
+            }
             json.endObject()
         }
         json.endArray()

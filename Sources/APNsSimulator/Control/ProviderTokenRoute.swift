@@ -1,31 +1,65 @@
 internal import APNs
 internal import HTTPServer
 internal import Lifecycle
+internal import TLS
 internal import Telemetry
 
 /// `GET /v1/provider-token`: a JSON Web Token that the simulator accepts, for a person with `curl`. It is
-/// made anew as seldom as Apple wants it.
+/// made anew as seldom as Apple wants it. `keyId` names another key, `ageSeconds` makes one of that age, and
+/// anew each time: for whoever wants to be refused.
 struct ProviderTokenRoute {
-    private struct Made {
+    struct Signer: Sendable {
+        let teamID: String
+        let keyID: String
+        let key: SigningKey
+
+        func token(at time: WallTime) -> String {
+            ProviderToken.make(teamID: teamID, keyID: keyID, key: key, at: time)
+        }
+    }
+
+    fileprivate struct Made {
         var policy = ProviderTokenPolicy()
         var text = ""
     }
 
-    let credentials: SimulatorCredentials
+    private static let ageSecondsMax = 86_400
+
+    let signers: [Signer]
 
     func add(to routes: inout HTTPRoutes) {
-        let made = TracedLock(Made())
-        routes.on(.get, "/v1/provider-token") { [credentials] _ in
-            .text(
-                made.withLock { made in
-                    let now = Instant.now()
-                    guard made.policy.decide(at: now) == .make else { return made.text }
-                    made.text = ProviderToken.make(
-                        teamID: SimulatorCredentials.teamID, keyID: credentials.keyID,
-                        key: credentials.signingKey, at: .now())
-                    made.policy.made(at: now)
-                    return made.text
-                } + "\n")
+        let made = TracedLock([String: Made]())
+        routes.control(.get, "/v1/provider-token") { [signers] request in
+            try request.refuseUnknownQuery("keyId", "ageSeconds")
+            let keyID = request.query("keyId")
+            guard let signer = signers.first(where: { keyID == nil || $0.keyID == keyID }) else {
+                throw ControlRefusal(
+                    404, "no_key",
+                    "there is no such key; there are \(signers.map(\.keyID).joined(separator: ", "))")
+            }
+            if request.query("ageSeconds") != nil {
+                let age = try request.number("ageSeconds", in: 0...Self.ageSecondsMax, or: 0)
+                let time = WallTime(milliseconds: WallTime.now().milliseconds - Int64(age) * 1_000)
+                return .text(signer.token(at: time) + "\n")
+            }
+            return .text(made.withLock { $0[signer.keyID, default: Made()].token(of: signer) } + "\n")
         }
+    }
+}
+
+extension ProviderTokenRoute.Made {
+    fileprivate mutating func token(of signer: ProviderTokenRoute.Signer) -> String {
+        let now = Instant.now()
+        guard policy.decide(at: now) == .make else { return text }
+        text = signer.token(at: .now())
+        policy.made(at: now)
+        return text
+    }
+}
+
+extension ProviderTokenRoute.Signer {
+    init(_ credentials: SimulatorCredentials) {
+        self.init(
+            teamID: SimulatorCredentials.teamID, keyID: credentials.keyID, key: credentials.signingKey)
     }
 }

@@ -1,5 +1,6 @@
 internal import HTTPServer
 package import Lifecycle
+internal import TLS
 internal import Telemetry
 
 /// The simulated APNs as a part of a process: the server, its misbehaviour, its journal and the API that
@@ -21,6 +22,7 @@ package final class SimulatorService: Service, @unchecked Sendable {
         var simulator: Simulator?
         var loop: EventLoop?
         var file: JournalFile?
+        var records: RequestRecords?
     }
 
     /// - Parameter onServing: learns the ports that the system chose.
@@ -49,26 +51,45 @@ package final class SimulatorService: Service, @unchecked Sendable {
         let credentials = try SimulatorCredentials(directory: settings.directory)
         let script = try settings.scriptFile.map { try GivenFile.script($0) } ?? .none
         var settings = settings
+        let portal = try settings.portalFile.map { try GivenFile.portal($0) } ?? Portal()
+        settings.simulator.apps.merge(portal.apps) { _, given in given }
+        var signers = [ProviderTokenRoute.Signer(credentials)]
+        for key in portal.keys {
+            let signing = try SimulatorCredentials.key(key.keyID, of: key.teamID, in: settings.directory)
+            signers.append(.init(teamID: key.teamID, keyID: key.keyID, key: signing))
+            settings.simulator.keys.append(
+                ProviderKey(
+                    keyID: key.keyID, teamID: key.teamID, key: signing.verifyingKey,
+                    environments: key.environments, apps: key.apps))
+        }
         if let file = settings.typesFile { settings.phones?.app.types = try GivenFile.types(file) }
         let file = try settings.journalFile.map {
-            try JournalFile($0, syncs: settings.syncsJournal, limits: settings.journal, log: context.log)
+            try JournalFile(
+                $0, syncs: settings.syncsJournal, showsPayloads: settings.journalShowsPayloads,
+                limits: settings.journal, log: context.log)
         }
         running.file = file
+        let records = try settings.recordsFile.map { try RequestRecords($0, log: context.log) }
+        running.records = records
         let loop = try EventLoop(name: "apns-simulator")
         try loop.start()
         running.loop = loop
         let clock = SimulatorClock()
         let desk = loop.perform { [settings] in
-            let journal = Journal(on: loop, limits: settings.journal, file: file, metrics: context.metrics)
-            let phones = settings.phones.map { population in
+            records?.noteBeginning(at: clock.now)
+            let journal = Journal(
+                on: loop, limits: settings.journal, file: file, records: records, metrics: context.metrics)
+            let desk = ControlDesk(
+                settings.simulator, credentials, on: loop, script: script, journal: journal, clock: clock
+            ) {
+                let populations = [settings.phones].compactMap { $0 } + portal.populations
+                if populations.isEmpty { return nil }
                 let phones = Phones(settings.phoneSettings)
-                phones.sink = settings.reportSink?(loop, context)
-                phones.add(population, at: clock.now)
+                for population in populations { phones.add(population, at: clock.now) }
                 return phones
             }
-            return ControlDesk(
-                settings.simulator, credentials, on: loop, script: script, journal: journal, phones: phones,
-                clock: clock)
+            desk.phones?.sink = settings.reportSink?(loop, context)
+            return desk
         }
         guard let desk else { preconditionFailure("a loop that has just been started has stopped") }
         running.desk = desk
@@ -80,14 +101,16 @@ package final class SimulatorService: Service, @unchecked Sendable {
                     place.fault, host: settings.simulator.host, port: place.port,
                     authority: credentials.authority, names: settings.simulator.certificateNames, on: loop))
         }
+        var limits = HTTPLimits()
+        limits.answerMilliseconds += WaitRoute.millisecondsMax
         let control = try HTTPServer(
-            name: "apns-simulator", host: settings.controlHost, port: settings.controlPort,
-            routes: ControlAPI(desk, credentials, context.metrics).routes, metrics: context.metrics)
+            name: "apns-simulator", host: settings.controlHost, port: settings.controlPort, limits: limits,
+            routes: ControlAPI(desk, signers, context.metrics).routes, metrics: context.metrics)
         running.control = control
         return ServingSimulator(
             host: settings.simulator.host, ports: desk.simulator.ports, control: control.address,
             tlsFaults: running.faultPorts.map { ($0.fault, $0.port) }, directory: settings.directory,
-            keyID: credentials.keyID, population: settings.phones,
+            keyID: credentials.keyID, population: settings.phones ?? portal.populations.first,
             firstToken: loop.perform { desk.phones?.tokens(of: 0).starts.first?.token ?? nil } ?? nil)
     }
 
@@ -97,9 +120,16 @@ package final class SimulatorService: Service, @unchecked Sendable {
         return desk.loop.perform { desk.phones?.view(group: group, at: desk.simulator.clock.now) } ?? nil
     }
 
+    /// How many phones run an iOS that a push can start. Not from a loop; blocks for a turn of the simulator's.
+    package func startablePhones() -> Int {
+        guard let desk = running.desk else { return 0 }
+        return desk.loop.perform { desk.phones?.startable ?? 0 } ?? 0
+    }
+
     package func stop(by deadline: Instant) async {
         let parts = running
         running = Parts()
+        parts.desk?.beginToStop()
         await parts.control?.stop(by: deadline)
         for port in parts.faultPorts { port.stop() }
         await parts.simulator?.stop(by: deadline)
@@ -107,5 +137,6 @@ package final class SimulatorService: Service, @unchecked Sendable {
         parts.loop?.stop()
         // Last: the loop's last turn may have brought entries.
         parts.file?.stop()
+        parts.records?.close()
     }
 }

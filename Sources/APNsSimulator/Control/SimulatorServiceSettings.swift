@@ -9,6 +9,8 @@ package struct SimulatorServiceSettings: Sendable {
     package var phones: Population?
     /// A file with the types of the phones' app, in the place of those of `phones`.
     package var typesFile: String?
+    /// A file with further apps, keys and phones.
+    package var portalFile: String?
     package var phoneSettings = PhoneSettings()
     /// Where the phones report to; without one they tell nobody.
     package var reportSink: (@Sendable (EventLoop, ServiceContext) -> any ReportSink)?
@@ -17,8 +19,12 @@ package struct SimulatorServiceSettings: Sendable {
     /// A file with a script to begin with.
     package var scriptFile: String?
     package var journalFile: String?
+    /// A file with a record of 128 bytes for each request.
+    package var recordsFile: String?
     /// Whether each batch of the journal's file is on the disk before the next is written.
     package var syncsJournal = false
+    /// Whether an entry of the journal's file has what its request brought.
+    package var journalShowsPayloads = false
     package var journal = JournalLimits()
     package var tlsFaults: [TLSFaultPlace] = []
 

@@ -6,10 +6,16 @@ final class TokenStandings: SimulatedPhones {
     /// Tokens that something is said of; one more is refused.
     static let tokensMax = 1_000_000
 
-    private let phones: (any SimulatedPhones)?
+    private(set) var phones: Phones?
     private var said: [PushToken: TokenStanding] = [:]
 
-    init(before phones: (any SimulatedPhones)?) { self.phones = phones }
+    init(before phones: Phones?) { self.phones = phones }
+
+    /// Nothing is said of any token, and these are the phones.
+    func begin(with phones: Phones?) {
+        said = [:]
+        self.phones = phones
+    }
 
     var readsPayloads: Bool { phones?.readsPayloads ?? false }
 

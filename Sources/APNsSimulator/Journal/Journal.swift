@@ -6,25 +6,43 @@ internal import Telemetry
 /// the end of a turn for all of its entries together, by the file's thread, or when a reader asks.
 final class Journal: JournalSink, TurnHook {
     private let loop: EventLoop
+    private let limits: JournalLimits
     private(set) var ring: JournalRing
     private var tally: JournalTally
     let file: JournalFile?
+    let records: RequestRecords?
     private var metrics: JournalMetrics
     /// Of this turn, for the file.
     private var fresh: [JournalRing.Numbered] = []
     private var isTurnBegun = false
 
-    init(on loop: EventLoop, limits: JournalLimits, file: JournalFile?, metrics: Metrics) {
+    init(
+        on loop: EventLoop, limits: JournalLimits, file: JournalFile?, records: RequestRecords? = nil,
+        metrics: Metrics
+    ) {
         self.loop = loop
+        self.limits = limits
         ring = JournalRing(entriesMax: limits.entriesMax, bytesMax: limits.bytesMax)
         tally = JournalTally(limits)
         self.file = file
+        self.records = records
         self.metrics = JournalMetrics(metrics)
+    }
+
+    /// What was is no longer held nor counted; numbers go on, and so does the file.
+    func forget() {
+        ring.forget()
+        tally = JournalTally(limits)
     }
 
     var summary: JournalSummary { tally.summary }
 
+    func answering(_ entry: inout JournalEntry) {
+        entry.record = records?.append(RequestRecord(entry))
+    }
+
     func ended(_ entry: JournalEntry) {
+        if let records { note(entry, in: records) }
         if !isTurnBegun {
             isTurnBegun = true
             loop.atEndOfTurn(self)
@@ -33,6 +51,20 @@ final class Journal: JournalSink, TurnHook {
         metrics.count(entry)
         let number = ring.append(entry)
         if file != nil { fresh.append(JournalRing.Numbered(number: number, entry: entry)) }
+    }
+
+    private func note(_ entry: JournalEntry, in records: RequestRecords) {
+        var record = RequestRecord()
+        if let place = entry.record {
+            record.take(entry)
+            // Whoever was to hear of it will not.
+            if record.end == .answered { record.end = .lost }
+            records.end(place, with: record)
+        } else if case .answered = entry.end {
+            // There was no room for its record.
+        } else {
+            _ = records.append(RequestRecord(entry))
+        }
     }
 
     func endOfTurn() {

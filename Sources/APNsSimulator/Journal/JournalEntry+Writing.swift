@@ -8,10 +8,12 @@ internal import Telemetry
 // they are shown by the beginning of their hash.
 
 extension JournalRing.Numbered {
-    func write(to json: inout JSONWriter) {
+    /// - Parameter showsPayload: with what the request brought.
+    func write(to json: inout JSONWriter, showsPayload: Bool) {
         json.beginObject()
         json.field("number", number)
         entry.writeFields(to: &json)
+        if showsPayload { ShownPayload(entry.request.body).writeFields(to: &json) }
         json.endObject()
     }
 }
@@ -32,6 +34,7 @@ extension JournalEntry {
         }
         json.field("bundleId", facts.bundleID)
         json.field("event", facts.event?.rawValue)
+        json.field("timestamp", facts.timestamp)
         json.field("id", id.description)
         json.field("method", request.method)
         json.field("path", shownPath)
@@ -58,6 +61,7 @@ extension JournalEntry {
         case .silence: json.field("silence", true)
         }
         json.field("delivered", isDelivered)
+        json.field("doubt", facts.doubt?.phrase)
     }
 
     /// What stands in the place of a token may be most of one.

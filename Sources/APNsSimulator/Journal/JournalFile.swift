@@ -18,6 +18,7 @@ final class JournalFile: @unchecked Sendable {
 
     private let path: String
     private let syncs: Bool
+    private let showsPayloads: Bool
     private let limits: JournalLimits
     private let log: Log
     private let state = TracedLock(State())
@@ -26,10 +27,15 @@ final class JournalFile: @unchecked Sendable {
     private var descriptor: Int32
     private var bytes: Int
 
-    /// - Parameter syncs: whether each batch is on the disk before the next is written.
-    init(_ path: String, syncs: Bool, limits: JournalLimits, log: Log) throws(SystemError) {
+    /// - Parameters:
+    ///   - syncs: whether each batch is on the disk before the next is written.
+    ///   - showsPayloads: whether an entry has what its request brought.
+    init(
+        _ path: String, syncs: Bool, showsPayloads: Bool = false, limits: JournalLimits, log: Log
+    ) throws(SystemError) {
         self.path = path
         self.syncs = syncs
+        self.showsPayloads = showsPayloads
         self.limits = limits
         self.log = log
         descriptor = try Self.open(path)
@@ -97,7 +103,7 @@ final class JournalFile: @unchecked Sendable {
         var lines = Lines()
         for numbered in batch {
             json.removeAll()
-            numbered.write(to: &json)
+            numbered.write(to: &json, showsPayload: showsPayloads)
             let isOver = bytes + lines.bytes.count + json.count >= limits.fileBytesMax
             if isOver || lines.bytes.count >= Self.bytesAtOnce {
                 put(&lines)

@@ -57,6 +57,8 @@ struct JournalRing: Sendable {
         return newest
     }
 
+    mutating func forget() { while count > 0 { drop() } }
+
     private mutating func drop() {
         bytes -= places[(oldest - 1) % entriesMax].bytes
         oldest += 1

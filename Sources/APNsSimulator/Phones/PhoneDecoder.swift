@@ -4,8 +4,15 @@ internal import LiveActivity
 /// What the app on a phone makes of the bytes in a push, by its types' schemas. A send brings the same
 /// bytes to every phone, so what was found once is remembered for a while.
 struct PhoneDecoder {
-    struct Attributes: Hashable {
-        let decodes: Bool
+    /// What makes decoding fail, the first of it.
+    struct Problem: Hashable {
+        /// From the value's root; empty for the value itself.
+        let path: String
+        let says: String
+    }
+
+    private struct Attributes {
+        let problem: Int32?
         let group: String?
     }
 
@@ -16,35 +23,54 @@ struct PhoneDecoder {
 
     /// Verdicts kept; beyond it all are forgotten and found anew.
     private static let keptMax = 512
+    /// Problems that are told apart; further ones are remembered without their words.
+    private static let problemsMax = 10_000
 
-    private var contents: [Key: Bool] = [:]
+    /// Nil for what decodes, else the problem's number.
+    private var contents: [Key: Int32?] = [:]
     private var attributes: [Key: Attributes] = [:]
-    private var lastContent: (key: Key, decodes: Bool)?
+    private var lastContent: (key: Key, problem: Int32?)?
     private var lastAttributes: (key: Key, attributes: Attributes)?
+    private var problems: [Problem] = []
+    private var problemNumbers: [Problem: Int32] = [:]
+    /// Of the value that was looked at last and did not decode; -1 for none.
+    private(set) var newestProblem: Int32 = -1
+
+    func problem(_ number: Int32) -> Problem? { number < 0 ? nil : problems[Int(number)] }
 
     /// - Parameter number: tells the types of all apps apart.
     mutating func decodes(_ content: RawJSON, as type: ActivityType, _ number: Int) -> Bool {
-        guard let schema = type.contentStateSchema else { return content.isObject }
         let key = Key(type: number, bytes: content)
-        if let lastContent, lastContent.key == key { return lastContent.decodes }
-        let decodes = contents[key] ?? schema.findings(in: content, now: 0).decodes
+        if let lastContent, lastContent.key == key { return passes(lastContent.problem) }
+        let problem = contents[key] ?? problem(in: content, type.contentStateSchema)
         if contents.count >= Self.keptMax { contents.removeAll(keepingCapacity: true) }
-        contents[key] = decodes
-        lastContent = (key, decodes)
-        return decodes
+        contents[key] = .some(problem)
+        lastContent = (key, problem)
+        return passes(problem)
     }
 
-    mutating func attributes(_ value: RawJSON, of type: ActivityType, _ number: Int) -> Attributes {
+    mutating func decodesAttributes(_ value: RawJSON, of type: ActivityType, _ number: Int) -> Bool {
+        passes(read(value, type, number).problem)
+    }
+
+    mutating func group(in value: RawJSON, of type: ActivityType, _ number: Int) -> String? {
+        read(value, type, number).group
+    }
+
+    private mutating func read(_ value: RawJSON, _ type: ActivityType, _ number: Int) -> Attributes {
         let key = Key(type: number, bytes: value)
         if let lastAttributes, lastAttributes.key == key { return lastAttributes.attributes }
-        let found = attributes[key] ?? Self.read(value, type)
+        let found =
+            attributes[key]
+            ?? Attributes(
+                problem: problem(in: value, type.attributesSchema), group: Self.group(in: value, type))
         if attributes.count >= Self.keptMax { attributes.removeAll(keepingCapacity: true) }
         attributes[key] = found
         lastAttributes = (key, found)
         return found
     }
 
-    private static func read(_ value: RawJSON, _ type: ActivityType) -> Attributes {
+    private static func group(in value: RawJSON, _ type: ActivityType) -> String? {
         let group = try? JSONReader().read(value.bytes) { value -> String? in
             guard value.kind == .object else { return nil }
             for (name, member) in value.object().members where name == type.groupAttribute {
@@ -52,7 +78,30 @@ struct PhoneDecoder {
             }
             return nil
         }
-        let decodes = type.attributesSchema.map { $0.findings(in: value, now: 0).decodes } ?? value.isObject
-        return Attributes(decodes: decodes, group: group ?? nil)
+        return group ?? nil
+    }
+
+    // MARK: Problems
+
+    private mutating func passes(_ problem: Int32?) -> Bool {
+        if let problem { newestProblem = problem }
+        return problem == nil
+    }
+
+    private mutating func problem(in value: RawJSON, _ schema: ContentSchema?) -> Int32? {
+        guard let schema else {
+            return value.isObject ? nil : number(of: Problem(path: "", says: "must be an object"))
+        }
+        return schema.findings(in: value, now: 0).failures.first.map {
+            number(of: Problem(path: $0.path, says: $0.message))
+        }
+    }
+
+    private mutating func number(of problem: Problem) -> Int32 {
+        if let number = problemNumbers[problem] { return number }
+        guard problems.count < Self.problemsMax else { return -1 }
+        problemNumbers[problem] = Int32(problems.count)
+        problems.append(problem)
+        return Int32(problems.count - 1)
     }
 }

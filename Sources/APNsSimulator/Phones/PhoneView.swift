@@ -1,9 +1,10 @@
+package import APNs
 package import LiveActivity
 
 /// One phone, as somebody who looks at it sees it, and what he cannot see.
 package struct PhoneView: Sendable, Hashable {
     package struct Activity: Sendable, Hashable {
-        package enum State: String, Sendable {
+        package enum State: String, Sendable, CaseIterable {
             case active
             case stale
             case ended
@@ -27,11 +28,21 @@ package struct PhoneView: Sendable, Hashable {
     /// A push that it received, or should have received, and what became of it.
     package struct Reception: Sendable, Hashable {
         package var at: Int64
+        /// The push's apns-id.
+        package var id: PushID
         /// Nil for an event that ActivityKit does not know.
         package var event: PushEvent?
         package var timestamp: Int64
         package var priority: Int
         package var effect: PushEffect
+        package var problem: Problem?
+
+        /// Where decoding failed, and why.
+        package struct Problem: Sendable, Hashable {
+            /// From the payload's `aps`.
+            package var path: String
+            package var says: String
+        }
     }
 
     package var installation: String

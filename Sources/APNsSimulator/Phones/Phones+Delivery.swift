@@ -50,7 +50,8 @@ extension Phones {
         receptions.add(
             .init(
                 phone: Int32(number), effect: effect, event: event, priority: UInt8(clamping: push.priority),
-                before: 0, timestamp: push.payload.timestamp ?? 0, at: time), to: &phones[number])
+                before: 0, problem: effect.undecodedPart == nil ? -1 : decoder.newestProblem,
+                timestamp: push.payload.timestamp ?? 0, at: time, id: push.id), to: &phones[number])
     }
 
     // MARK: Away

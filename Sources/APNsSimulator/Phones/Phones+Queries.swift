@@ -16,9 +16,19 @@ extension Phones {
             activities: places(of: number).map(activityView),
             received: receptions.newest(limit, of: number, phone).map { entry in
                 .init(
-                    at: entry.at, event: entry.event == .max ? nil : PushEvent.allCases[Int(entry.event)],
-                    timestamp: entry.timestamp, priority: Int(entry.priority), effect: entry.effect)
+                    at: entry.at, id: entry.id,
+                    event: entry.event == .max ? nil : PushEvent.allCases[Int(entry.event)],
+                    timestamp: entry.timestamp, priority: Int(entry.priority), effect: entry.effect,
+                    problem: problem(of: entry))
             })
+    }
+
+    private func problem(of entry: Receptions.Entry) -> PhoneView.Reception.Problem? {
+        guard let part = entry.effect.undecodedPart, let problem = decoder.problem(entry.problem) else {
+            return nil
+        }
+        let isRoot = problem.path.isEmpty || problem.path.hasPrefix("[")
+        return .init(path: part + (isRoot ? "" : ".") + problem.path, says: problem.says)
     }
 
     private func activityView(_ place: Int) -> PhoneView.Activity {
@@ -27,11 +37,22 @@ extension Phones {
             id: activityID(place, activity.life), attributesType: type(of: activity).name,
             group: groups[activity.group], contentState: contents[activity.content],
             timestamp: activity.timestamp,
-            state: activity.state == .ended ? .ended : activity.state == .stale ? .stale : .active,
+            state: state(of: place),
             since: activity.changedAt, startedAt: activity.startedAt,
             channel: activity.channel < 0 ? nil : channels.channels[Int(activity.channel)].key.id,
             isTokenReported: activity.isTokenReported)
     }
+
+    func state(of place: Int) -> PhoneView.Activity.State {
+        switch activities[place].state {
+        case .ended: .ended
+        case .stale: .stale
+        case .active, .free: .active
+        }
+    }
+
+    /// How many run an iOS that a push can start.
+    package var startable: Int { phones.count { $0.system >= .pushToStart } }
 
     /// Groups that something on some screen belongs to, by name, in pages.
     package func groupNames(after name: String? = nil, limit: Int) -> [String] {

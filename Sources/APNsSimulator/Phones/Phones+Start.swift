@@ -43,7 +43,7 @@ extension Phones {
         if payload.timestamp == nil { return .timestampMissing }
         if !payload.hasAlert { return .alertMissing }
         let type = app.types[Int(type)]
-        if !decoder.attributes(attributes, of: type, typeNumber).decodes { return .attributesNotDecoded }
+        if !decoder.decodesAttributes(attributes, of: type, typeNumber) { return .attributesNotDecoded }
         return decoder.decodes(content, as: type, typeNumber) ? nil : .contentStateNotDecoded
     }
 
@@ -77,8 +77,8 @@ extension Phones {
         if let content = payload.contentState { activity.content = contents.use(content) }
         if let attributes = payload.attributes {
             let number = typeNumber(phones[number].app, type)
-            let found = decoder.attributes(attributes, of: app.types[Int(type)], number)
-            if let group = found.group { activity.group = groups.use(group) }
+            let group = decoder.group(in: attributes, of: app.types[Int(type)], number)
+            if let group { activity.group = groups.use(group) }
         }
         activity.timestamp = payload.timestamp ?? time / 1_000
         activity.startedAt = time

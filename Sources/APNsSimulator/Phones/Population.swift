@@ -6,9 +6,14 @@ package struct Population: Sendable {
     package var phones: Int
     /// Versions of iOS with their weights.
     package var systems: [(system: OSVersion, weight: Double)] = [
-        (OSVersion(26, 1), 40), (OSVersion(18, 6), 40), (OSVersion(17, 6), 14), (OSVersion(16, 7), 6),
+        (Population.newestSystem, 40), (OSVersion(18, 6), 40), (OSVersion(17, 6), 14), (OSVersion(16, 7), 6),
     ]
+    /// Where not empty, in the place of `systems`: the first phone has the first, the second the second,
+    /// and so on round.
+    package var systemsInTurn: [OSVersion] = []
     package var sandboxShare = 0.0
+    /// Where not empty, in the place of `sandboxShare`, dealt out likewise.
+    package var environmentsInTurn: [Environment] = []
     /// Whose user is known; the others are installations only.
     package var userShare = 1.0
     package var phonesPerUser = 1
@@ -21,6 +26,8 @@ package struct Population: Sendable {
     package var locales = ["en_GB"]
     /// Tags with the share of phones that have them.
     package var tags: [(name: String, share: Double)] = []
+
+    package static let newestSystem = OSVersion(26, 1)
 
     package init(of app: PhoneApp, phones: Int) {
         self.app = app
@@ -41,22 +48,30 @@ extension Phones {
         phones.reserveCapacity(first + population.phones)
         startTokens.reserveCapacity(
             startTokens.count + population.phones * startTokenCount(population.app))
-        for number in first..<first + population.phones { add(number, population, app, at: time) }
+        for index in 0..<population.phones { add(first + index, index, population, app, at: time) }
         let added = first..<phones.count
         outgoing.launch(added)
         return added
     }
 
-    private func add(_ number: Int, _ population: Population, _ app: UInt16, at time: Int64) {
+    /// - Parameter index: among the phones of its population.
+    private func add(
+        _ number: Int, _ index: Int, _ population: Population, _ app: UInt16, at time: Int64
+    ) {
         var phone = Phone(
-            app: app, system: system(of: number, population), traits: [],
+            app: app, system: Self.dealt(population.systemsInTurn, index) ?? system(of: number, population),
+            traits: [],
             locale: UInt8(
                 clamping: Int(mixing.unit(.locale, number) * Double(min(population.locales.count, 255)))),
             firstStartToken: UInt32(startTokens.count))
         func choose(_ share: Double, _ purpose: Mixing.Purpose, _ trait: Phone.Traits) {
             if mixing.falls(within: share, purpose, number) { phone.traits.insert(trait) }
         }
-        choose(population.sandboxShare, .environment, .sandbox)
+        if let environment = Self.dealt(population.environmentsInTurn, index) {
+            if environment == .sandbox { phone.traits.insert(.sandbox) }
+        } else {
+            choose(population.sandboxShare, .environment, .sandbox)
+        }
         choose(population.frequentUpdatesShare, .frequentUpdates, .frequentUpdates)
         choose(population.switchedOffShare, .switchedOff, .switchedOff)
         choose(population.awayShare, .away, .away)
@@ -69,6 +84,10 @@ extension Phones {
             let share = mixing.unit(.away, number, 1)
             goAway(number, until: time + Int64(share * Double(population.awayMilliseconds)))
         }
+    }
+
+    private static func dealt<Value>(_ values: [Value], _ index: Int) -> Value? {
+        values.isEmpty ? nil : values[index % values.count]
     }
 
     private func system(of number: Int, _ population: Population) -> OSVersion {

@@ -40,6 +40,15 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     /// Whether the screen changed.
     package var isVisible: Bool { rawValue <= PushEffect.ended.rawValue }
 
+    /// Whether the app could not make anything of what the push brought; which of its values is the path's root.
+    package var undecodedPart: String? {
+        switch self {
+        case .contentStateNotDecoded: "content-state"
+        case .attributesNotDecoded: "attributes"
+        default: nil
+        }
+    }
+
     /// As people read it.
     package var phrase: String {
         switch self {

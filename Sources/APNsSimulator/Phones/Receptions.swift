@@ -1,3 +1,4 @@
+internal import APNs
 internal import LiveActivity
 
 /// What phones have received, newest last: a ring of all phones together, in which each entry knows the
@@ -11,10 +12,14 @@ struct Receptions {
         var priority: UInt8
         /// One more than the number of the phone's reception before; 0 for none.
         var before: UInt32
+        /// Of the decoder's problems; -1 for none.
+        var problem: Int32
         /// Seconds since 1970, as the payload says.
         var timestamp: Int64
         /// Milliseconds since 1970.
         var at: Int64
+        /// Of the push.
+        var id: PushID
     }
 
     private var ring: [Entry] = []

@@ -1,3 +1,4 @@
+internal import APNs
 internal import LiveActivity
 
 /// A push that passed every check that APNs makes: what the phones get.
@@ -8,6 +9,8 @@ struct AcceptedPush: Sendable {
         case channel(String)
     }
 
+    /// Of the request that brought it: given when the push is delivered.
+    var id = PushID(high: 0, low: 0)
     var target: Target
     var environment: Environment
     var bundleID: String

@@ -4,6 +4,13 @@ internal import HTTP2
 /// Who is told of each request, once, when its end is known. Confined to the simulator's event loop.
 protocol JournalSink: AnyObject {
     func ended(_ entry: JournalEntry)
+
+    /// A request is about to be answered: its record, if there is one, is to be there before the answer is.
+    func answering(_ entry: inout JournalEntry)
+}
+
+extension JournalSink {
+    func answering(_ entry: inout JournalEntry) {}
 }
 
 /// One request and what became of it.
@@ -28,4 +35,6 @@ struct JournalEntry: Sendable {
     var isDelivered: Bool
     /// When the end was known, milliseconds since 1970.
     var endedAt: Int64
+    /// The place of its record in the file of records.
+    var record: Int?
 }

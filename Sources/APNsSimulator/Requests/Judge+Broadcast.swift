@@ -14,7 +14,7 @@ extension Judge {
         }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
         if let reason = refusal(ofHeaders: request, isDirect: false) { return .refused(reason) }
-        if let reason = refusal(ofProviderIn: request, &standing, facts) { return .refused(reason) }
+        if let reason = refusal(ofProviderIn: request, &standing, &facts) { return .refused(reason) }
         if let reason = refusal(ofApp: app, request, standing, &facts) { return .refused(reason) }
         guard request.headers.topic == nil else { return .refused(.badRequestParameters) }
         guard request.headers.priority != nil else { return .refused(.badPriority) }

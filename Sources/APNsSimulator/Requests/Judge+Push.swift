@@ -16,11 +16,9 @@ extension Judge {
         if let target { facts.target = .token(target) }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
         if let reason = refusal(ofHeaders: request, isDirect: true) { return .refused(reason) }
-        if let reason = refusal(ofProviderIn: request, &standing, facts) { return .refused(reason) }
+        if let reason = refusal(ofProviderIn: request, &standing, &facts) { return .refused(reason) }
         guard !token.isEmpty else { return .refused(.missingDeviceToken) }
-        guard Text.isHex(digits), digits.count <= 2 * PushToken.bytesMax else {
-            return .refused(.badDeviceToken)
-        }
+        guard target != nil || (!isWatched && isToken(digits)) else { return .refused(.badDeviceToken) }
         guard let topic = request.headers.topic else { return .refused(.missingTopic) }
         let count = topic.count - Judge.topicSuffix.utf8CodeUnitCount
         guard Text.ends(request.bytes.span.extracting(topic), with: Judge.topicSuffix), count > 0 else {
@@ -47,17 +45,22 @@ extension Judge {
                 receivedAt: facts.receivedAt))
     }
 
+    private func isToken(_ digits: Span<UInt8>) -> Bool {
+        unsafe digits.withUnsafeBufferPointer { unsafe PushToken.isPossible(hex: $0) }
+    }
+
     /// Nil for a body that is no JSON object with an object `aps`: there is no payload in it.
     func payload(_ request: ReceivedRequest, _ facts: inout RequestFacts) -> PushPayload? {
         guard !request.body.isEmpty else { return nil }
         let body = request.bytes.span.extracting(request.body)
-        let readsPayloads = readsPayloads
+        let depth: PushPayload.Depth = readsPayloads ? .whole : isWatched ? .order : .event
         let payload = try? unsafe body.withUnsafeBytes { bytes throws(JSONError) in
             try unsafe reader.read(bytes) { value -> PushPayload? in
-                PushPayload(value, whole: readsPayloads)
+                PushPayload(value, depth)
             }
         }
         facts.event = payload?.event
+        facts.timestamp = payload?.timestamp
         return payload
     }
 

@@ -18,7 +18,7 @@ final class Judge {
     let isWatched: Bool
     /// Whether anybody looks at what it says, beyond its event.
     let readsPayloads: Bool
-    let channels: Channels
+    private(set) var channels: Channels
     let reader = JSONReader(limits: JSONLimits(bytesMax: broadcastBytesMax))
     var pace: TokenPace
     private let providers: ProviderTokens
@@ -60,7 +60,8 @@ final class Judge {
     /// Who sends it: nil when that is good. The age of a provider token goes by the machine's clock,
     /// as its issuer does: putting the simulator's forward makes no token old.
     func refusal(
-        ofProviderIn request: ReceivedRequest, _ standing: inout ConnectionStanding, _ facts: RequestFacts
+        ofProviderIn request: ReceivedRequest, _ standing: inout ConnectionStanding,
+        _ facts: inout RequestFacts
     ) -> Reason? {
         guard let authorization = request.headers.authorization else { return .missingProviderToken }
         let verdict = providers.judge(
@@ -69,9 +70,16 @@ final class Judge {
         switch verdict {
         case .refused(let reason): return reason
         case .good(let provider):
+            facts.doubt = provider.doubt
             guard provider.key.environments.contains(facts.environment) else { return .badEnvironmentKey }
             return standing.commit(to: provider)
         }
+    }
+
+    /// The channels, and how often each token was pushed to; verified provider tokens stay so.
+    func forget() {
+        channels = Channels(perAppMax: settings.channelsMax)
+        pace = TokenPace(settings.pace)
     }
 
     func isRegistered(_ bundleID: String) -> Bool {

@@ -1,8 +1,8 @@
 internal import JSON
 internal import TLS
 
-/// A provider token taken apart: a JSON Web Token with ES256, `kid` in the header, `iss` and a numeric
-/// `iat` in the claims. Nothing is verified yet.
+/// A provider token taken apart: a JSON Web Token with ES256, `kid` in the header, `iss` and `iat` in the
+/// claims. Nothing is verified yet.
 struct ProviderTokenParts {
     static let bytesMax = 4_096
     /// To the end of the year 9999: nobody has to fear the difference of two times.
@@ -12,6 +12,8 @@ struct ProviderTokenParts {
     let teamID: String
     /// Seconds since 1970.
     let issuedAt: Int64
+    /// What APNs takes although it is not what Apple asks for.
+    let doubt: ProviderTokenDoubt?
     let signed: [UInt8]
     let signature: [UInt8]
 
@@ -24,11 +26,12 @@ struct ProviderTokenParts {
             let claims = Base64URL.decode(String(parts[1])),
             let signature = Base64URL.decode(String(parts[2])),
             signature.count == 64, let keyID = Self.keyID(header, reader),
-            let (teamID, issuedAt) = Self.claims(claims, reader)
+            let claims = Self.claims(claims, reader), let issuedAt = claims.issuedAt
         else { return nil }
         self.keyID = keyID
-        self.teamID = teamID
-        self.issuedAt = issuedAt
+        teamID = claims.teamID
+        self.issuedAt = issuedAt.seconds
+        doubt = issuedAt.doubt
         self.signature = signature
         signed = Array(text.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
     }
@@ -42,10 +45,29 @@ struct ProviderTokenParts {
         return found ?? nil
     }
 
-    private static func claims(_ claims: [UInt8], _ reader: JSONReader) -> (String, Int64)? {
+    private typealias IssuedAt = (seconds: Int64, doubt: ProviderTokenDoubt?)
+
+    private static func claims(
+        _ claims: [UInt8], _ reader: JSONReader
+    ) -> (teamID: String, issuedAt: IssuedAt?)? {
         try? reader.read(claims) { value in
             let members = value.object()
-            return (members["iss"].string(), Int64(members["iat"].int(in: issuedAtRange)))
+            return (members["iss"].string(), issuedAt(members["iat"]))
         }
+    }
+
+    /// Senders in the wild sign a time with a fraction (`time.time()`), or as a text, and APNs takes it.
+    private static func issuedAt(_ value: JSONValue) -> IssuedAt? {
+        switch value.kind {
+        case .integer: return (Int64(value.int(in: issuedAtRange)), nil)
+        case .number: return seconds(value.double()).map { ($0, .fraction) }
+        case .string: return Double(value.string()).flatMap(seconds).map { ($0, .text) }
+        default: return nil
+        }
+    }
+
+    private static func seconds(_ number: Double) -> Int64? {
+        guard number >= 0, number < Double(issuedAtRange.upperBound) else { return nil }
+        return Int64(number)
     }
 }

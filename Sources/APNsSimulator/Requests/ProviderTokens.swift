@@ -8,11 +8,13 @@ final class Provider {
     let key: ProviderKey
     /// Seconds since 1970.
     let issuedAt: Int64
+    let doubt: ProviderTokenDoubt?
 
-    init(token: [UInt8], key: ProviderKey, issuedAt: Int64) {
+    init(token: [UInt8], key: ProviderKey, issuedAt: Int64, doubt: ProviderTokenDoubt? = nil) {
         self.token = token
         self.key = key
         self.issuedAt = issuedAt
+        self.doubt = doubt
     }
 }
 
@@ -62,7 +64,7 @@ final class ProviderTokens {
             key.teamID == parts.teamID, key.key.verifies(parts.signature, of: parts.signed)
         else { return nil }
         if verified.count >= Self.verifiedMax { verified.removeAll() }
-        let provider = Provider(token: bytes, key: key, issuedAt: parts.issuedAt)
+        let provider = Provider(token: bytes, key: key, issuedAt: parts.issuedAt, doubt: parts.doubt)
         verified[bytes] = provider
         return provider
     }

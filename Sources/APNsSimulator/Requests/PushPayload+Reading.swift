@@ -2,22 +2,29 @@ internal import JSON
 internal import LiveActivity
 
 extension PushPayload {
+    /// How much of it somebody looks at.
+    enum Depth {
+        case event
+        /// Event and timestamp.
+        case order
+        case whole
+    }
+
     /// Takes from a body what a phone looks at. What has the wrong type is not there, because APNs
     /// does not mind and a phone ignores it. Nil without `aps`.
-    /// - Parameter whole: false takes the event alone, for when nobody looks at the rest.
-    init?(_ body: JSONValue, whole: Bool) {
+    init?(_ body: JSONValue, _ depth: Depth) {
         guard body.kind == .object, case let members = body.object() else { return nil }
         guard case let aps = members["aps"], aps.kind == .object, case let aps = aps.object() else {
             return nil
         }
         event = Self.event(aps["event"])
-        guard whole else { return }
+        if depth == .event { return }
         timestamp = aps["timestamp"].wholeNumber
+        if depth == .order { return }
         contentState = aps["content-state"].bytes
         attributesType = aps["attributes-type"].text
         attributes = aps["attributes"].bytes
-        let alert = aps["alert"].kind
-        hasAlert = alert == .object || alert == .string
+        hasAlert = aps["alert"].isAlert
         staleDate = aps["stale-date"].wholeNumber
         dismissalDate = aps["dismissal-date"].wholeNumber
         let score = aps["relevance-score"]
@@ -39,6 +46,14 @@ extension JSONValue {
     /// Nil for what has another type, or is beyond 63 bits, which is then not noted as a problem.
     fileprivate var wholeNumber: Int64? {
         kind == .integer && abs(double()) < 9e18 ? Int64(int()) : nil
+    }
+    /// An alert without a word in it is none.
+    fileprivate var isAlert: Bool {
+        switch kind {
+        case .object: object().count > 0
+        case .string: unsafe !utf8.isEmpty
+        default: false
+        }
     }
     fileprivate var text: String? { kind == .string ? string() : nil }
     fileprivate var bytes: RawJSON? { isMissing ? nil : unsafe RawJSON(accepted: raw) }

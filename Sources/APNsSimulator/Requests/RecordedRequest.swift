@@ -60,6 +60,8 @@ struct RecordedRequest: Sendable {
 
     var bodyBytes: Int { bytes.count - fieldBytes }
 
+    var body: ArraySlice<UInt8> { bytes[fieldBytes...] }
+
     /// SHA-256.
     var bodyHash: [UInt8] {
         unsafe bytes.withUnsafeBytes {

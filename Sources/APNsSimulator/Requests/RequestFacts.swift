@@ -31,4 +31,8 @@ struct RequestFacts: Sendable, Hashable {
     var target: AcceptedPush.Target?
     var bundleID: String?
     var event: PushEvent?
+    /// Of the payload, seconds since 1970.
+    var timestamp: Int64?
+    /// Of the provider token, if it was looked at.
+    var doubt: ProviderTokenDoubt?
 }

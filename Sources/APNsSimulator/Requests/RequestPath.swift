@@ -38,7 +38,6 @@ enum RequestPath: Equatable {
         let start = prefix.utf8CodeUnitCount
         let end = path.count - suffix.utf8CodeUnitCount
         guard start <= end, Text.starts(path, with: prefix), Text.ends(path, with: suffix) else { return nil }
-        for index in start..<end where path[index] == UInt8(ascii: "/") { return nil }
-        return start..<end
+        return Text.has(UInt8(ascii: "/"), in: path.extracting(start..<end)) ? nil : start..<end
     }
 }

@@ -4,8 +4,10 @@ internal import Glibc
 enum Text {
     static func equal(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
-        for index in 0..<bytes.count where unsafe bytes[index] != text.utf8Start[index] { return false }
-        return true
+        return unsafe bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            return unsafe memcmp(start, text.utf8Start, bytes.count) == 0
+        }
     }
 
     static func equalIgnoringCase(_ bytes: Span<UInt8>, _ lowercase: StaticString) -> Bool {
@@ -48,16 +50,11 @@ enum Text {
         return value
     }
 
-    /// An even number of hexadecimal digits, at least two.
-    static func isHex(_ bytes: Span<UInt8>) -> Bool {
-        guard bytes.count > 0, bytes.count.isMultiple(of: 2) else { return false }
-        for index in 0..<bytes.count {
-            switch lower(bytes[index]) {
-            case 0x30...0x39, 0x61...0x66: continue
-            default: return false
-            }
+    static func has(_ byte: UInt8, in bytes: Span<UInt8>) -> Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return unsafe memchr(start, Int32(byte), bytes.count) != nil
         }
-        return true
     }
 
     /// Letters, digits, dots and dashes: what a bundle id is made of.

@@ -174,7 +174,8 @@ final class ServedConnection: TLSConnectionDelegate {
         case .end: leave(saying: reply.reason ?? "TooManyErrors", .enhanceYourCalm)
         }
         let end = JournalEntry.End.answered(status: reply.status, reason: reply.reason, left: false)
-        guard let entry = entry(of: exchange, end) else { return }
+        guard var entry = entry(of: exchange, end) else { return }
+        simulator.journal?.answering(&entry)
         let displaced = isSent ? leaving.add(entry, of: exchange.stream) : entry
         if let displaced { journal(displaced, left: false, at: simulator.clock.now) }
     }

@@ -73,6 +73,8 @@ package final class Simulator: @unchecked Sendable {
             validity: WallTime(milliseconds: from)...WallTime(milliseconds: until))
         let context = try TLSContext.server(
             chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
+            // As APNs does: clients in the wild (aioapns, Pushy for years) speak HTTP/2 without asking.
+            takesPeersWithoutALPN: true,
             // An expired certificate is one of the faults that may be asked for.
             at: WallTime(milliseconds: 0))
         let wanted = settings.ports
@@ -182,7 +184,9 @@ package final class Simulator: @unchecked Sendable {
                 case .expired(let since): return Reply(.expiredToken, since: since)
                 }
             }
-            phones.deliver(push)
+            var delivered = push
+            delivered.id = exchange.id
+            phones.deliver(delivered)
             exchange.isDelivered = true
             return .accepted
         }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Lifecycle
 internal import LiveActivity
 package import TLS
 
@@ -8,6 +9,7 @@ package import TLS
 ///     ca.pem              the CA's certificate, for clients to trust
 ///     ca-key.pem          its key
 ///     AuthKey_<id>.p8     the key for provider tokens, as Apple's portal hands one out
+///     <team id>/          the keys of a portal's file
 package struct SimulatorCredentials: Sendable {
     package static let teamID = "FLOTILLA01"
     private static let keyIDCharacters = 10
@@ -43,6 +45,20 @@ package struct SimulatorCredentials: Sendable {
             signingKey = made.signingKey
             try CredentialFile.write(signingKey.pem, to: directory + "/AuthKey_\(keyID).p8", mode: 0o600)
         }
+    }
+
+    /// A further key, which lies where a sender would have it: `<team id>/AuthKey_<key id>.p8`. Made if it is
+    /// not there.
+    static func key(_ keyID: String, of teamID: String, in directory: String) throws -> SigningKey {
+        let team = directory + "/" + teamID
+        guard unsafe mkdir(team, 0o700) == 0 || errno == EEXIST else {
+            throw SystemError("make the directory \(team)", code: errno)
+        }
+        let file = team + "/AuthKey_\(keyID).p8"
+        if unsafe access(file, F_OK) == 0 { return try SigningKey(file: file) }
+        let key = SigningKey()
+        try CredentialFile.write(key.pem, to: file, mode: 0o600)
+        return key
     }
 
     /// Of the whole team, in both environments.

@@ -2,6 +2,8 @@ import Foundation
 import HTTP2
 import LiveActivity
 import ProcessTesting
+import TLS
+import Telemetry
 import Testing
 
 @testable import APNsSimulator
@@ -154,6 +156,45 @@ struct ControlTests {
         }
     }
 
+    @Test func `the journal shows payloads on request, without what looks like a token`() async throws {
+        try await withSimulator { simulator in
+            let client = simulator.client()
+            let secret = String(repeating: "c0de", count: 20)
+            let bodies = [
+                #"{"aps":{"event":"update","content-state":{"home":1,"of":"\#(secret)"}}}"#,
+                #"{"aps":"# + secret, #"{"aps":{"x":""# + String(repeating: "ü", count: 3_000) + #""}}"#,
+            ]
+            for body in bodies { _ = await client.send(simulator.push().with(body: body)) }
+            let shown = try await simulator.control("GET", "/v1/journal?payload=true")
+            #expect(
+                shown.contains(
+                    #""payload":{"aps":{"event":"update","content-state":{"home":1,"of":"<redacted>"}}}"#),
+                "\(shown)")
+            #expect(shown.contains(#""payload":"{\"aps\":<redacted>""#), "\(shown)")
+            #expect(shown.contains("üüü") && shown.contains(#"","payloadIsCut":true"#), "\(shown)")
+            #expect(!shown.contains(secret))
+            #expect(try await !simulator.control("GET", "/v1/journal").contains("payload"))
+            #expect(try await simulator.control("GET", "/v1/journal?payload=yes").hasPrefix("400 "))
+        }
+    }
+
+    @Test func `a provider token that APNs takes all the same is doubted in the journal`() async throws {
+        try await withSimulator { simulator in
+            let seconds = Double(WallTime.now().milliseconds) / 1_000
+            let parts = [
+                #"{"alg":"ES256","kid":"\#(simulator.serving.keyID)"}"#,
+                #"{"iss":"\#(simulator.serving.teamID)","iat":\#(seconds)}"#,
+            ]
+            let signed = parts.map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
+            let key = try SigningKey(file: simulator.serving.keyFile)
+            let bearer = signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
+            let push = simulator.push().setting("authorization", "bearer \(bearer)")
+            #expect(await simulator.client().send(push).status == 200)
+            let journal = try await simulator.control("GET", "/v1/journal")
+            #expect(journal.contains(#""doubt":"iat of the provider token has a fraction"#), "\(journal)")
+        }
+    }
+
     @Test func `connections can fail before they begin`() async throws {
         try await withSimulator { simulator in
             try await simulator.control(
@@ -169,6 +210,13 @@ struct ControlTests {
             let answer = try await simulator.curl(["--head"], hasBody: false)
             #expect(answer.status == 0 && answer.output.hasPrefix("HTTP/2 405"), "\(answer)")
             #expect(await simulator.client().send(simulator.push().with(method: "HEAD")).body.isEmpty)
+        }
+    }
+
+    @Test func `who speaks HTTP2 without asking by ALPN is served, as by APNs`() async throws {
+        try await withSimulator { simulator in
+            let answer = try await simulator.curl(["--no-alpn", "--http2-prior-knowledge"])
+            #expect(answer.status == 0 && answer.output.hasPrefix("HTTP/2 200"), "\(answer)")
         }
     }
 

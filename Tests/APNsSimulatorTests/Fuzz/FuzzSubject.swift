@@ -120,7 +120,7 @@ final class FuzzJournal: JournalSink {
         journal.ended(entry)
         guard ended.isMultiple(of: 8) else { return }
         json.removeAll()
-        JournalRing.Numbered(number: ended, entry: entry).write(to: &json)
+        JournalRing.Numbered(number: ended, entry: entry).write(to: &json, showsPayload: true)
     }
 }
 

@@ -1,0 +1,55 @@
+internal import JSON
+internal import LiveActivity
+
+/// A page of the list of phones: enough of each to choose one.
+struct PhonePage: Sendable {
+    struct Listed: Sendable {
+        var installation: String
+        var bundleID: String
+        var environment: String
+        var system: String
+        var canBeReached: Bool
+        /// On the screen.
+        var activities: Int
+    }
+
+    var phones: [Listed] = []
+    /// Where the next page begins; nil at the end.
+    var next: Int?
+    var count = 0
+
+    func writeFields(to json: inout JSONWriter) {
+        json.name("phones")
+        json.beginArray()
+        for phone in phones {
+            json.beginObject()
+            json.field("installation", phone.installation)
+            json.field("bundleId", phone.bundleID)
+            json.field("environment", phone.environment)
+            json.field("system", phone.system)
+            json.field("canBeReached", phone.canBeReached)
+            json.field("activities", phone.activities)
+            json.endObject()
+        }
+        json.endArray()
+        json.field("next", next)
+        json.field("count", count)
+    }
+}
+
+extension Phones {
+    func page(from first: Int, limit: Int, at time: Int64) -> PhonePage {
+        let first = min(first, phones.count)
+        let end = min(phones.count, first + limit)
+        let listed = (first..<end).map { number in
+            for place in places(of: number) { settle(place, at: time) }
+            let phone = phones[number]
+            return PhonePage.Listed(
+                installation: names.installation(number), bundleID: apps[Int(phone.app)].bundleID,
+                environment: environment(of: phone).rawValue, system: phone.system.description,
+                canBeReached: phone.traits.isDisjoint(with: [.away, .removed]),
+                activities: places(of: number).count)
+        }
+        return PhonePage(phones: listed, next: end < phones.count ? end : nil, count: phones.count)
+    }
+}

@@ -1,0 +1,108 @@
+internal import JSON
+internal import LiveActivity
+
+/// What a developer portal would know, and who has which app on his phone: several apps, teams and keys,
+/// so that every refusal can be met that is about one of them.
+struct Portal: Sendable {
+    struct Key: Sendable, Hashable {
+        var keyID: String
+        var teamID: String
+        var environments: Set<Environment>
+        /// Nil for a key of the whole team.
+        var apps: Set<String>?
+    }
+
+    static let limits = GivenFile.typesLimits
+    static let appsMax = 1_000
+    static let keysMax = 100
+    static let populationsMax = 100
+
+    var apps: [String: SimulatedApp] = [:]
+    var keys: [Key] = []
+    var populations: [Population] = []
+
+    init() {}
+
+    init(_ value: JSONValue) {
+        let object = value.object()
+        for app in object["apps"].optional?.list(countMax: Self.appsMax) ?? [] {
+            let fields = app.object()
+            apps[fields["bundleId"].bundleID()] = SimulatedApp(
+                mayBroadcast: fields["mayBroadcast"].optional?.bool() ?? true)
+            fields.refuseUnknownFields()
+        }
+        keys = object["keys"].optional?.list(countMax: Self.keysMax).map { Key($0) } ?? []
+        if Set(keys.map(\.keyID)).count < keys.count { object["keys"].report("must have each keyId once") }
+        populations =
+            object["phones"].optional?.list(countMax: Self.populationsMax).map { Population($0) } ?? []
+        if populations.reduce(0, { $0 + $1.phones }) > Population.phonesMax {
+            object["phones"].report("must be at most \(Population.phonesMax) phones altogether")
+        }
+        object.refuseUnknownFields()
+    }
+}
+
+extension Portal.Key {
+    fileprivate init(_ value: JSONValue) {
+        let object = value.object()
+        keyID = object["keyId"].appleID()
+        teamID = object["teamId"].appleID()
+        environments =
+            object["environments"].optional?.choices(of: Environment.self) ?? Set(Environment.allCases)
+        apps = object["apps"].optional.map { apps in
+            Set(apps.list(countMax: Portal.appsMax).map { $0.bundleID() })
+        }
+        object.refuseUnknownFields()
+    }
+}
+
+extension Population {
+    static let phonesMax = 10_000_000
+
+    fileprivate init(_ value: JSONValue) {
+        let object = value.object()
+        let bundleID = object["bundleId"].bundleID()
+        let types =
+            object["types"].optional?.list(countMax: ActivityType.perAppMax).map {
+                ActivityType(from: $0.object())
+            } ?? [ActivityType(name: "MatchAttributes")]
+        if types.isEmpty || Set(types.map(\.name)).count < types.count {
+            object["types"].report("must have at least one type, and each name once")
+        }
+        self.init(
+            of: PhoneApp(id: object["app"].optional?.string() ?? bundleID, bundleID: bundleID, types: types),
+            phones: object["count"].int(in: 1...Self.phonesMax))
+        systemsInTurn =
+            object["systems"].optional?.list(countMax: 100).map { $0.system() } ?? [Self.newestSystem]
+        environmentsInTurn =
+            object["environments"].optional?.list(countMax: 100).map {
+                $0.choice(of: Environment.self) ?? .production
+            } ?? []
+        object.refuseUnknownFields()
+    }
+}
+
+extension JSONValue {
+    fileprivate func list(countMax: Int) -> [JSONValue] {
+        array(countMax: countMax).map { $0 }
+    }
+
+    fileprivate func bundleID() -> String {
+        let text = string()
+        if kind == .string, !Text.isBundleID(Array(text.utf8).span) { report("must be a bundle id") }
+        return text
+    }
+
+    fileprivate func appleID() -> String {
+        let text = string()
+        if kind == .string, !AppleID.isGood(text) { report("must be ten capital letters and digits") }
+        return text
+    }
+
+    fileprivate func system() -> OSVersion {
+        let text = string()
+        let system = OSVersion(text)
+        if kind == .string, system == nil { report("must be a version of iOS, such as 17.1") }
+        return system ?? Population.newestSystem
+    }
+}

@@ -1,0 +1,134 @@
+internal import HTTPServer
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+internal import Synchronization
+internal import Telemetry
+
+/// `POST /v1/wait`: answers when phones show what the caller waits for, or when its time is up.
+struct WaitRoute {
+    /// Who waits at once; one more is told to come again.
+    static let waitersMax = 100
+    static let millisecondsMax = 600_000
+    private static let millisecondsUsual = 10_000
+    /// Between two looks, at least; looking at many phones takes a twentieth of the loop's time at most.
+    private static let pauseMilliseconds = 10
+    private static let pauseShare = 20
+
+    let desk: ControlDesk
+    private let waiters = Waiters()
+
+    init(desk: ControlDesk, metrics: Metrics) {
+        self.desk = desk
+        metrics.gauge(
+            "flotilla_apns_simulator_waiting", help: "callers that wait for phones to show something"
+        ) { [waiters] in Double(waiters.count.load(ordering: .relaxed)) }
+    }
+
+    private final class Waiters: Sendable {
+        let count = Atomic<Int>(0)
+    }
+
+    /// Whose screens are looked at.
+    fileprivate enum Subject {
+        case phone(String, group: String?)
+        case group(String, share: Double, phones: Int)
+    }
+
+    fileprivate struct Wish: Sendable {
+        var subject: Subject
+        var condition: ScreenCondition
+        /// False waits until nobody shows it any more.
+        var isShown: Bool
+        var milliseconds: Int
+    }
+
+    func add(to routes: inout HTTPRoutes) {
+        routes.control(.post, "/v1/wait") { request in
+            let wish = try request.read(Self.wish)
+            guard waiters.count.add(1, ordering: .relaxed).newValue <= Self.waitersMax else {
+                waiters.count.subtract(1, ordering: .relaxed)
+                throw ControlRefusal(429, "too_many_wait", "\(Self.waitersMax) wait already")
+            }
+            defer { waiters.count.subtract(1, ordering: .relaxed) }
+            return try await wait(for: wish)
+        }
+    }
+
+    private func wait(for wish: Wish) async throws -> HTTPResponse {
+        let began = Instant.now()
+        while true {
+            let (count, cost) = try await desk.ask { desk throws(ControlRefusal) in
+                let began = Instant.now()
+                let count = try Self.count(wish, desk)
+                return (count, Instant.now().milliseconds(since: began))
+            }
+            let waited = Instant.now().milliseconds(since: began)
+            if wish.isMet(by: count) {
+                return .object { json in
+                    json.field("showing", count.showing)
+                    json.field("of", count.of)
+                    json.field("waitedMilliseconds", waited)
+                }
+            }
+            guard waited < wish.milliseconds else {
+                throw ControlRefusal(
+                    408, "not_met", "after \(waited) ms \(count.showing) of \(count.of) phones show it")
+            }
+            if desk.isStopping { throw ControlRefusal.stopping }
+            let pause = max(Self.pauseMilliseconds, cost * Self.pauseShare)
+            try await Task.sleep(for: .milliseconds(min(pause, wish.milliseconds - waited)))
+        }
+    }
+
+    private static func count(_ wish: Wish, _ desk: ControlDesk) throws(ControlRefusal) -> ScreenCount {
+        let time = desk.simulator.clock.now
+        switch wish.subject {
+        case .group(let group, _, _):
+            return desk.phones?.count(wish.condition, inGroup: group, at: time)
+                ?? ScreenCount(showing: 0, of: 0)
+        case .phone(let name, let group):
+            let (phones, number) = try PhoneRoutes.phone(name, desk)
+            return phones.count(wish.condition, on: number, group: group, at: time)
+        }
+    }
+
+    private static func wish(_ value: JSONValue) -> Wish {
+        let object = value.object()
+        let phone = object["phone"].optional?.string()
+        let group = object["group"].optional?.string()
+        let share = object["share"].optional
+        let phones = object["phones"].optional
+        var pointer = JSONPointer("")
+        if let given = object["pointer"].optional {
+            pointer = JSONPointer(given.string())
+            if pointer == nil { given.report("must be a JSON pointer such as /score/home, or empty") }
+        }
+        let equals = object["equals"]
+        let isShown = object["shows"].optional?.bool() ?? true
+        if phone == nil, group == nil { value.report("must name a phone or a group") }
+        if phone != nil || !isShown {
+            for field in [share, phones] { field?.report("is for what a group is to show") }
+        }
+        let wantedShare = share?.double() ?? 1
+        if !(wantedShare > 0 && wantedShare <= 1) { share?.report("must be above 0 and at most 1") }
+        let wish = Wish(
+            subject: phone.map { .phone($0, group: group) }
+                ?? .group(group ?? "", share: wantedShare, phones: phones?.count() ?? 1),
+            condition: ScreenCondition(
+                pointer: pointer ?? .whole, equals: equals.isMissing ? nil : ComparedJSON(equals),
+                state: object["state"].optional?.choice(of: PhoneView.Activity.State.self)),
+            isShown: isShown,
+            milliseconds: object["milliseconds"].optional?.int(in: 0...millisecondsMax) ?? millisecondsUsual)
+        object.refuseUnknownFields()
+        return wish
+    }
+}
+
+extension WaitRoute.Wish {
+    fileprivate func isMet(by count: ScreenCount) -> Bool {
+        guard isShown else { return count.showing == 0 }
+        guard case .group(_, let share, let phones) = subject else { return count.showing > 0 }
+        return count.showing >= phones && Double(count.showing) >= share * Double(count.of)
+    }
+}

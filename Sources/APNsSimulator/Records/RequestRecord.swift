@@ -1,0 +1,206 @@
+package import APNs
+internal import HTTP2
+package import LiveActivity
+internal import TLS
+
+/// One request and what became of it in 128 bytes, for programs that check millions of them. Numbers are
+/// little endian; what is not there is 0.
+///
+///       0  u64  number, from 1; 0: nothing is written here yet
+///       8  i64  when the request came, milliseconds since 1970
+///      16  i64  when its end was known
+///      24  i64  timestamp of the payload, seconds since 1970
+///      32  16   apns-id, or apns-request-id, in the order in which it is written
+///      48  16   the beginning of the SHA-256 of the token, or of the channel's id as it is written
+///      64  u16  status of the answer
+///      66  u8   end: 0 answered, and not known to have left; 1 answered, and left; 2 answered, and lost;
+///               3 reset; 4 not processed, above a GOAWAY's last stream; 5 silence
+///      67  u8   1: the phones were given the push
+///      68  u8   kind: 1 push, 2 broadcast, 3 to 6 channel created, read, deleted, listed, 7 other;
+///               255 the simulator began, at the time of byte 8
+///      69  u8   event: 1 start, 2 update, 3 end
+///      70  u8   environment: 1 production, 2 sandbox
+///      72  u32  connection, from 1
+///      76  u32  stream
+///      80  u32  error code of a reset
+///      88  40   reason, ASCII
+///
+/// Integers are written as they lie in memory: Flotilla runs on little-endian machines alone.
+package struct RequestRecord: Sendable, Hashable {
+    package static let bytes = 128
+    static let reasonBytesMax = 40
+
+    package enum End: UInt8, Sendable {
+        case answered = 0
+        case left
+        case lost
+        case reset
+        case notProcessed
+        case silence
+    }
+
+    package enum Kind: UInt8, Sendable {
+        case push = 1
+        case broadcast
+        case createChannel
+        case readChannel
+        case deleteChannel
+        case listChannels
+        case other
+        case began = 255
+    }
+
+    package var number: UInt64 = 0
+    package var receivedAt: Int64 = 0
+    package var endedAt: Int64 = 0
+    package var timestamp: Int64 = 0
+    package var id = PushID(high: 0, low: 0)
+    /// The beginning of the hash of token or channel.
+    package var targetHigh: UInt64 = 0
+    package var targetLow: UInt64 = 0
+    package var status: UInt16 = 0
+    package var end = End.answered
+    package var isDelivered = false
+    package var kind = Kind.other
+    package var event: PushEvent?
+    package var isSandbox = false
+    package var connection: UInt32 = 0
+    package var stream: UInt32 = 0
+    package var resetCode: UInt32 = 0
+    package var reason = ""
+
+    package init() {}
+}
+
+extension RequestRecord {
+    init(_ entry: JournalEntry) {
+        let facts = entry.facts
+        receivedAt = facts.receivedAt
+        timestamp = facts.timestamp ?? 0
+        id = entry.id
+        switch facts.target {
+        case nil: break
+        case .token(let token): (targetHigh, targetLow) = Self.hash(token.bytes)
+        case .channel(let channel): (targetHigh, targetLow) = Self.hash(Array(channel.utf8))
+        }
+        isDelivered = entry.isDelivered
+        kind = Kind(facts.kind)
+        event = facts.event
+        isSandbox = facts.environment == .sandbox
+        connection = UInt32(clamping: facts.connection)
+        stream = UInt32(bitPattern: facts.stream)
+        take(entry)
+    }
+
+    /// What is known of the end.
+    mutating func take(_ entry: JournalEntry) {
+        endedAt = entry.endedAt
+        switch entry.end {
+        case .answered(let status, let reason, let left):
+            self.status = UInt16(clamping: status)
+            self.reason = reason ?? ""
+            end = left ? .left : .answered
+        case .reset(let code):
+            resetCode = code.rawValue
+            end = .reset
+        case .notProcessed: end = .notProcessed
+        case .silence: end = .silence
+        }
+    }
+
+    private static func hash(_ bytes: [UInt8]) -> (UInt64, UInt64) {
+        unsafe SHA256.digest(bytes).withUnsafeBytes { hash in
+            unsafe (
+                UInt64(bigEndian: hash.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: hash.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+    }
+}
+
+extension RequestRecord.Kind {
+    fileprivate init(_ kind: RequestFacts.Kind) {
+        self =
+            switch kind {
+            case .push: .push
+            case .broadcast: .broadcast
+            case .createChannel: .createChannel
+            case .readChannel: .readChannel
+            case .deleteChannel: .deleteChannel
+            case .listChannels: .listChannels
+            case .other: .other
+            }
+    }
+}
+
+// MARK: Bytes
+
+extension RequestRecord {
+    /// To a place that holds zeros. The number comes last: where it stands the rest does.
+    func write(to place: UnsafeMutableRawPointer) {
+        unsafe place.storeBytes(of: receivedAt, toByteOffset: 8, as: Int64.self)
+        unsafe place.storeBytes(of: timestamp, toByteOffset: 24, as: Int64.self)
+        unsafe place.storeBytes(of: id.high.bigEndian, toByteOffset: 32, as: UInt64.self)
+        unsafe place.storeBytes(of: id.low.bigEndian, toByteOffset: 40, as: UInt64.self)
+        unsafe place.storeBytes(of: targetHigh.bigEndian, toByteOffset: 48, as: UInt64.self)
+        unsafe place.storeBytes(of: targetLow.bigEndian, toByteOffset: 56, as: UInt64.self)
+        unsafe place.storeBytes(of: isDelivered ? 1 : 0, toByteOffset: 67, as: UInt8.self)
+        unsafe place.storeBytes(of: kind.rawValue, toByteOffset: 68, as: UInt8.self)
+        unsafe place.storeBytes(of: eventCode, toByteOffset: 69, as: UInt8.self)
+        unsafe place.storeBytes(of: isSandbox ? 2 : 1, toByteOffset: 70, as: UInt8.self)
+        unsafe place.storeBytes(of: connection, toByteOffset: 72, as: UInt32.self)
+        unsafe place.storeBytes(of: stream, toByteOffset: 76, as: UInt32.self)
+        unsafe writeEnd(to: place)
+        unsafe place.storeBytes(of: number, toByteOffset: 0, as: UInt64.self)
+    }
+
+    /// The parts that are known late.
+    func writeEnd(to place: UnsafeMutableRawPointer) {
+        unsafe place.storeBytes(of: endedAt, toByteOffset: 16, as: Int64.self)
+        unsafe place.storeBytes(of: status, toByteOffset: 64, as: UInt16.self)
+        unsafe place.storeBytes(of: resetCode, toByteOffset: 80, as: UInt32.self)
+        for (index, byte) in reason.utf8.prefix(Self.reasonBytesMax).enumerated() {
+            unsafe place.storeBytes(of: byte, toByteOffset: 88 + index, as: UInt8.self)
+        }
+        unsafe place.storeBytes(of: end.rawValue, toByteOffset: 66, as: UInt8.self)
+    }
+
+    /// Nil where nothing is written, or nothing that this version knows.
+    package init?(_ place: UnsafeRawPointer) {
+        number = unsafe place.loadUnaligned(as: UInt64.self)
+        guard number > 0,
+            let end = unsafe End(rawValue: place.load(fromByteOffset: 66, as: UInt8.self)),
+            let kind = unsafe Kind(rawValue: place.load(fromByteOffset: 68, as: UInt8.self))
+        else { return nil }
+        self.end = end
+        self.kind = kind
+        func word(_ offset: Int) -> UInt64 {
+            unsafe UInt64(bigEndian: place.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        }
+        receivedAt = unsafe place.loadUnaligned(fromByteOffset: 8, as: Int64.self)
+        endedAt = unsafe place.loadUnaligned(fromByteOffset: 16, as: Int64.self)
+        timestamp = unsafe place.loadUnaligned(fromByteOffset: 24, as: Int64.self)
+        id = PushID(high: word(32), low: word(40))
+        (targetHigh, targetLow) = (word(48), word(56))
+        status = unsafe place.loadUnaligned(fromByteOffset: 64, as: UInt16.self)
+        isDelivered = unsafe place.load(fromByteOffset: 67, as: UInt8.self) == 1
+        event = unsafe Self.events[Int(place.load(fromByteOffset: 69, as: UInt8.self) & 3)]
+        isSandbox = unsafe place.load(fromByteOffset: 70, as: UInt8.self) == 2
+        connection = unsafe place.loadUnaligned(fromByteOffset: 72, as: UInt32.self)
+        stream = unsafe place.loadUnaligned(fromByteOffset: 76, as: UInt32.self)
+        resetCode = unsafe place.loadUnaligned(fromByteOffset: 80, as: UInt32.self)
+        let text = unsafe UnsafeRawBufferPointer(start: place + 88, count: Self.reasonBytesMax)
+        reason = unsafe String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    private static let events: [PushEvent?] = [nil, .start, .update, .end]
+
+    private var eventCode: UInt8 {
+        switch event {
+        case nil: 0
+        case .start: 1
+        case .update: 2
+        case .end: 3
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import JSON
+internal import LiveActivity
+
+/// A JSON value as it is compared with another: numbers by what they are worth, objects whatever the
+/// order of their members.
+package indirect enum ComparedJSON: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    case number(Double)
+    /// One that no `Double` has exactly.
+    case integer(Int)
+    case text(String)
+    case array([ComparedJSON])
+    case object([String: ComparedJSON])
+
+    init(_ value: JSONValue) {
+        switch value.kind {
+        case .boolean: self = .bool(value.bool())
+        case .integer:
+            let integer = value.int()
+            self = Double(exactly: integer).map { .number($0) } ?? .integer(integer)
+        case .number: self = .number(value.double())
+        case .string: self = .text(value.string())
+        case .array:
+            var elements = value.array(countMax: .max)
+            var list: [ComparedJSON] = []
+            while let element = elements.next() { list.append(ComparedJSON(element)) }
+            self = .array(list)
+        case .object:
+            var object: [String: ComparedJSON] = [:]
+            for (name, member) in value.object().members { object[name] = ComparedJSON(member) }
+            self = .object(object)
+        case .null, nil: self = .null
+        }
+    }
+
+    /// Nil for what is no JSON, or whose numbers nothing here can hold.
+    init?(_ raw: RawJSON) {
+        guard let value = try? JSONReader().read(raw.bytes, { ComparedJSON($0) }) else { return nil }
+        self = value
+    }
+
+    /// What a pointer points at; nil where nothing is.
+    subscript(_ pointer: JSONPointer) -> ComparedJSON? {
+        var found = self
+        for part in pointer.parts {
+            switch found {
+            case .object(let members):
+                guard let member = members[part] else { return nil }
+                found = member
+            case .array(let elements):
+                guard let index = Int(part), String(index) == part, elements.indices.contains(index) else {
+                    return nil
+                }
+                found = elements[index]
+            default: return nil
+            }
+        }
+        return found
+    }
+}
+
+/// A place in a JSON value, by RFC 6901: `/score/home`; empty for the whole value.
+package struct JSONPointer: Sendable, Hashable {
+    static let whole = JSONPointer(parts: [])
+
+    let parts: [String]
+
+    private init(parts: [String]) { self.parts = parts }
+
+    /// Nil for a text that is no pointer.
+    package init?(_ text: String) {
+        if text.isEmpty {
+            parts = []
+            return
+        }
+        guard text.hasPrefix("/") else { return nil }
+        var parts: [String] = []
+        for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            var plain = ""
+            var isEscaped = false
+            for character in part {
+                if isEscaped {
+                    guard character == "0" || character == "1" else { return nil }
+                    plain.append(character == "0" ? "~" : "/")
+                    isEscaped = false
+                } else if character == "~" {
+                    isEscaped = true
+                } else {
+                    plain.append(character)
+                }
+            }
+            if isEscaped { return nil }
+            parts.append(plain)
+        }
+        self.parts = parts
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import JSON
+import LiveActivity
+import ProcessTesting
+import TLS
+import Testing
+
+@testable import APNsSimulator
+
+/// Several apps, teams and keys: refusals that need no script.
+struct PortalTests {
+    private static let shop = "com.example.shop"
+    private static let portal = """
+        { "apps": [ { "bundleId": "com.example.shop" }, { "bundleId": "com.example.news", "mayBroadcast": false },
+                    { "bundleId": "\(RunningSimulator.app)" } ],
+          "keys": [ { "keyId": "SANDBOX001", "teamId": "TEAM000001", "environments": ["sandbox"] },
+                    { "keyId": "NEWSONLY01", "teamId": "TEAM000002", "apps": ["com.example.news"] } ],
+          "phones": [ { "bundleId": "com.example.shop", "count": 4, "systems": ["26.1", "17.1"],
+                        "environments": ["production", "production", "sandbox"] },
+                      { "bundleId": "com.example.news", "count": 1, "types": [ { "name": "News" } ] } ] }
+        """
+
+    private func withPortal(_ body: (ControlledSimulator) async throws -> Void) async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("portal.json", Self.portal)
+        try await withSimulator({ $0.portalFile = file }, body)
+    }
+
+    private func bearer(_ query: String, _ simulator: ControlledSimulator) async throws -> String {
+        let answer = try await simulator.control("GET", "/v1/provider-token" + query)
+        #expect(answer.hasPrefix("200 "), "\(answer)")
+        return String(answer.dropFirst(4).dropLast())
+    }
+
+    private func startToken(_ phone: String, _ simulator: ControlledSimulator) async throws -> String {
+        let answer = try await simulator.control("GET", "/v1/phones/\(phone)/tokens")
+        return String(try #require(answer.firstMatch(of: /"token":"([0-9a-f]+)"/)?.1))
+    }
+
+    private func push(
+        _ bearer: String, to token: String, of app: String = shop
+    ) -> TestRequest {
+        TestRequest.push(bearer).at("/3/device/\(token)")
+            .setting("apns-topic", app + ".push-type.liveactivity").setting("apns-id", nil)
+    }
+
+    @Test func `each refusal that is about a key, an app or an environment can be met`() async throws {
+        try await withPortal { simulator in
+            let usual = try await bearer("", simulator)
+            let sandbox = try await bearer("?keyId=SANDBOX001", simulator)
+            let news = try await bearer("?keyId=NEWSONLY01", simulator)
+            let old = try await bearer("?ageSeconds=3700", simulator)
+            #expect(try await bearer("?keyId=NEWSONLY01", simulator) == news, "it is made once")
+            let first = try await startToken("phone-0", simulator)
+            let inSandbox = try await startToken("phone-2", simulator)
+            let ofNews = try await startToken("phone-4", simulator)
+            for (reason, request) in [
+                (nil, push(usual, to: first)), (nil, push(news, to: ofNews, of: "com.example.news")),
+                ("BadEnvironmentKeyInToken", push(sandbox, to: first)),
+                ("TopicDisallowed", push(news, to: first)), ("ExpiredProviderToken", push(old, to: first)),
+                ("BadDeviceToken", push(usual, to: inSandbox)),
+                ("DeviceTokenNotForTopic", push(usual, to: ofNews)),
+                ("BadTopic", push(usual, to: first, of: "com.example.other")),
+            ] as [(String?, TestRequest)] {
+                let answer = await simulator.client().send(request)
+                #expect(answer.reason == reason && answer.status == (reason == nil ? 200 : answer.status))
+            }
+            let one = simulator.client()
+            #expect(await one.send(push(usual, to: first)).status == 200)
+            let unrelated = await one.send(push(news, to: ofNews, of: "com.example.news"))
+            #expect(unrelated.reason == "UnrelatedKeyIdInToken")
+            let tooSoon = try await bearer("?ageSeconds=60", simulator)
+            #expect(await one.send(push(tooSoon, to: first)).reason == "TooManyProviderTokenUpdates")
+            #expect(try await simulator.control("GET", "/v1/provider-token?keyId=X").hasPrefix("404 "))
+        }
+    }
+
+    @Test func `phones have systems and environments in their turn`() async throws {
+        try await withPortal { simulator in
+            let list = try await simulator.control("GET", "/v1/phones")
+            let found = list.matches(of: /"environment":"([a-z]+)","system":"([0-9.]+)"/)
+                .map { "\($0.1) \($0.2)" }
+            #expect(
+                found == [
+                    "production 26.1", "production 17.1", "sandbox 26.1", "production 17.1",
+                    "production 26.1",
+                ])
+            let usual = try await bearer("", simulator)
+            let old = try await startToken("phone-1", simulator)
+            #expect(
+                await simulator.client().send(push(usual, to: old)).reason == "BadDeviceToken",
+                "an old system has no start token")
+        }
+    }
+
+    @Test func `the keys of a portal outlive the process, and lie as a sender wants them`() async throws {
+        let directory = try TemporaryDirectory()
+        let first = try SimulatorCredentials.key("SANDBOX001", of: "TEAM000001", in: directory.path)
+        let again = try SimulatorCredentials.key("SANDBOX001", of: "TEAM000001", in: directory.path)
+        #expect(first.pem == again.pem)
+        let file = try SigningKey(file: directory.path + "/TEAM000001/AuthKey_SANDBOX001.p8")
+        #expect(file.pem == first.pem)
+    }
+
+    @Test(arguments: [
+        (#"{"keys":[{"keyId":"../../etc/","teamId":"TEAM000001"}]}"#, "keys[0].keyId"),
+        (#"{"keys":[{"keyId":"KEY0000001","teamId":"a"}]}"#, "keys[0].teamId"),
+        (
+            #"{"keys":[{"keyId":"KEY0000001","teamId":"TEAM000001"},{"keyId":"KEY0000001","teamId":"TEAM000002"}]}"#,
+            "each keyId once"
+        ),
+        (#"{"apps":[{"bundleId":"a b"}]}"#, "apps[0].bundleId"), (#"{"phone":[]}"#, "phone "),
+        (#"{"phones":[{"bundleId":"a","count":0}]}"#, "phones[0].count"),
+        (#"{"phones":[{"bundleId":"a","count":1,"systems":["old"]}]}"#, "phones[0].systems[0]"),
+        (#"{"phones":[{"bundleId":"a","count":10000000},{"bundleId":"b","count":1}]}"#, "altogether"),
+    ])
+    func `what is wrong with a portal's file is told with its path`(text: String, complaint: String) throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("portal.json", text)
+        let error = try #require(throws: GivenFileError.self) { try GivenFile.portal(file) }
+        #expect(error.description.contains(complaint), "\(error)")
+    }
+}

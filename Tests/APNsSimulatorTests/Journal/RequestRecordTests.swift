@@ -1,0 +1,135 @@
+import APNs
+import Foundation
+import HTTP2
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNsSimulator
+
+struct RequestRecordTests {
+    private func records(_ path: String) throws -> [RequestRecord] {
+        var records: [RequestRecord] = []
+        try RequestRecordReader(path).read { records.append($0) }
+        return records
+    }
+
+    /// Through a journal, as the simulator does it.
+    private func keep(_ file: RequestRecords, _ body: @escaping @Sendable (Journal) throws -> Void) throws {
+        let loop = try EventLoop(name: "journal")
+        try loop.start()
+        defer { loop.stop() }
+        let result = loop.perform {
+            let journal = Journal(
+                on: loop, limits: JournalLimits(), file: nil, records: file, metrics: Metrics())
+            return Result { try body(journal) }
+        }
+        try result?.get()
+    }
+
+    @Test func `a record says what a checker asks, and stays when the process goes on`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("records")
+        var entry = journalEntry(1, id: PushID(high: 1, low: 2), end: nil)
+        entry.facts.timestamp = 1_763_632_800
+        for round in 0..<3 {
+            let file = try RequestRecords(path, log: .silent)
+            try keep(file) { [entry] journal throws in
+                var answered = entry
+                answered.end = .answered(status: 410, reason: "Unregistered", left: false)
+                journal.answering(&answered)
+                #expect(try records(path).last?.end == .answered, "it is there before its answer")
+                #expect(try records(path).last?.endedAt == entry.facts.receivedAt + 5)
+                answered.end = .answered(status: 410, reason: "Unregistered", left: true)
+                answered.endedAt += 7
+                journal.ended(answered)
+                #expect(try records(path).count == round + 1)
+            }
+            file.close()
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+        #expect(size == 3 * RequestRecord.bytes)
+        let found = try records(path)
+        #expect(found.map(\.number) == [1, 2, 3])
+        for record in found {
+            #expect(record.id == PushID(high: 1, low: 2) && record.timestamp == 1_763_632_800)
+            #expect(record.status == 410 && record.reason == "Unregistered" && record.end == .left)
+            #expect(record.kind == .push && record.event == .update && record.isDelivered)
+            #expect(!record.isSandbox && record.connection == 2 && record.stream == 3)
+            #expect(record.endedAt == entry.endedAt + 7 && record.receivedAt == entry.facts.receivedAt)
+            let hash = SHA256.digest(ScriptSamples.token(0).bytes).prefix(8)
+            #expect(record.targetHigh == hash.reduce(0) { $0 << 8 | UInt64($1) })
+        }
+    }
+
+    @Test(arguments: [
+        (JournalEntry.End.answered(status: 200, reason: nil, left: false), RequestRecord.End.lost),
+        (.answered(status: 200, reason: nil, left: true), .left), (.notProcessed, .notProcessed),
+        (.reset(.refusedStream), .reset), (.silence, .silence),
+    ])
+    func `every end has a record`(end: JournalEntry.End, expected: RequestRecord.End) throws {
+        let directory = try TemporaryDirectory()
+        let file = try RequestRecords(directory.file("records"), log: .silent)
+        try keep(file) { journal in
+            var entry = journalEntry(1, end: end, delivered: false)
+            if case .answered = end { journal.answering(&entry) }
+            journal.ended(entry)
+        }
+        file.close()
+        let found = try records(directory.file("records"))
+        #expect(found.map(\.end) == [expected] && found.first?.isDelivered == false)
+        #expect(found.first?.resetCode == (expected == .reset ? 7 : 0))
+    }
+
+    @Test func `a file that was not closed is taken up behind its last record`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("records")
+        let killed = try RequestRecords(path, log: .silent)
+        for number in 1...1_000 { _ = killed.append(RequestRecord(journalEntry(number))) }
+        #expect(try records(path).count == 1_000, "a reader sees them while they are written")
+        let next = try RequestRecords(path, log: .silent)
+        #expect(next.count == 1_000)
+        next.noteBeginning(at: 77)
+        let last = try #require(try records(path).last)
+        #expect(last.number == 1_001 && last.kind == .began && last.receivedAt == 77)
+        next.close()
+        #expect(try records(path).count == 1_001)
+    }
+
+    @Test func `what is no file of records is left alone`() throws {
+        let directory = try TemporaryDirectory()
+        for text in ["{}\n", String(repeating: "x", count: 128), String(repeating: "x", count: 300)] {
+            let path = try directory.write("records", text)
+            #expect(throws: GivenFileError.self) { try RequestRecords(path, log: .silent) }
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+        }
+    }
+
+    @Test func `every answered push has its record, also when the simulator is killed`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("records")
+        let process = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "apns-simulator", "--data", directory.file("apns"), "--port", "0", "--sandbox-port", "0",
+                "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
+                "--records", path,
+            ])
+        try await process.waitFor("Stop it:")
+        let push = try #require(process.output.split(separator: "\n").first { $0.hasPrefix("Try it:") })
+        let line = push.dropFirst("Try it:".count)
+        let many = try ChildProcess("bash", ["-c", "for i in 1 2 3 4 5; do \(line); done"])
+        #expect(try await many.exitStatus() == 0)
+        process.send(signal: SIGKILL)
+        _ = try await process.exitStatus()
+        let found = try records(path)
+        #expect(found.map(\.kind) == [.began] + Array(repeating: .push, count: 5))
+        #expect(found.dropFirst().allSatisfy { $0.status == 200 && $0.timestamp == 1_763_632_800 })
+        for record in found.dropFirst() {
+            #expect(many.output.contains("apns-id: \(record.id)"), "\(many.output)")
+        }
+    }
+}

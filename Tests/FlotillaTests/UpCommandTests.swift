@@ -53,6 +53,27 @@ struct UpCommandTests {
         }
     }
 
+    @Test func `a demonstration that falls short says by how much, and ends with a status`() async throws {
+        let directory = try TemporaryDirectory()
+        let script = try directory.write(
+            "script.json",
+            #"{"rules":[{"match":{"events":["update"],"times":3},"answer":{"reason":"BadPriority"}}]}"#)
+        let process = try up(directory.file("data"), "--demo", "--apns-simulator-script", script)
+        #expect(try await process.exitStatus() == 69)
+        let said = #/of (\d+) phones that can be started, (\d+) starts and (\d+) updates were accepted/#
+        let found = try #require(process.errors.firstMatch(of: said), "\(process.errors)")
+        #expect(found.1 == found.2 && Int(found.3) == Int(found.1).map { $0 - 3 })
+        #expect(process.errors.contains(#"3 × {"home":0,"away":0}"#), "\(process.errors)")
+        #expect(!process.output.contains("Flotilla is up"))
+    }
+
+    @Test func `a fresh start is a handful of lines`() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try up(directory.path)
+        try await process.waitFor("ingest: partitions assigned")
+        #expect(process.errors.split(separator: "\n").count <= 10, "\(process.errors)")
+    }
+
     @Test func `it answers what an operator and an orchestrator ask`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)

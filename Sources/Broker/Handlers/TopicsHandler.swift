@@ -39,7 +39,8 @@ struct TopicsHandler {
             node.adopt(topic)
             answer.id = topic.id
             answer.settings = ConfigsHandler.settings(of: topic)
-            node.log.info(
+            // Debug, because an installation begins with two dozen at once, and says how many it made.
+            node.log.debug(
                 "topic created", .field("topic", topic.name), .field("partitions", topic.partitions.count))
         } catch {
             answer.error = error.code

@@ -1,4 +1,5 @@
 internal import APNsSimulator
+internal import JSON
 internal import LiveActivity
 
 /// What the demonstration has seen, in the words that it prints.
@@ -23,6 +24,19 @@ struct DemonstrationResult {
 
     init(group: String) { self.group = group }
 
+    /// What is missing where not every phone that can be started shows the goal.
+    var shortfall: String? {
+        let isReached =
+            started == startable && updated == startable && startable > 0
+            && screens?.states == 1 && screens?.shown.first?.contentState == Self.goal
+            && screens?.activities == startable
+        if isReached { return nil }
+        return """
+            the demonstration did not reach its goal: of \(startable) phones that can be started, \(started) \
+            starts and \(updated) updates were accepted; the lock screens show \(shown)
+            """
+    }
+
     func text(_ installation: Installation) -> String {
         """
 
@@ -44,6 +58,8 @@ struct DemonstrationResult {
     }
 
     private func seconds(_ value: Double) -> String { "\((value * 100).rounded() / 100) s" }
+
+    private static let goal = try? RawJSON(checking: Array(#"{"home":1,"away":0}"#.utf8), with: JSONReader())
 
     /// `940 × {"home":1,"away":0}`
     private var shown: String {

@@ -31,11 +31,15 @@ package final class ReportJudge {
             return try reader.read(body) { root in
                 var judged = JudgedReports()
                 guard root.kind == .array else {
-                    accept(root, for: app, as: role, into: &judged)
+                    accept(root, at: 0, for: app, as: role, into: &judged)
                     return judged
                 }
                 var elements = elements(of: root)
-                while let element = elements.next() { accept(element, for: app, as: role, into: &judged) }
+                var place = 0
+                while let element = elements.next() {
+                    accept(element, at: place, for: app, as: role, into: &judged)
+                    place += 1
+                }
                 return judged
             }
         } catch {
@@ -55,7 +59,7 @@ package final class ReportJudge {
             do {
                 let good = try single.read(part) { value in
                     var alone = JudgedReports()
-                    accept(value, for: app, as: role, into: &alone)
+                    accept(value, at: index, for: app, as: role, into: &alone)
                     return alone
                 }
                 judged.append(good)
@@ -72,15 +76,18 @@ package final class ReportJudge {
         return elements
     }
 
+    /// - Parameter place: the report's in the body. What was said later stands, also where the cluster gives
+    ///   all of a body one time.
     private func accept(
-        _ value: JSONValue, for app: App, as role: APIKey.Role, into judged: inout JudgedReports
+        _ value: JSONValue, at place: Int, for app: App, as role: APIKey.Role,
+        into judged: inout JudgedReports
     ) {
         let object = value.object()
         _ = object["v"].optional?.int(in: 1...Report.schemaVersion)
         if let named = object["app"].optional, named.string() != app.id {
             named.report("must be the app that the key belongs to, or be left out")
         }
-        let report = Report(app: app.id, from: object)
+        var report = Report(app: app.id, from: object)
         if let environment = report.environment, !app.environments.contains(environment),
             let written = object["environment"].optional
         {
@@ -92,6 +99,10 @@ package final class ReportJudge {
             object["installationId"].report("can be left out only with a key of the role send")
         }
         if report.isTokenSealed { object["token"].report(PushToken.problem) }
+        if let sequence = object["sequence"].optional {
+            sequence.report("is written by the gateway; leave it out")
+        }
+        report.sequence = place
         object.refuseUnknownFields()
         report.encode(to: &writer)
         judged.accept(key: report.key, value: writer)

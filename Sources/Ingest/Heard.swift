@@ -18,7 +18,8 @@ extension Said {
             at = time
             return .repeated
         }
-        // Two reports of one time that contradict each other: any choice will do that is always the same.
+        // Two reports of one time and order, as of two bodies in one millisecond, that contradict each
+        // other: any choice will do that is always the same.
         if time == at, !value.outranks(self.value) { return .nothing }
         self.value = value
         at = time

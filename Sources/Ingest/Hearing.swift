@@ -12,9 +12,9 @@ struct Hearing {
     /// Another recipient than before has the rows.
     var hasMoved = false
 
-    init(_ installation: Installation, receivedAt: Int64, claimed: Int64?) {
+    init(_ installation: Installation, at time: ReportTime) {
         self.installation = installation
-        time = ReportTime(claimed: claimed, received: receivedAt)
+        self.time = time
     }
 
     /// The report said nothing that was not known, not even later.

@@ -28,7 +28,7 @@ extension Installation {
         if let type = activity.type?.value, let unregistered = unregisteredAt(type), heard <= unregistered {
             return .unregistered
         }
-        // What was reported at the very time of the list may have been reported just after it.
+        // What was reported at the very time of the list, in another body, may have been reported just after it.
         if let listed = facts[0].running?.at, heard < listed, !isListed(activity) { return .notRunning }
         return nil
     }

@@ -24,16 +24,14 @@ package final class Merge {
         case merged(Merged)
     }
 
-    /// - Parameters:
-    ///   - receivedAt: the server's time on the record.
-    ///   - installation: what is known of `report.subject`; nil for nothing.
+    /// - Parameter installation: what is known of `report.subject`; nil for nothing.
     package func merge(
-        _ report: Report, receivedAt: Int64, into installation: Installation?, now: Int64
+        _ report: Report, _ arrival: Arrival, into installation: Installation?, now: Int64
     ) -> Outcome {
         do throws(Rejection) {
-            try check(report, receivedAt: receivedAt, now: now)
+            try check(report, receivedAt: arrival.receivedAt, now: now)
             let known = installation ?? Installation(app: report.app, subject: report.subject)
-            var hearing = Hearing(known, receivedAt: receivedAt, claimed: report.eventTime)
+            var hearing = Hearing(known, at: arrival.time(of: report))
             try hear(report, &hearing)
             if hearing.isSilent { return .unchanged }
             return .merged(finish(&hearing, from: installation, now: now))

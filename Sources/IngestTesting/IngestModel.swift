@@ -37,8 +37,11 @@ package struct IngestModel {
                 continue
             }
             let forwarded = record.headers["\(Report.receivedAtHeader)"].flatMap(Int64.init)
-            let receivedAt = min(record.timestamp, forwarded ?? record.timestamp)
-            switch merge.merge(report, receivedAt: receivedAt, into: installations[key], now: now) {
+            let offset = record.headers["\(Report.offsetHeader)"].flatMap(Int64.init)
+            let arrival = Arrival(
+                receivedAt: min(record.timestamp, forwarded ?? record.timestamp),
+                offset: offset ?? record.offset)
+            switch merge.merge(report, arrival, into: installations[key], now: now) {
             case .rejected: misfits.insert(place)
             case .unchanged: break
             case .merged(let merged) where !merged.isDue: installations[key] = merged.installation

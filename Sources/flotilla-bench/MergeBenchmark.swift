@@ -16,7 +16,9 @@ enum MergeBenchmark {
         let merge = Merge(app: app, seal: TokenSeal(nil))
         var known: Installation?
         for report in [profile(), startToken(0), updateToken(0)] {
-            known = try merged(merge.merge(report, receivedAt: start, into: known, now: start)).installation
+            known = try merged(
+                merge.merge(report, Arrival(receivedAt: start, offset: 0), into: known, now: start)
+            ).installation
         }
         guard let known else { throw BenchmarkFailure("nothing was merged") }
 
@@ -24,14 +26,17 @@ enum MergeBenchmark {
         var token = 1
         let same = startToken(0)
         try line("the same again", rounds) {
-            guard case .unchanged = merge.merge(same, receivedAt: start, into: known, now: start) else {
+            guard
+                case .unchanged = merge.merge(
+                    same, Arrival(receivedAt: start, offset: 0), into: known, now: start)
+            else {
                 throw BenchmarkFailure("the same again is something new")
             }
         }
         try line("said again, later", rounds) {
             number += 1
             let at = start + 1 + Int64(number % 60_000)
-            if try merged(merge.merge(same, receivedAt: at, into: known, now: at)).isDue {
+            if try merged(merge.merge(same, Arrival(receivedAt: at, offset: 0), into: known, now: at)).isDue {
                 throw BenchmarkFailure("a repetition is due")
             }
         }
@@ -64,7 +69,8 @@ enum MergeBenchmark {
     }
 
     private static func rotate(_ merge: Merge, _ report: Report, _ known: Installation?) throws {
-        let made = try merged(merge.merge(report, receivedAt: start + 1, into: known, now: start + 1))
+        let made = try merged(
+            merge.merge(report, Arrival(receivedAt: start + 1, offset: 0), into: known, now: start + 1))
         guard made.changes.count == 1, !made.events.isEmpty else {
             throw BenchmarkFailure(
                 "a new token made \(made.changes.count) rows, \(made.events.count) events")

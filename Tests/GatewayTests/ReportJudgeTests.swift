@@ -34,7 +34,7 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
     #expect(String(decoding: key, as: UTF8.self) == "shop/i:i%2f1")
     #expect(
         String(decoding: value, as: UTF8.self)
-            == #"{"v":1,"app":"shop","environment":"production","installationId":"i/1","kind":"startToken","token":"C0FFEE"}"#
+            == #"{"v":1,"app":"shop","environment":"production","installationId":"i/1","kind":"startToken","token":"C0FFEE","sequence":0}"#
     )
 }
 
@@ -55,7 +55,7 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
     (heartbeat(#","token":"s1.AAAA""#), ["0 token invalid"]),
     (heartbeat(#","tags":["a",7]"#), ["0 tags[1] wrong_type"]),
     (heartbeat(#","eventTime":"now""#), ["0 eventTime wrong_type"]),
-    (heartbeat(#","v":2"#), ["0 v out_of_range"]),
+    (heartbeat(#","v":2"#), ["0 v out_of_range"]), (heartbeat(#","sequence":1"#), ["0 sequence invalid"]),
     (heartbeat(#","userId":"a\u0000b""#), ["0 userId invalid"]),
     (heartbeat(#","app":"shop""#), ["accepted"]), (heartbeat(#","app":"bank""#), ["0 app invalid"]),
     (#"{"environment":"sandbox","installationId":"i","kind":"heartbeat"}"#, ["0 environment invalid"]),
@@ -63,6 +63,19 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
 ])
 func `what is wrong with a body is told with its place`(_ body: String, _ expected: [String]) {
     #expect(verdicts(body) == expected)
+}
+
+@Test(arguments: [false, true])
+func `each report of a body is given its place, also where one between them is refused`(
+    _ hasBadOne: Bool
+) throws {
+    let middle = hasBadOne ? heartbeat(#","colour":"red""#) : heartbeat()
+    let judged = try ReportJudge().judge(
+        Array("[\(heartbeat()),\(middle),\(heartbeat())]".utf8), for: shop, as: .report)
+    let places = try (0..<judged.acceptedCount).map {
+        try Report.decode(judged.copy($0).value, with: JSONReader()).sequence
+    }
+    #expect(places == (hasBadOne ? [0, 2] : [0, 1, 2]))
 }
 
 @Test(arguments: [40, 100_000])

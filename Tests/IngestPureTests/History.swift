@@ -2,10 +2,11 @@ import JSON
 import LiveActivity
 import Simulation
 
-/// A report and the server's time on its record.
+/// A report, the server's time on its record, and the offset where it lay first.
 struct Received {
     var report: Report
     var at: Int64
+    var offset: Int64 = 0
 }
 
 /// What an app's phones, backend and senders might say within two days: rotations, logins, refusals,
@@ -49,6 +50,17 @@ struct History {
             default: break
             }
             list.append(Received(report: report, at: at))
+        }
+        giveOrder(&random)
+    }
+
+    /// Some came in bodies, and were given their places there; the others lay somewhere. Neither goes
+    /// with the times, so that only the rules can say what was last.
+    private mutating func giveOrder(_ random: inout SeededGenerator) {
+        let share = random.below(3)
+        for (offset, index) in list.indices.shuffled(using: &random).enumerated() {
+            list[index].offset = Int64(offset)
+            if random.below(2) < share { list[index].report.sequence = random.below(3) }
         }
     }
 

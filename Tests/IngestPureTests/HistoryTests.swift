@@ -41,7 +41,7 @@ import Testing
     @Test func `reports in the order of the server make what the model says`() {
         check("in order") { history, run, random in
             for received in history.list.sorted(by: { $0.at < $1.at }) {
-                run.hear(received.report, at: received.at)
+                run.hear(received)
                 if random.below(4) == 0 { run.sweep(at: received.at) }
             }
         }
@@ -52,7 +52,7 @@ import Testing
             var list = history.list
             for _ in 0..<random.below(10) { list.append(list[random.below(list.count)]) }
             for received in list.shuffled(using: &random) {
-                run.hear(received.report, at: received.at, now: history.end)
+                run.hear(received, now: history.end)
             }
         }
     }
@@ -60,9 +60,9 @@ import Testing
     @Test func `reading the reports again from any place changes nothing`() {
         check("replayed") { history, run, random in
             let list = history.list.sorted { $0.at < $1.at }
-            for received in list { run.hear(received.report, at: received.at) }
+            for received in list { run.hear(received) }
             for received in list[random.below(list.count)...] {
-                run.hear(received.report, at: received.at, now: history.end)
+                run.hear(received, now: history.end)
             }
         }
     }
@@ -70,9 +70,9 @@ import Testing
     @Test func `a report heard twice in a row changes nothing, writes nothing and says nothing`() {
         check("twice") { history, run, _ in
             for received in history.list {
-                run.hear(received.report, at: received.at, now: history.end)
+                run.hear(received, now: history.end)
                 let (truth, written, events) = (run.truth, run.written, run.events.count)
-                let again = run.hear(received.report, at: received.at, now: history.end)
+                let again = run.hear(received, now: history.end)
                 if case .unchanged = again {} else { Issue.record("heard again: \(again)") }
                 #expect(run.truth == truth && run.written == written && run.events.count == events)
             }

@@ -19,15 +19,23 @@ final class IngestRun {
     var installation: Installation? { truth[.installation("i")] }
 
     @discardableResult
-    func hear(_ report: Report, at receivedAt: Int64, now: Int64? = nil) -> Merge.Outcome {
+    func hear(
+        _ report: Report, at receivedAt: Int64, offset: Int64 = 0, now: Int64? = nil
+    ) -> Merge.Outcome {
         let outcome = merge.merge(
-            report, receivedAt: receivedAt, into: truth[report.subject], now: now ?? receivedAt)
+            report, Arrival(receivedAt: receivedAt, offset: offset), into: truth[report.subject],
+            now: now ?? receivedAt)
         switch outcome {
         case .rejected(let rejection): rejections.append(rejection.code)
         case .unchanged: break
         case .merged(let merged): take(merged)
         }
         return outcome
+    }
+
+    @discardableResult
+    func hear(_ received: Received, now: Int64? = nil) -> Merge.Outcome {
+        hear(received.report, at: received.at, offset: received.offset, now: now)
     }
 
     func sweep(at now: Int64) {

@@ -20,10 +20,18 @@ struct Phone {
         _ kind: Report.Kind, at minutes: Int, happened: Int? = nil,
         environment: LiveActivity.Environment = .production, _ fill: (inout Report) -> Void = { _ in }
     ) -> Merge.Outcome {
+        let report = report(kind, happened: happened, environment: environment, fill)
+        return run.hear(report, at: Self.at(minutes))
+    }
+
+    func report(
+        _ kind: Report.Kind, happened: Int? = nil, environment: LiveActivity.Environment = .production,
+        _ fill: (inout Report) -> Void = { _ in }
+    ) -> Report {
         var report = Report(app: "shop", environment: environment, installation: "i", kind: kind)
         report.eventTime = happened.map(Self.at)
         fill(&report)
-        return run.hear(report, at: Self.at(minutes))
+        return report
     }
 
     @discardableResult

@@ -18,7 +18,8 @@ import Testing
             for received in history.list.shuffled(using: &random) {
                 let old = truth[received.report.subject]
                 let outcome = merge.merge(
-                    received.report, receivedAt: received.at, into: old, now: history.end)
+                    received.report, Arrival(receivedAt: received.at, offset: received.offset), into: old,
+                    now: history.end)
                 guard case .merged(let merged) = outcome else { continue }
                 let new = merged.installation
                 truth[new.subject] = new

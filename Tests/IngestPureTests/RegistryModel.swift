@@ -40,12 +40,15 @@ struct RegistryModel {
         var event = received.report.eventTime ?? received.at
         if event > received.at { event = received.at }
         if event < received.at - 48 * History.hour { event = received.at - 48 * History.hour }
-        return [event, received.at]
+        let claim = received.report.eventTime ?? received.at
+        // Who gives no place in a body is ordered by where the report lay, behind those who do.
+        let order = received.report.sequence.map { [0, Int64($0)] } ?? [1, received.offset]
+        return [event, received.at, claim] + order
     }
 
     private func isBefore(_ a: [Int64], _ b: [Int64]) -> Bool { a.lexicographicallyPrecedes(b) }
 
-    /// The last word: by time, and at one time the word that sorts last.
+    /// The last word: by time and order, and where both are one the word that sorts last.
     private func last<T>(
         _ reports: [Received], _ value: (Report) -> T?, _ text: (T) -> String
     ) -> (value: T, time: [Int64])? {

@@ -40,7 +40,7 @@ import Testing
         var app = History.app
         app.environments = [.sandbox]
         let outcome = Merge(app: app, seal: TokenSeal(nil)).merge(
-            report(.heartbeat), receivedAt: 0, into: nil, now: 0)
+            report(.heartbeat), Arrival(receivedAt: 0, offset: 0), into: nil, now: 0)
         guard case .rejected(let rejection) = outcome else {
             Issue.record("taken")
             return

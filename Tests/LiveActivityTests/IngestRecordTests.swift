@@ -36,7 +36,7 @@ import Testing
         installation.tappedAt = 11
         #expect(
             text(installation)
-                == #"{"v":1,"app":"shop","subject":"i:i/1","environment":["sandbox",1,2],"recipient":["u:u1",3,4],"os":["18.1",3,4],"frequentPushesEnabled":[true,3,4],"tags":[["vip"],3,4],"starts":[{"type":"Match","tokenHash":"c0","token":"s1.x","environment":"sandbox","at":[5,6],"unregisteredAt":[1,2]},{}],"activities":[{"id":"A","type":["Match",5,6],"group":["m1",5,6],"tokenHash":"c1","environment":"sandbox","at":[5,6],"state":["stale",7,7],"heardAt":[7,7],"expired":true,"dismissedAt":[8,9]}],"running":[[],8,9],"refused":[{"tokenHash":"c1","at":10}],"moved":[{"from":"i:i/1","at":4,"until":5}],"movedAt":4,"tappedAt":11}"#
+                == #"{"v":2,"app":"shop","subject":"i:i/1","environment":["sandbox",1,2],"recipient":["u:u1",3,4],"os":["18.1",3,4],"frequentPushesEnabled":[true,3,4],"tags":[["vip"],3,4],"starts":[{"type":"Match","tokenHash":"c0","token":"s1.x","environment":"sandbox","at":[5,6],"unregisteredAt":[1,2]},{}],"activities":[{"id":"A","type":["Match",5,6],"group":["m1",5,6],"tokenHash":"c1","environment":"sandbox","at":[5,6],"state":["stale",7,7],"heardAt":[7,7],"expired":true,"dismissedAt":[8,9]}],"running":[[],8,9],"refused":[{"tokenHash":"c1","at":10}],"moved":[{"from":"i:i/1","at":4,"until":5}],"movedAt":4,"tappedAt":11}"#
         )
         #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
         #expect(String(decoding: installation.key, as: UTF8.self) == "shop/i:i%2f1")
@@ -50,6 +50,26 @@ import Testing
         let attributes = try RawJSON(checking: Array(#"{"n":1.0}"#.utf8), with: reader)
         installation.attributes = Said(attributes, at: ReportTime(event: 1, received: 1))
         #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
+    }
+
+    @Test func `a time ends with its order and its claim where they say something`() throws {
+        var installation = Installation(app: "shop", subject: .installation("i"))
+        func time(_ claimed: Int64?, _ sequence: Int?) -> ReportTime {
+            ReportTime(claimed: claimed, received: 100, order: ReportOrder(sequence: sequence, offset: 7))
+        }
+        installation.os = Said("18", at: time(nil, 0))
+        installation.appBuild = Said("7", at: time(50, 3))
+        installation.locale = Said("de", at: time(500, 0))
+        installation.timeZone = Said("UTC", at: time(99, nil))
+        #expect(
+            text(installation)
+                == #"{"v":2,"app":"shop","subject":"i:i","os":["18",100,100],"appBuild":["7",50,100,3],"locale":["de",100,100,0,500],"timeZone":["UTC",99,100,1048583]}"#
+        )
+        #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
+        // As version 1 wrote it.
+        let before = #"{"v":1,"app":"shop","subject":"i:i","os":["18",100,100],"tappedAt":11}"#
+        let read = try Installation.decode(Array(before.utf8), with: reader)
+        #expect(read.os == Said("18", at: time(nil, 0)))
     }
 
     @Test func `a damaged installation is refused with the places, and never traps`() {

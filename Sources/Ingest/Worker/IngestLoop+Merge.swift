@@ -152,10 +152,9 @@ extension IngestLoop {
     /// that lies in a wrong partition must still fit into its topic with the key and header it then gets.
     private static let reportBytesMax = 512 << 10
 
-    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (report: Report, receivedAt: Int64)
-    {
+    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (report: Report, arrival: Arrival) {
         guard let value = record.value else { throw .empty }
-        guard let stampedAt = record.timestamp else { throw .timeless }
+        guard let arrival = record.arrival else { throw .timeless }
         guard value.count <= Self.reportBytesMax else {
             throw .tooLarge(value.count, max: Self.reportBytesMax)
         }
@@ -169,7 +168,7 @@ extension IngestLoop {
         }
         report.writeKey(to: &key)
         guard key.count <= Limits.keyBytesMax else { throw .keyTooLong(key.count, max: Limits.keyBytesMax) }
-        return (report, min(stampedAt, record.forwardedTime ?? stampedAt))
+        return (report, arrival)
     }
 
     private func bury(
@@ -215,9 +214,9 @@ extension IngestLoop {
         _ view: InstallationView, _ picture: borrowing ReadView
     ) throws(StoreError) {
         let report: Report
-        let receivedAt: Int64
+        let arrival: Arrival
         do throws(Misfit) {
-            (report, receivedAt) = try read(batch[place])
+            (report, arrival) = try read(batch[place])
         } catch {
             bury(place, of: batch, error, now, &tally)
             return
@@ -225,10 +224,10 @@ extension IngestLoop {
         let murmur = Murmur2.hash(key.span)
         let home = Int32(Murmur2.partition(ofHash: murmur, of: layout.lanes))
         guard home == roster.partition else {
-            forward(place, of: batch, receivedAt, to: home, &tally)
+            forward(place, of: batch, arrival, to: home, &tally)
             return
         }
-        guard let merge = merger.merge(for: report.app, receivedAt: receivedAt) else {
+        guard let merge = merger.merge(for: report.app, receivedAt: arrival.receivedAt) else {
             bury(place, of: batch, .unknownApp(report.app), now, &tally)
             return
         }
@@ -242,7 +241,7 @@ extension IngestLoop {
             number = roster.add(key, murmur: murmur, known)
         }
         take(
-            merge.merge(report, receivedAt: receivedAt, into: roster.entries[number!].installation, now: now),
+            merge.merge(report, arrival, into: roster.entries[number!].installation, now: now),
             number!, place, now, &roster, &tally)
     }
 
@@ -270,12 +269,12 @@ extension IngestLoop {
     }
 
     private func forward(
-        _ place: Int, of batch: borrowing RecordBatch, _ receivedAt: Int64, to home: Int32,
+        _ place: Int, of batch: borrowing RecordBatch, _ arrival: Arrival, to home: Int32,
         _ tally: inout Tally
     ) {
         let record = batch[place]
         guard let value = record.value else { return }
-        writer.forward(value, key: key, receivedAt: receivedAt, to: home)
+        writer.forward(value, key: key, arrival: arrival, to: home)
         tally.forwarded += 1
         onStep(.strayForwarded)
     }

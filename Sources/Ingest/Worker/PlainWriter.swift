@@ -35,9 +35,10 @@ final class PlainWriter {
     var isRuined: Bool { producer.fatalError != nil }
 
     /// The report as it came, to the partition where it belongs, under the key that says so.
-    func forward(_ value: Span<UInt8>, key: [UInt8], receivedAt: Int64, to partition: Int32) {
-        var headers = RecordHeaders(capacity: 1)
-        headers.add(Report.receivedAtHeader, Array(String(receivedAt).utf8).span)
+    func forward(_ value: Span<UInt8>, key: [UInt8], arrival: Arrival, to partition: Int32) {
+        var headers = RecordHeaders(capacity: 2)
+        headers.add(Report.receivedAtHeader, Array(String(arrival.receivedAt).utf8).span)
+        headers.add(Report.offsetHeader, Array(String(arrival.offset).utf8).span)
         while true {
             let result = producer.send(
                 to: reports, partition: partition, key: key.span, value: value, headers: &headers, tag: 0)

@@ -10,16 +10,25 @@ extension Kafka.Record {
         return sum
     }
 
-    /// When a report that was forwarded first came in, by the server's clock; nil for any other.
-    var forwardedTime: Int64? {
-        guard let header = headers.last(Report.receivedAtHeader), let digits = header.value,
+    /// Where and when a report first lay; nil without a time. What was forwarded says it in its headers.
+    var arrival: Arrival? {
+        guard let stampedAt = timestamp else { return nil }
+        guard let first = number(in: Report.receivedAtHeader) else {
+            return Arrival(receivedAt: stampedAt, offset: offset)
+        }
+        return Arrival(
+            receivedAt: min(stampedAt, first), offset: number(in: Report.offsetHeader) ?? offset)
+    }
+
+    private func number(in header: StaticString) -> Int64? {
+        guard let header = headers.last(header), let digits = header.value,
             (1...15).contains(digits.count)
         else { return nil }
-        var time: Int64 = 0
+        var number: Int64 = 0
         for index in 0..<digits.count {
             guard (0x30...0x39).contains(digits[index]) else { return nil }
-            time = time * 10 + Int64(digits[index] - 0x30)
+            number = number * 10 + Int64(digits[index] - 0x30)
         }
-        return time
+        return number
     }
 }

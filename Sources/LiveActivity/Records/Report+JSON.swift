@@ -4,6 +4,7 @@ extension Report {
     package func write(to writer: inout JSONWriter) {
         writer.field("app", app)
         writeFields(to: &writer)
+        writer.field("sequence", sequence)
     }
 
     /// As a phone writes it, whose key says which app it is.
@@ -105,6 +106,7 @@ extension Report {
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
         refusal = kind == .deadToken ? Refusal(from: record) : nil
+        sequence = record["sequence"].optional?.int(in: 0...Report.sequenceEnd - 1)
 
         // What the kind cannot do without.
         switch kind {

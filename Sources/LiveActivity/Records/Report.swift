@@ -49,6 +49,10 @@ package struct Report: Record, Hashable {
     /// it lay first, in digits. The cluster stamps what is forwarded anew, and by that time alone an old
     /// word would stand over newer ones.
     package static let receivedAtHeader: StaticString = "flotilla-received-at"
+    /// Likewise the offset at which it lay first, in digits.
+    package static let offsetHeader: StaticString = "flotilla-first-offset"
+    /// Places in a body are below this.
+    package static let sequenceEnd = 1 << 20
 
     package var app: String
     /// Nil in a backend's profile of a user.
@@ -84,6 +88,9 @@ package struct Report: Record, Hashable {
     package var scheduleName: Maybe<String>
     /// Of `deadToken`: which token was refused, and why.
     package var refusal: Maybe<Refusal>
+    /// The report's place in the body that it came in, from 0. Written by the gateway; a service that
+    /// writes several reports about one installation at once does well to write it too.
+    package var sequence: Maybe<Int>
 
     /// What APNs said of a token. Times are milliseconds since 1970.
     package struct Refusal: Sendable, Hashable {
@@ -127,7 +134,7 @@ package struct Report: Record, Hashable {
         (channel, running, os, appBuild) = (nil, nil, nil, nil)
         (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
         (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
-        (eventTime, id, scheduleID, scheduleName, refusal) = (nil, nil, nil, nil, nil)
+        (eventTime, id, scheduleID, scheduleName, refusal, sequence) = (nil, nil, nil, nil, nil, nil)
     }
 
     /// Whose record it changes.

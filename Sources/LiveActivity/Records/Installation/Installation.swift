@@ -1,7 +1,8 @@
 /// All that reports have said about one installation, or a backend about one user: a record of
 /// `installations`, and the truth of which the registry's rows are a view.
 package struct Installation: Record, Hashable {
-    package static let schemaVersion = 1
+    /// Since 2 a time may end with an order and a claim, which a reader of 1 would refuse.
+    package static let schemaVersion = 2
 
     /// Activity types with a start token; past it the one not heard of for longest is forgotten.
     package static let startsMax = 50

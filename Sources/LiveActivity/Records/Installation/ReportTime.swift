@@ -1,31 +1,39 @@
 internal import JSON
 
 /// When something was said: by the phone's clock, within bounds, then by the server's. Both are
-/// milliseconds since 1970.
+/// milliseconds since 1970. Where both are one, the phone's clock without bounds decides, then the order.
 ///
-/// What is said later stands, whatever order it arrives in. A record's position in its topic has no say:
-/// a report that is sent twice, forwarded or redriven has several, and all must come to the same.
+/// What is said later stands, whatever order it arrives in. A report that is sent twice, forwarded or read
+/// again comes to the same, because all of this is the report's own and goes with it.
 package struct ReportTime: Sendable, Hashable, Comparable {
     /// How long a phone may keep a report to itself: an older clock is a wrong clock.
     package static let delayMillisecondsMax: Int64 = 48 * 3_600_000
 
     package var event: Int64
     package var received: Int64
+    /// The phone's word without bounds; `event` where it is within them.
+    package var claimed: Int64
+    package var order = ReportOrder.first
 
     package init(event: Int64, received: Int64) {
         self.event = event
         self.received = received
+        claimed = event
     }
 
     /// - Parameter claimed: the phone's word, or nil where it says nothing.
-    package init(claimed: Int64?, received: Int64) {
+    package init(claimed: Int64?, received: Int64, order: ReportOrder) {
         let oldest = received - ReportTime.delayMillisecondsMax
         event = min(max(claimed ?? received, oldest), received)
         self.received = received
+        self.claimed = claimed ?? received
+        self.order = order
     }
 
     package static func < (a: ReportTime, b: ReportTime) -> Bool {
-        a.event != b.event ? a.event < b.event : a.received < b.received
+        if a.event != b.event { return a.event < b.event }
+        if a.received != b.received { return a.received < b.received }
+        return a.claimed != b.claimed ? a.claimed < b.claimed : a.order < b.order
     }
 }
 
@@ -34,28 +42,14 @@ extension JSONWriter {
         guard let time else { return }
         self.name(name)
         beginArray()
-        value(time.event)
-        value(time.received)
+        elements(of: time)
         endArray()
     }
 }
 
 extension JSONValue {
     func reportTime() -> ReportTime {
-        var elements = array(countMax: 2)
+        var elements = array(countMax: 4)
         return elements.reportTime(of: self)
-    }
-}
-
-extension JSONArray {
-    /// The next two elements.
-    @inline(always)
-    mutating func reportTime(of whole: JSONValue) -> ReportTime {
-        guard let event = next(), let received = next() else {
-            if whole.kind == .array { whole.report("must end with two times") }
-            return ReportTime(event: 0, received: 0)
-        }
-        // A phone whose clock is wrong may have been clamped to before 1970 only by a server's that is.
-        return ReportTime(event: Int64(event.int(in: -(1 << 53)...(1 << 53))), received: received.time())
     }
 }

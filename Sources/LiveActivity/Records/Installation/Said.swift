@@ -32,16 +32,15 @@ extension JSONWriter {
         self.name(name)
         beginArray()
         said.value.write(to: &self)
-        value(said.at.event)
-        value(said.at.received)
+        elements(of: said.at)
         endArray()
     }
 }
 
 extension JSONValue {
-    /// A value and its two times.
+    /// A value and its times.
     func said<Value>() -> Said<Value> {
-        var elements = array(countMax: 3)
+        var elements = array(countMax: 5)
         return Said(Value(said: elements.next() ?? self), at: elements.reportTime(of: self))
     }
 }

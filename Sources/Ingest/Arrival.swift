@@ -1,0 +1,19 @@
+package import LiveActivity
+
+/// When and where a report first lay in `reports`, whoever has forwarded it since.
+package struct Arrival: Sendable, Hashable {
+    /// The server's time on the record; milliseconds since 1970.
+    package var receivedAt: Int64
+    package var offset: Int64
+
+    package init(receivedAt: Int64, offset: Int64) {
+        self.receivedAt = receivedAt
+        self.offset = offset
+    }
+
+    func time(of report: Report) -> ReportTime {
+        ReportTime(
+            claimed: report.eventTime, received: receivedAt,
+            order: ReportOrder(sequence: report.sequence, offset: offset))
+    }
+}

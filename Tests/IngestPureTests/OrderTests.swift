@@ -1,0 +1,103 @@
+import LiveActivity
+import Testing
+
+@testable import Ingest
+
+/// What was said later stands, also where the times are one.
+@Suite struct OrderTests {
+    private let phone = Phone()
+
+    /// Who gives a report its order.
+    enum Writer: CaseIterable {
+        /// The gateway, which writes the place in the body.
+        case gateway
+        /// A service that writes records itself.
+        case service
+        /// A phone whose clock is a day ahead: all its times are cut to the server's.
+        case fastClock
+    }
+
+    /// Reports that came in together, in one millisecond; heard in that order, or the other way round.
+    private func body(_ reports: [Report], by writer: Writer, isReversed: Bool) -> Phone {
+        let phone = Phone()
+        var list = reports.enumerated().map { place, report in
+            var received = Received(report: report, at: Phone.at(5), offset: Int64(70 + place))
+            switch writer {
+            case .gateway:
+                received.report.sequence = place
+                received.offset = 0
+            case .service: break
+            case .fastClock:
+                received.report.eventTime = Phone.at(24 * 60) + Int64(place)
+                // The gateway was given them in another order.
+                received.report.sequence = reports.count - place
+            }
+            return received
+        }
+        if isReversed { list.reverse() }
+        for received in list + list { phone.run.hear(received) }
+        return phone
+    }
+
+    private func startToken(_ token: String, type: String = "Match") -> Report {
+        phone.report(.startToken) {
+            $0.token = token
+            $0.attributesType = type
+        }
+    }
+
+    @Test(arguments: Writer.allCases, [false, true])
+    func `a logout behind a login stands, and a login behind a logout`(_ writer: Writer, _ isReversed: Bool) {
+        let login = phone.report(.profile) { $0.user = "ben" }
+        let logout = phone.report(.profile) { $0.isLoggedOut = true }
+        let out = body([login, logout], by: writer, isReversed: isReversed)
+        #expect(out.run.installation?.recipient == .installation("i"))
+        let isIn = body([logout, login], by: writer, isReversed: isReversed)
+        #expect(isIn.run.installation?.recipient == .user("ben"))
+    }
+
+    @Test(arguments: Writer.allCases, [false, true])
+    func `who unregisters a type and then gives its token can be reached`(
+        _ writer: Writer, _ isReversed: Bool
+    ) {
+        let unregister = phone.report(.unregister) { $0.attributesType = "Match" }
+        let reached = body([unregister, startToken("aa")], by: writer, isReversed: isReversed)
+        #expect(reached.rows == ["i:i start:Match aa"])
+        let gone = body([startToken("aa"), unregister], by: writer, isReversed: isReversed)
+        #expect(gone.rows.isEmpty)
+    }
+
+    @Test(arguments: Writer.allCases, [false, true])
+    func `of two tokens in one body the second stands`(_ writer: Writer, _ isReversed: Bool) {
+        for (first, second) in [("aa", "bb"), ("bb", "aa")] {
+            let both = body([startToken(first), startToken(second)], by: writer, isReversed: isReversed)
+            #expect(both.rows == ["i:i start:Match \(second)"])
+        }
+    }
+
+    @Test(arguments: Writer.allCases, [false, true])
+    func `a list of what runs ends what was said before it, and not what is said behind it`(
+        _ writer: Writer, _ isReversed: Bool
+    ) {
+        let token = phone.report(.updateToken) {
+            $0.token = "aa"
+            $0.activity = "A"
+        }
+        let list = phone.report(.reconcile) { $0.running = ["B"] }
+        #expect(body([token, list], by: writer, isReversed: isReversed).rows.isEmpty)
+        #expect(body([list, token], by: writer, isReversed: isReversed).rows == ["i:i update:A aa"])
+    }
+
+    @Test func `a report that was forwarded keeps the order that it had`() {
+        // Both lay in a wrong partition and come home with one time, the second first.
+        let reports = [startToken("aa"), startToken("bb")]
+        for offset in [1, 0] { phone.run.hear(reports[offset], at: Phone.at(1), offset: Int64(offset)) }
+        #expect(phone.rows == ["i:i start:Match bb"])
+    }
+
+    @Test func `a clock that was ahead does not stand over the next day's reports`() {
+        phone.startToken("aa", at: 0, happened: 90_000)
+        phone.startToken("bb", at: 1, happened: 1)
+        #expect(phone.rows == ["i:i start:Match bb"])
+    }
+}

@@ -68,7 +68,7 @@ let package = Package(
         module("HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
-        module("LiveActivity", "JSON", "TLS", features: "Lifetimes"),
+        module("LiveActivity", "JSON", "Settings", "TLS", features: "Lifetimes"),
 
         // Speaking to Apple.
         module("APNs", "LiveActivity", "HTTP2", "JSON", "TLS", "Lifecycle", "Telemetry", "CLinux"),

@@ -1,4 +1,4 @@
-package import LiveActivity
+internal import LiveActivity
 
 /// When and where a report first lay in `reports`, whoever has forwarded it since.
 package struct Arrival: Sendable, Hashable {

@@ -18,6 +18,7 @@ extension Installation {
 
     private var entryCount: Int {
         facts[0].starts.count + facts[0].activities.count + facts[0].refused.count + facts[0].moved.count
+            + facts[0].taps.count
     }
 
     /// Mostly there is nothing to forget, and then nothing is changed: what is changed is copied.
@@ -28,6 +29,7 @@ extension Installation {
         where facts[0].starts[place].lastWordAt + Retention.reportMilliseconds <= now { return true }
         return facts[0].activities.count > Self.activitiesMax || facts[0].starts.count > Self.startsMax
             || facts[0].refused.count > Self.refusedMax || facts[0].moved.count > Self.movedMax
+            || facts[0].taps.count > Self.tapsMax || facts[0].taps.contains { $0.keptUntil <= now }
             || facts[0].moved.contains { $0.until <= now }
             || facts[0].refused.contains { $0.at + Retention.reportMilliseconds <= now }
     }
@@ -38,28 +40,45 @@ extension Installation {
         activities.removeAll { $0.keptUntil(app) <= now }
         starts.removeAll { start in
             guard start.lastWordAt + Retention.reportMilliseconds <= now else { return false }
-            return start.isOf(known.environment?.value) && !known.isUsable(start)
+            return start.isOf(known.environment?.value) && !known.isUsable(start) && !start.isUnwanted
         }
         refused.removeAll { $0.at + Retention.reportMilliseconds <= now }
+        taps.removeAll { $0.keptUntil <= now }
         while activities.count > Self.activitiesMax { activities.removeLeast { ($0.lastWordAt, $0.id) } }
         while starts.count > Self.startsMax { starts.removeLeast { ($0.lastWordAt, $0.type ?? "") } }
         while refused.count > Self.refusedMax { refused.removeLeast { ($0.at, $0.hash) } }
+        while taps.count > Self.tapsMax {
+            let oldest = taps.removeLeast { ($0.at, $0.id ?? "") }
+            tappedAt = max(tappedAt ?? .min, oldest.at)
+        }
         if moved.count > Self.movedMax { moved.removeFirst(moved.count - Self.movedMax) }
     }
 
     private mutating func forgetTokens(at now: Int64, _ app: App) -> Bool {
-        var hasForgotten = false
+        var hasForgotten = setLives(app)
         for place in facts[0].starts.indices where isWorthless(facts[0].starts[place]) {
             facts[0].starts[place].token?.sealed = ""
             hasForgotten = true
         }
         for place in facts[0].activities.indices {
-            let fate = fate(of: place, at: now, app)
+            let fate = fate(of: place, at: now)
             if fate.isWorthless { facts[0].activities[place].token?.sealed = "" }
             if let isExpired = fate.isExpired { facts[0].activities[place].isExpired = isExpired }
             if fate.isWorthless || fate.isExpired != nil { hasForgotten = true }
         }
         return hasForgotten
+    }
+
+    /// The app may have changed for how long tokens live, or an activity its type.
+    private mutating func setLives(_ app: App) -> Bool {
+        var hasChanged = false
+        for place in facts[0].activities.indices {
+            let life = app.updateTokenMilliseconds(facts[0].activities[place].type?.value)
+            guard facts[0].activities[place].tokenMilliseconds != life else { continue }
+            facts[0].activities[place].tokenMilliseconds = life
+            hasChanged = true
+        }
+        return hasChanged
     }
 
     private func isWorthless(_ start: Start) -> Bool {
@@ -69,13 +88,12 @@ extension Installation {
 
     /// Whether its token is of no more use, and whether it has expired where that is new.
     private func fate(
-        of place: Int, at now: Int64, _ app: App
+        of place: Int, at now: Int64
     ) -> (isWorthless: Bool, isExpired: Bool?) {
         guard let token = facts[0].activities[place].token else { return (false, nil) }
         let isClosed = facts[0].activities[place].closing != nil
         let isWorthless = !token.sealed.isEmpty && (isClosed || isRefused(token))
-        let life = app.updateTokenMilliseconds(facts[0].activities[place].type?.value)
-        let isExpired = expiresAt(facts[0].activities[place], life) <= now
+        let isExpired = expiresAt(facts[0].activities[place]) <= now
         return (isWorthless, isExpired == facts[0].activities[place].isExpired ? nil : isExpired)
     }
 
@@ -86,7 +104,8 @@ extension Installation {
         for activity in activities {
             let isHeld = activity.token?.sealed.isEmpty == false && !activity.isExpired
             let life = app.updateTokenMilliseconds(activity.type?.value)
-            next = min(next, isHeld ? expiresAt(activity, life) : activity.keptUntil(app))
+            if activity.tokenMilliseconds != life { return 0 }
+            next = min(next, isHeld ? expiresAt(activity) : activity.keptUntil(app))
         }
         return next == .max ? nil : next
     }
@@ -96,6 +115,13 @@ extension Installation.Activity {
     fileprivate func keptUntil(_ app: App) -> Int64 {
         let life = app.updateTokenMilliseconds(type?.value)
         return lastWordAt + Retention.activity(tokenMilliseconds: life)
+    }
+}
+
+extension Installation.Tap {
+    /// A report of it could not come any more.
+    fileprivate var keptUntil: Int64 {
+        at + Retention.reportMilliseconds + ReportTime.delayMillisecondsMax
     }
 }
 
@@ -110,7 +136,11 @@ extension Installation.Start {
 
 extension Array {
     /// The one of the least time; of several, which one must not be a matter of the order they came in.
-    fileprivate mutating func removeLeast(_ measure: (Element) -> (time: Int64, name: String)) {
-        if let least = indices.min(by: { measure(self[$0]) < measure(self[$1]) }) { remove(at: least) }
+    @discardableResult
+    fileprivate mutating func removeLeast(_ measure: (Element) -> (time: Int64, name: String)) -> Element {
+        guard let least = indices.min(by: { measure(self[$0]) < measure(self[$1]) }) else {
+            preconditionFailure("there are more than a limit allows")
+        }
+        return remove(at: least)
     }
 }

@@ -12,8 +12,7 @@ extension Installation {
 
     func isUsable(_ start: Start) -> Bool {
         guard let token = start.token, isUsable(token) else { return false }
-        guard let unregistered = start.unregisteredAt else { return true }
-        return token.at > unregistered
+        return !start.isUnwanted
     }
 
     func isRefused(_ token: Token) -> Bool {
@@ -23,7 +22,9 @@ extension Installation {
 
     /// Why an activity is over, or nil while it runs.
     func overBy(_ activity: Activity) -> Event.Cause? {
-        if let closing = activity.closing { return closing.isDismissed ? .dismissed : .ended }
+        if let closing = activity.closing {
+            return closing.dismissedByPersonAt == nil ? .ended : .dismissed
+        }
         guard let heard = activity.heardAt else { return nil }
         if let type = activity.type?.value, let unregistered = unregisteredAt(type), heard <= unregistered {
             return .unregistered
@@ -46,17 +47,28 @@ extension Installation {
     }
 
     /// When the activity's token is forgotten unless the activity is heard of again.
-    func expiresAt(_ activity: Activity, _ tokenMilliseconds: Int64) -> Int64 {
+    func expiresAt(_ activity: Activity) -> Int64 {
         var last = max(activity.heardAt?.received ?? 0, activity.token?.at.received ?? 0)
         if let listed = facts[0].running?.at.received, listed > last, isListed(activity) { last = listed }
-        return last + tokenMilliseconds
+        return last + activity.tokenMilliseconds
+    }
+}
+
+extension Installation.Start {
+    /// The installation wants no activities of this type, whichever token could start them.
+    var isUnwanted: Bool {
+        guard let unregisteredAt else { return false }
+        guard let token else { return true }
+        return token.at <= unregisteredAt
     }
 }
 
 extension Installation.Activity {
     /// The server's time of the newest word on it.
     var lastWordAt: Int64 {
-        max(heardAt?.received ?? 0, closing?.at.received ?? 0, token?.at.received ?? 0)
+        max(
+            heardAt?.received ?? 0, token?.at.received ?? 0, closing?.endedAt?.received ?? 0,
+            closing?.dismissedAt?.received ?? 0)
     }
 }
 

@@ -28,11 +28,16 @@ extension Merge {
             return
         }
         let place = try hearFacts(report, &hearing)
-        let new = Installation.Closing(isDismissed: state == .dismissed, at: hearing.time)
-        if let old = hearing.installation.facts[0].activities[place].closing, !new.stands(over: old) {
-            return
+        let known = hearing.installation.facts[0].activities[place].closing ?? Installation.Closing()
+        // Of each the first word counts; what comes behind it is its repetition.
+        var closing = known
+        if state == .dismissed {
+            closing.dismissedAt = min(known.dismissedAt ?? hearing.time, hearing.time)
+        } else {
+            closing.endedAt = min(known.endedAt ?? hearing.time, hearing.time)
         }
-        hearing.installation.facts[0].activities[place].closing = new
+        if closing == known { return }
+        hearing.installation.facts[0].activities[place].closing = closing
         hearing.noteChange()
     }
 
@@ -98,13 +103,5 @@ extension Merge {
             return activity.closing == nil
         }
         return old.overBy(old.activities[known]) != nil
-    }
-}
-
-extension Installation.Closing {
-    /// A person's own hand counts more than the end that came with it, and the first word of either kind
-    /// more than its repetition.
-    fileprivate func stands(over other: Installation.Closing) -> Bool {
-        isDismissed == other.isDismissed ? at < other.at : isDismissed
     }
 }

@@ -76,9 +76,10 @@ extension Merge {
 
     private func hearTap(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let id = report.activity else { throw Rejection.incomplete("activityId") }
-        // Nobody taps twice in a millisecond: what is not newer is the same tap again.
-        if let last = hearing.installation.facts[0].tappedAt, hearing.time.event <= last { return }
-        hearing.installation.facts[0].tappedAt = hearing.time.event
+        let tap = Installation.Tap(at: hearing.time.event, id: report.id)
+        if let end = hearing.installation.facts[0].tappedAt, tap.at <= end { return }
+        if hearing.installation.facts[0].taps.contains(where: { $0.isSame(as: tap) }) { return }
+        hearing.installation.facts[0].taps.append(tap)
         hearing.noteChange()
         let activity = hearing.installation.facts[0].activities.first { $0.id.isExactly(id) }
         hearing.tell(

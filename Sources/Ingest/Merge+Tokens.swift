@@ -4,6 +4,10 @@ extension Merge {
     func hearStartToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         let place = hearing.installation.start(report.attributesType)
         hearing.touched.touchStart(place)
+        // The row of a token for every type says which types are not wanted.
+        if hearing.installation.facts[0].starts[place].unregisteredAt != nil {
+            hearing.touched.touchEverything()
+        }
         let old = hearing.installation.facts[0].starts[place].token
         let entry = RegistryKey.Entry.start(type: report.attributesType)
         guard

@@ -78,12 +78,12 @@ struct PresentChanges {
     private mutating func findActivity(
         _ place: Int, in news: Span<Installation.Activity>, after olds: Span<Installation.Activity>
     ) {
-        let (old, merge) = (old, merge)
+        let old = old
         let known = Self.place(near: place, in: olds.count) { olds[$0].id.isExactly(news[place].id) }
         let entry = RegistryKey.Entry.update(activity: news[place].id)
-        if let row = new.row(news[place], merge.app) {
+        if let row = new.row(news[place]) {
             let hash = known.flatMap { olds[$0].token?.hash }
-            note(row, at: entry, afterTokenOf: hash) { known.flatMap { old.row(olds[$0], merge.app) } }
+            note(row, at: entry, afterTokenOf: hash) { known.flatMap { old.row(olds[$0]) } }
         } else if let known, old.hasRow(olds[known]) {
             bury(entry)
         }

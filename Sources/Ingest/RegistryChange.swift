@@ -99,7 +99,7 @@ package struct RegistryChange: Sendable, Hashable {
 extension TokenRow {
     fileprivate func isSpelled(as old: TokenRow) -> Bool {
         attributesType.isExactly(old.attributesType) && group.isExactly(old.group) && os.isExactly(old.os)
-            && channel.isExactly(old.channel)
+            && channel.isExactly(old.channel) && (exceptTypes ?? []).isExactly(old.exceptTypes ?? [])
     }
 }
 

@@ -26,7 +26,7 @@ package struct RegistryRows {
         var entries: [(RegistryKey.Entry, RegistryRow)] = []
         if case .installation(let id) = installation.subject {
             self.installation = id
-            entries = installation.tokenRows(app)
+            entries = installation.tokenRows
         } else {
             self.installation = nil
         }
@@ -71,7 +71,7 @@ package struct RegistryRows {
 }
 
 extension Installation {
-    fileprivate func tokenRows(_ app: App) -> [(RegistryKey.Entry, RegistryRow)] {
+    fileprivate var tokenRows: [(RegistryKey.Entry, RegistryRow)] {
         var rows: [(RegistryKey.Entry, RegistryRow)] = []
         rows.reserveCapacity(starts.count + activities.count + 1)
         for start in starts {
@@ -79,7 +79,7 @@ extension Installation {
             rows.append((.start(type: start.type), .token(row)))
         }
         for activity in activities {
-            guard let row = row(activity, app) else { continue }
+            guard let row = row(activity) else { continue }
             rows.append((.update(activity: activity.id), .token(row)))
         }
         return rows
@@ -89,33 +89,40 @@ extension Installation {
         guard let token = start.token, isUsable(start) else { return nil }
         return TokenRow(
             environment: token.environment, token: token.sealed, tokenHash: token.hash,
-            attributesType: start.type, registeredAt: token.at.received, os: facts[0].os?.value,
+            attributesType: start.type, exceptTypes: start.type == nil ? unwantedTypes : nil,
+            registeredAt: token.at.received, os: facts[0].os?.value,
             frequentPushesEnabled: facts[0].frequentPushesEnabled?.value,
             activitiesEnabled: facts[0].activitiesEnabled?.value)
     }
 
+    /// What a token that serves every type must not start.
+    private var unwantedTypes: [String]? {
+        let types = facts[0].starts.filter(\.isUnwanted).compactMap(\.type)
+        return types.isEmpty ? nil : types.sorted { $1.outranks($0) }
+    }
+
     func hasRow(_ activity: Activity) -> Bool {
-        if let closing = activity.closing, closing.isDismissed { return true }
+        if activity.closing?.dismissedByPersonAt != nil { return true }
         guard let token = activity.token, !activity.isExpired else { return false }
         return isUsable(token) && overBy(activity) == nil
     }
 
-    func row(_ activity: Activity, _ app: App) -> TokenRow? {
+    func row(_ activity: Activity) -> TokenRow? {
         guard hasRow(activity) else { return nil }
-        let life = app.updateTokenMilliseconds(activity.type?.value)
-        if let closing = activity.closing, closing.isDismissed {
+        if let dismissed = activity.closing?.dismissedByPersonAt {
             return TokenRow(
                 environment: facts[0].environment?.value ?? .production, token: "", tokenHash: "",
                 attributesType: activity.type?.value, group: activity.group?.value,
-                registeredAt: closing.at.received,
-                expiresAt: activity.lastWordAt + Retention.activity(tokenMilliseconds: life),
-                dismissedAt: closing.at.received)
+                registeredAt: dismissed.received,
+                expiresAt: activity.lastWordAt
+                    + Retention.activity(tokenMilliseconds: activity.tokenMilliseconds),
+                dismissedAt: dismissed.received)
         }
         guard let token = activity.token else { return nil }
         return TokenRow(
             environment: token.environment, token: token.sealed, tokenHash: token.hash,
             attributesType: activity.type?.value, group: activity.group?.value,
-            registeredAt: token.at.received, expiresAt: expiresAt(activity, life), os: facts[0].os?.value,
+            registeredAt: token.at.received, expiresAt: expiresAt(activity), os: facts[0].os?.value,
             frequentPushesEnabled: facts[0].frequentPushesEnabled?.value,
             activitiesEnabled: facts[0].activitiesEnabled?.value,
             channel: activity.channel?.value)

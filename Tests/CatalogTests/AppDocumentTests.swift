@@ -32,7 +32,18 @@ private let good =
     (#"{\#(good),"p8":"-----BEGIN"}"#, "p8 must not be here: the private key"),
     (#"{\#(good),"activityTypes":[{"name":"A","ttl":1}]}"#, "activityTypes[0].ttl is not a known"),
     (#"{\#(good),"activityTypes":[{"name":"A"},{"name":"A"}]}"#, "activityTypes[1] has the name of another"),
-    (#"{\#(good),"activityTypes":[{"name":"A","updateTokenTtl":5}]}"#, "updateTokenTtl must be from 60000"),
+    (
+        #"{\#(good),"activityTypes":[{"name":"A","updateTokenTtl":86400}]}"#,
+        #"updateTokenTtl must be a time from 1m to 7d"#
+    ),
+    (
+        #"{\#(good),"activityTypes":[{"name":"A","updateTokenTtl":"8d"}]}"#,
+        "updateTokenTtl must be a time from"
+    ),
+    (
+        #"{\#(good),"activityTypes":[{"name":"A","updateTokenTtl":"24"}]}"#,
+        "updateTokenTtl must be a time from"
+    ),
     (
         #"{"bundleId":"com/x","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567"}"#,
         "bundleId must be 1 to 155"
@@ -52,6 +63,19 @@ private let good =
 ])
 func `what is wrong with an app is told with its place`(_ text: String, _ problem: String) {
     #expect(problems(text).contains { $0.hasPrefix(problem) || $0.contains(problem) }, "\(problems(text))")
+}
+
+@Test func `the life of a token is read with any unit, and without one in what an older version has written`()
+    throws
+{
+    func life(_ version: Int, _ text: String) throws -> Int64? {
+        let type = #"{"name":"A","updateTokenTtl":\#(text)}"#
+        let document = #"{"v":\#(version),\#(good),"activityTypes":[\#(type)]}"#
+        return try AppDocument.read(Array(document.utf8), id: "shop").types.first?.updateTokenMilliseconds
+    }
+    #expect(try life(2, #""90m""#) == 5_400_000 && life(2, #""7d""#) == 7 * 86_400_000)
+    #expect(try life(1, "3600000") == 3_600_000 && life(1, #""2h""#) == 7_200_000)
+    #expect(throws: JSONError.self) { try life(2, "3600000") }
 }
 
 @Test func `an id that could not stand in a topic's key is refused`() {

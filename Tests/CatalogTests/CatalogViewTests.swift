@@ -43,9 +43,9 @@ extension CatalogView {
     var view = CatalogView()
     view.put(makeApp())
     #expect(
-        view.put("app/shop/", #"{"v":2}"#)
+        view.put("app/shop/", #"{"v":3}"#)
             == .unusable(
-                "the record has schema version 2, this process knows 1; update it and redrive the record"))
+                "the record has schema version 3, this process knows 2; update it and redrive the record"))
     #expect(view.apps.isEmpty && view.unusable.keys.sorted() == ["app/shop/"])
     for (key, value) in [
         ("app/shop", "{}"), ("nonsense", "{}"), ("app/shop/", "not JSON"), ("key/shop/x", #"{"v":1}"#),

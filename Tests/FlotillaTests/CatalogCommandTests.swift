@@ -35,7 +35,7 @@ struct CatalogCommandTests {
         #expect(again.status == 64 && again.errors.contains("there is an app shop already"))
         let file = try directory.write(
             "shop.json",
-            #"{"bundleId":"com.example.shop","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567","activityTypes":[{"name":"Match","updateTokenTtl":3600000,"requiredAttributes":["home"]}]}"#
+            #"{"bundleId":"com.example.shop","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567","activityTypes":[{"name":"Match","updateTokenTtl":"1h","requiredAttributes":["home"]}]}"#
         )
         let updated = try await installation.flotilla(
             "apps", "update", "shop", "--file", file, "--environments", "production,sandbox", "--json")

@@ -76,6 +76,22 @@ import Testing
         #expect(phone.rows == [])
     }
 
+    @Test func `a life that the app has changed reaches the rows that are there`() {
+        phone.updateToken("aa", of: "A", type: "Order", at: 0)
+        #expect(phone.row("update:A")?.expiresAt == Phone.at(60))
+        var app = History.app
+        app.types[0].updateTokenMilliseconds = 3 * History.hour
+        phone.run.merge = Merge(app: app, seal: TokenSeal(nil))
+        phone.sweep(at: 10)
+        #expect(phone.row("update:A")?.expiresAt == Phone.at(180))
+        phone.sweep(at: 70)
+        #expect(phone.rows == ["i:i update:A aa"])
+        app.types[0].updateTokenMilliseconds = History.hour
+        phone.run.merge = Merge(app: app, seal: TokenSeal(nil))
+        phone.sweep(at: 71)
+        #expect(phone.rows.isEmpty && phone.run.divergence.isEmpty)
+    }
+
     @Test func `a word that comes late brings an expired token back`() {
         phone.updateToken("aa", of: "A", type: "Order", at: 0)
         phone.sweep(at: 70)

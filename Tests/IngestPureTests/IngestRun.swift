@@ -6,7 +6,8 @@ import LiveActivity
 
 /// Ingest without I/O: the truth, and the registry as the changes have made it.
 final class IngestRun {
-    let merge: Merge
+    /// Made anew where the app has changed.
+    var merge: Merge
     private let reader = JSONReader()
     private(set) var truth: [Recipient: Installation] = [:]
     private(set) var registry: [RegistryKey: RegistryRow] = [:]

@@ -61,6 +61,20 @@ import Testing
         #expect(phone.events == ["n:lut A", "n:lac A ended"])
     }
 
+    @Test func `what goes long after its end was taken away by the system, and vetoes nothing`() {
+        phone.updateToken("aa", of: "A", group: "m1", at: 0)
+        phone.state(.ended, of: "A", at: 1)
+        phone.state(.dismissed, of: "A", at: 3)
+        #expect(phone.rows.isEmpty && phone.events.last == "n:lac A ended")
+        // Whichever is heard first.
+        phone.updateToken("bb", of: "B", group: "m1", at: 4)
+        phone.state(.dismissed, of: "B", at: 240, happened: 239)
+        #expect(phone.rows == ["i:i update:B dismissed"])
+        phone.state(.ended, of: "B", at: 241, happened: 10)
+        #expect(phone.rows.isEmpty)
+        #expect(phone.run.divergence.isEmpty)
+    }
+
     @Test func `tokens rotate from A to B and back to A`() {
         phone.startToken("aa", at: 0)
         phone.startToken("bb", at: 1)
@@ -236,6 +250,72 @@ import Testing
         #expect(taps.first?.group == "m1" && taps.first?.attributesType == "Match")
         phone.says(.tap, at: 7) { $0.activity = "A" }
         #expect(phone.run.events.filter { $0.code == .tap }.count == 2)
+    }
+
+    @Test func `taps that come out of order count, and one that comes again does not`() {
+        func taps() -> Int { phone.run.events.filter { $0.code == .tap }.count }
+        func tap(_ id: String?, happened: Int, at minutes: Int) {
+            phone.says(.tap, at: minutes, happened: happened) {
+                $0.activity = "A"
+                $0.id = id
+            }
+        }
+        tap("one", happened: 5, at: 10)
+        tap("two", happened: 3, at: 11)
+        tap(nil, happened: 4, at: 12)
+        #expect(taps() == 3)
+        for minutes in [13, 14] {
+            tap("one", happened: 5, at: minutes)
+            tap("two", happened: minutes, at: minutes)
+            tap(nil, happened: 4, at: minutes)
+        }
+        #expect(taps() == 3)
+        // Two people on two phones may tap at one time, and so may one report beside another.
+        tap("three", happened: 4, at: 15)
+        #expect(taps() == 4)
+    }
+
+    @Test func `past the taps that are remembered none counts twice`() {
+        let last = Installation.tapsMax + 4
+        for number in 0...last {
+            phone.says(.tap, at: number) {
+                $0.activity = "A"
+                $0.id = "tap-\(number)"
+            }
+        }
+        for number in 0...last {
+            phone.says(.tap, at: 60, happened: number) {
+                $0.activity = "A"
+                $0.id = "tap-\(number)"
+            }
+        }
+        #expect(phone.run.events.count == last + 1)
+        #expect(phone.run.installation?.taps.count == Installation.tapsMax)
+        phone.says(.heartbeat, at: 11 * 24 * 60)
+        phone.startToken("aa", at: 11 * 24 * 60)
+        #expect(phone.run.installation?.taps.isEmpty == true)
+    }
+
+    @Test func `one token for several types has a row for each`() {
+        for type in ["Match", "Order", nil] { phone.startToken("aa", type: type, at: 0) }
+        #expect(phone.rows == ["i:i start: aa", "i:i start:Match aa", "i:i start:Order aa"])
+        phone.says(.unregister, at: 1) { $0.attributesType = "Match" }
+        #expect(phone.rows == ["i:i start: aa", "i:i start:Order aa"])
+    }
+
+    @Test func `a type that was unregistered is started by no token for every type either`() {
+        phone.startToken("aa", type: nil, at: 0)
+        phone.says(.unregister, at: 1) { $0.attributesType = "Order" }
+        phone.says(.unregister, at: 1) { $0.attributesType = "Match" }
+        #expect(phone.row("start:")?.exceptTypes == ["Match", "Order"])
+        // An app that gives its token again at each start has not asked for the type.
+        phone.startToken("bb", type: nil, at: 2)
+        #expect(phone.row("start:")?.exceptTypes == ["Match", "Order"])
+        phone.startToken("cc", type: "Match", at: 3)
+        #expect(phone.row("start:")?.exceptTypes == ["Order"])
+        phone.startToken("dd", type: "Match", at: 20 * 24 * 60)
+        #expect(phone.row("start:")?.exceptTypes == ["Order"], "nor does time make it ask")
+        #expect(phone.run.divergence.isEmpty)
     }
 
     @Test func `tokens are sealed for their row, and a repetition seals nothing anew`() throws {

@@ -42,7 +42,7 @@ struct RegistryModel {
         if event < received.at - 48 * History.hour { event = received.at - 48 * History.hour }
         let claim = received.report.eventTime ?? received.at
         // Who gives no place in a body is ordered by where the report lay, behind those who do.
-        let order = received.report.sequence.map { [0, Int64($0)] } ?? [1, received.offset]
+        let order: [Int64] = received.report.sequence.map { [0, Int64($0)] } ?? [1, received.offset]
         return [event, received.at, claim] + order
     }
 
@@ -126,7 +126,18 @@ struct RegistryModel {
         guard case (var row, let time)? = tokenRow(words) else { return nil }
         if let gone = unregistered(type), !isBefore(gone, time) { return nil }
         row.attributesType = type
+        if type == nil {
+            let unwanted = History.types.compactMap { $0 }.filter(isUnwanted).sorted()
+            row.exceptTypes = unwanted.isEmpty ? nil : unwanted
+        }
         return row
+    }
+
+    /// Unregistered, and no token of this very type since.
+    private func isUnwanted(_ type: String) -> Bool {
+        guard let gone = unregistered(type) else { return false }
+        let tokens = phone.filter { $0.report.kind == .startToken && $0.report.attributesType == type }
+        return !tokens.contains { isBefore(gone, time($0)) }
     }
 
     private func updateRow(_ id: String) -> TokenRow? {
@@ -138,14 +149,19 @@ struct RegistryModel {
         let life = History.app.type(type ?? "").updateTokenMilliseconds
         let heard = signs.map(time).sorted(by: isBefore).last
         let token = last(tokens, { $0 }, { _ in "" })?.time
-        let dismissals = ends.filter { $0.report.state == .dismissed }.map(time).sorted(by: isBefore)
+        let dismissal = ends.filter { $0.report.state == .dismissed }.map(time).sorted(by: isBefore).first
+        let ending = ends.filter { $0.report.state == .ended }.map(time).sorted(by: isBefore).first
+        // A minute after the end nobody's hand has done it.
+        let byPerson = dismissal.flatMap { gone in
+            ending.map { gone[0] - $0[0] > 60_000 } == true ? nil : gone
+        }
         var row: TokenRow
-        if let dismissed = dismissals.first {
+        if let dismissed = byPerson {
             row = TokenRow(
                 environment: environment!, token: "", tokenHash: "", attributesType: nil,
                 registeredAt: dismissed[1])
             row.dismissedAt = dismissed[1]
-            let lastWord = max(heard?[1] ?? 0, token?[1] ?? 0, dismissed[1])
+            let lastWord = max(heard?[1] ?? 0, token?[1] ?? 0, dismissed[1], ending?[1] ?? 0)
             row.expiresAt = lastWord + 48 * History.hour + life
         } else {
             guard ends.isEmpty, let heard, let found = tokenRow(tokens) else { return nil }

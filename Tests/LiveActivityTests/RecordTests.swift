@@ -151,7 +151,7 @@ func `a report without what its kind needs names it`(kind: String, missing: [Str
         keyID: "KEY1234567", types: [type])
     #expect(
         text(app)
-            == #"{"v":1,"id":"shop","bundleId":"com.example.shop","environments":["production","sandbox"],"teamId":"ABCDE12345","keyId":"KEY1234567","activityTypes":[{"name":"Match","updateTokenTtl":3600000,"requiredAttributes":["home"],"groupAttribute":"groupId"}]}"#
+            == #"{"v":2,"id":"shop","bundleId":"com.example.shop","environments":["production","sandbox"],"teamId":"ABCDE12345","keyId":"KEY1234567","activityTypes":[{"name":"Match","updateTokenTtl":"1h","requiredAttributes":["home"],"groupAttribute":"groupId"}]}"#
     )
     #expect(try App.decode(app.encoded(), with: reader) == app)
     #expect(app.type("Other").groupAttribute == "netmeraGroupId")

@@ -1,8 +1,10 @@
 package import JSON
+internal import Settings
 
 /// One iOS app as the catalogue knows it. The private key is never here: it is a file on the senders.
 package struct App: Record, Hashable {
-    package static let schemaVersion = 1
+    /// Since 2 the life of a token is written with its unit.
+    package static let schemaVersion = 2
     package static let bundleIDBytesMax = 155
 
     package var id: String
@@ -52,7 +54,9 @@ package struct App: Record, Hashable {
         self.init(
             id: id, bundleID: record["bundleId"].bundleID(),
             environments: record["environments"].environments(), teamID: record["teamId"].appleID(),
-            keyID: record["keyId"].appleID(), types: record["activityTypes"].optional?.activityTypes() ?? [])
+            keyID: record["keyId"].appleID(),
+            types: record["activityTypes"].optional?.activityTypes(
+                isUnitless: record["v"].optional?.int(in: 1...App.schemaVersion) == 1) ?? [])
     }
 }
 
@@ -62,6 +66,7 @@ package struct ActivityType: Sendable, Hashable {
     package static let requiredMax = 100
     /// An update token nobody has refreshed for this long is forgotten.
     package static let updateTokenMillisecondsDefault: Int64 = 24 * 3_600_000
+    private static let updateTokenMillisecondsRange = 60_000...7 * 86_400_000
 
     package var name: String
     package var updateTokenMilliseconds = updateTokenMillisecondsDefault
@@ -76,7 +81,7 @@ package struct ActivityType: Sendable, Hashable {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.field("name", name)
-        writer.field("updateTokenTtl", updateTokenMilliseconds)
+        writer.field("updateTokenTtl", updateTokenText)
         writer.field("requiredAttributes", requiredAttributes.isEmpty ? nil : requiredAttributes)
         writer.field("groupAttribute", groupAttribute)
         writer.field("contentStateSchema", contentStateSchema)
@@ -84,16 +89,38 @@ package struct ActivityType: Sendable, Hashable {
         writer.endObject()
     }
 
-    package init(from object: JSONObject) {
+    /// In hours where it can be, as people say it.
+    private var updateTokenText: String {
+        let hour: Int64 = 3_600_000
+        if updateTokenMilliseconds % hour == 0 { return "\(updateTokenMilliseconds / hour)h" }
+        return Milliseconds(Int(updateTokenMilliseconds)).settingText
+    }
+
+    /// - Parameter isUnitless: whether times are milliseconds without a unit, as version 1 wrote them.
+    package init(from object: JSONObject, isUnitless: Bool = false) {
         self.init(name: object["name"].name())
         if let ttl = object["updateTokenTtl"].optional {
-            updateTokenMilliseconds = Int64(ttl.int(in: 60_000...7 * 86_400_000))
+            updateTokenMilliseconds =
+                if isUnitless, ttl.kind != .string {
+                    Int64(ttl.int(in: Self.updateTokenMillisecondsRange))
+                } else {
+                    Self.updateTokenMilliseconds(from: ttl)
+                }
         }
         requiredAttributes =
             object["requiredAttributes"].optional?.names(countMax: ActivityType.requiredMax) ?? []
         groupAttribute = object["groupAttribute"].optional?.name() ?? GroupAttribute.defaultName
         contentStateSchema = object["contentStateSchema"].optional.map(ContentSchema.init(from:))
         attributesSchema = object["attributesSchema"].optional.map(ContentSchema.init(from:))
+    }
+
+    private static func updateTokenMilliseconds(from value: JSONValue) -> Int64 {
+        let text = value.kind == .string ? value.string() : ""
+        if let time = Milliseconds(settingText: text), updateTokenMillisecondsRange.contains(time.count) {
+            return Int64(time.count)
+        }
+        value.report("must be a time from 1m to 7d with its unit, such as \"24h\"", as: .outOfRange)
+        return updateTokenMillisecondsDefault
     }
 }
 
@@ -118,12 +145,12 @@ extension JSONValue {
         return environments
     }
 
-    fileprivate func activityTypes() -> [ActivityType] {
+    fileprivate func activityTypes(isUnitless: Bool) -> [ActivityType] {
         var types: [ActivityType] = []
         var names = Set<String>()
         var elements = array(countMax: ActivityType.perAppMax)
         while let element = elements.next() {
-            let type = ActivityType(from: element.object())
+            let type = ActivityType(from: element.object(), isUnitless: isUnitless)
             if !names.insert(type.name).inserted { element.report("has the name of another one") }
             types.append(type)
         }

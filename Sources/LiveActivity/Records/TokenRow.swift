@@ -12,6 +12,8 @@ package struct TokenRow: Record, Hashable {
     package var tokenHash: String
     /// The `ActivityAttributes` type; nil on a start row that serves every type.
     package var attributesType: Maybe<String>
+    /// Of a start row that serves every type: the types that the installation has unregistered.
+    package var exceptTypes: Maybe<[String]>
     /// Of an update row: the group that the activity belongs to, where it is known.
     package var group: Maybe<String>
     /// When the server last heard of this token from the phone, at most a heartbeat's grain ago. Of two
@@ -37,7 +39,8 @@ package struct TokenRow: Record, Hashable {
     /// All of it in one step: a row that is changed field by field is copied on its way.
     package init(
         environment: Environment, token: String, tokenHash: String, attributesType: String?,
-        group: String? = nil, registeredAt: Int64, expiresAt: Int64? = nil, os: String? = nil,
+        exceptTypes: [String]? = nil, group: String? = nil, registeredAt: Int64, expiresAt: Int64? = nil,
+        os: String? = nil,
         frequentPushesEnabled: Bool? = nil, activitiesEnabled: Bool? = nil, channel: String? = nil,
         dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil
     ) {
@@ -45,6 +48,7 @@ package struct TokenRow: Record, Hashable {
         self.token = token
         self.tokenHash = tokenHash
         self.attributesType = attributesType
+        self.exceptTypes = exceptTypes
         self.group = group
         self.registeredAt = registeredAt
         self.expiresAt = expiresAt
@@ -62,6 +66,7 @@ package struct TokenRow: Record, Hashable {
         writer.field("token", token)
         writer.field("tokenHash", tokenHash)
         writer.field("attributesType", attributesType)
+        writer.field("exceptTypes", exceptTypes)
         writer.field("group", group)
         writer.field("registeredAt", registeredAt)
         writer.field("expiresAt", expiresAt)
@@ -79,6 +84,7 @@ package struct TokenRow: Record, Hashable {
             environment: record["environment"].environment(), token: record["token"].string(),
             tokenHash: record["tokenHash"].string(),
             attributesType: record["attributesType"].optional?.name(),
+            exceptTypes: record["exceptTypes"].optional?.names(countMax: Installation.startsMax),
             group: record["group"].optional?.name(), registeredAt: record["registeredAt"].time(),
             expiresAt: record["expiresAt"].optional?.time(), os: record["os"].optional?.name(),
             frequentPushesEnabled: record["frequentPushesEnabled"].optional?.bool(),

@@ -17,6 +17,7 @@ extension Installation {
         package var refused: [Refused]
         package var moved: [Moved]
         package var movedAt: Maybe<Int64>
+        package var taps: [Tap]
         package var tappedAt: Maybe<Int64>
 
         package init() {
@@ -24,7 +25,7 @@ extension Installation {
             (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
             (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
             (starts, activities, running, refused) = ([], [], nil, [])
-            (moved, movedAt, tappedAt) = ([], nil, nil)
+            (moved, movedAt, taps, tappedAt) = ([], nil, [], nil)
         }
     }
 
@@ -95,7 +96,11 @@ extension Installation {
         get { facts[0].movedAt }
         _modify { yield &facts[0].movedAt }
     }
-    /// The time of the newest tap by the phone's clock: one that is not newer is the same again.
+    package var taps: [Tap] {
+        get { facts[0].taps }
+        _modify { yield &facts[0].taps }
+    }
+    /// The time by the phone's clock up to which taps are not remembered one by one: none of them is told.
     package var tappedAt: Int64? {
         get { facts[0].tappedAt }
         _modify { yield &facts[0].tappedAt }

@@ -27,6 +27,10 @@ extension Installation {
             writer.field("until", moved.until)
         }
         writer.field("movedAt", movedAt)
+        writer.list("taps", taps) { tap, writer in
+            writer.field("at", tap.at)
+            writer.field("reportId", tap.id)
+        }
         writer.field("tappedAt", tappedAt)
     }
 
@@ -67,6 +71,9 @@ extension Installation.Facts {
                 recipient: $0["from"].recipient(), at: $0["at"].time(), until: $0["until"].time())
         }
         movedAt = record["movedAt"].optional?.time()
+        taps = record["taps"].list(countMax: Installation.tapsMax) {
+            Installation.Tap(at: Int64($0["at"].int()), id: $0["reportId"].optional?.name())
+        }
         tappedAt = record["tappedAt"].optional.map { Int64($0.int()) }
     }
 }
@@ -112,7 +119,10 @@ extension Installation.Activity {
         writer.field("state", state)
         writer.field("heardAt", heardAt)
         writer.field("expired", isExpired ? true : nil)
-        writer.field(closing?.isDismissed == true ? "dismissedAt" : "endedAt", closing?.at)
+        let usual = ActivityType.updateTokenMillisecondsDefault
+        writer.field("tokenTtl", tokenMilliseconds == usual ? nil : tokenMilliseconds)
+        writer.field("endedAt", closing?.endedAt)
+        writer.field("dismissedAt", closing?.dismissedAt)
     }
 
     fileprivate init(from object: JSONObject) {
@@ -124,13 +134,12 @@ extension Installation.Activity {
         state = object["state"].optional?.said()
         heardAt = object["heardAt"].optional?.reportTime()
         isExpired = object["expired"].optional?.bool() ?? false
-        if let at = object["dismissedAt"].optional?.reportTime() {
-            closing = Installation.Closing(isDismissed: true, at: at)
-        } else if let at = object["endedAt"].optional?.reportTime() {
-            closing = Installation.Closing(isDismissed: false, at: at)
-        } else {
-            closing = nil
-        }
+        tokenMilliseconds = object["tokenTtl"].optional?.time() ?? ActivityType.updateTokenMillisecondsDefault
+        let ended = object["endedAt"].optional?.reportTime()
+        let dismissed = object["dismissedAt"].optional?.reportTime()
+        closing =
+            ended == nil && dismissed == nil
+            ? nil : Installation.Closing(endedAt: ended, dismissedAt: dismissed)
     }
 }
 

@@ -10,6 +10,8 @@ package struct Installation: Record, Hashable {
     package static let activitiesMax = 50
     /// Refused tokens that are remembered; past it the oldest refusal is forgotten.
     package static let refusedMax = 16
+    /// Taps that are remembered; past it the oldest is forgotten, and what is not newer than it is not told.
+    package static let tapsMax = 16
     /// Recipients that it has left within a day; past it the rows under the oldest go at once.
     package static let movedMax = 8
 
@@ -76,23 +78,56 @@ package struct Installation: Record, Hashable {
         package var heardAt: Maybe<ReportTime>
         /// Nothing was heard of it for as long as its token lives; a late word may yet bring it back.
         package var isExpired: Bool
+        /// The life of its token, as its row says it: the app may have changed its mind since.
+        package var tokenMilliseconds: Int64
         package var closing: Maybe<Closing>
 
         package init(id: String) {
             self.id = id
             (type, group, channel, token, state) = (nil, nil, nil, nil, nil)
             (heardAt, isExpired, closing) = (nil, false, nil)
+            tokenMilliseconds = ActivityType.updateTokenMillisecondsDefault
         }
     }
 
-    /// The end of an activity. There is no way back: the system never uses an id twice.
+    /// The end of an activity: the first word that it has ended, and the first that it is gone from the
+    /// screen. There is no way back: the system never uses an id twice.
     package struct Closing: Sendable, Hashable {
-        package var isDismissed: Bool
-        package var at: ReportTime
+        /// A person who swipes an activity away ends it; its two states may come in either order. What
+        /// goes later than this after its end was taken away by the system, which does so within hours.
+        package static let oneHandMilliseconds: Int64 = 60_000
 
-        package init(isDismissed: Bool, at: ReportTime) {
-            self.isDismissed = isDismissed
+        package var endedAt: Maybe<ReportTime>
+        package var dismissedAt: Maybe<ReportTime>
+
+        package init(endedAt: ReportTime? = nil, dismissedAt: ReportTime? = nil) {
+            self.endedAt = endedAt
+            self.dismissedAt = dismissedAt
+        }
+
+        /// When the person has swiped it away; nil where nobody has.
+        package var dismissedByPersonAt: ReportTime? {
+            guard let dismissedAt else { return nil }
+            if let endedAt, dismissedAt.event - endedAt.event > Self.oneHandMilliseconds { return nil }
+            return dismissedAt
+        }
+    }
+
+    /// A tap that was told: the same one again is not told again.
+    package struct Tap: Sendable, Hashable {
+        /// By the phone's clock, within bounds.
+        package var at: Int64
+        /// The report's own id, where it has one.
+        package var id: Maybe<String>
+
+        package init(at: Int64, id: String?) {
             self.at = at
+            self.id = id
+        }
+
+        /// Without an id, nobody taps twice in a millisecond.
+        package func isSame(as other: Tap) -> Bool {
+            id == nil && other.id == nil ? at == other.at : id.isExactly(other.id)
         }
     }
 

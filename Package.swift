@@ -152,9 +152,8 @@ let package = Package(
         tests(
             "IngestPureTests", "Ingest", "IngestTesting", "LiveActivity", "JSON", "Telemetry", "Simulation"),
         tests(
-            "IngestTests", "Ingest", "IngestTesting", "Catalog", "Topics", "LiveActivity", "Kafka",
-            "KafkaTesting", "Store",
-            "JSON",
+            "IngestTests", "Ingest", "IngestTesting", "Broker", "Catalog", "Topics", "LiveActivity", "Kafka",
+            "KafkaTesting", "Store", "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
             "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "CStoreFaults",

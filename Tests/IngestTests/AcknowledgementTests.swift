@@ -1,0 +1,95 @@
+import Broker
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Testing
+import Topics
+
+/// What a batch writes beside its transaction is acknowledged before the offset is committed: a process
+/// that is killed in between leaves the offset where it was.
+@Suite struct AcknowledgementTests {
+    enum Beside: CaseIterable { case deadLetter, forwarded }
+
+    private func send(_ kind: Beside, to bed: IngestBed) throws {
+        let sender = try ReportSender(bed)
+        var report = Report(
+            app: IngestBed.app.id, environment: .production, installation: "p", kind: .startToken)
+        report.token = String(repeating: "ab", count: 32)
+        let home = Int32(Murmur2.partition(of: report.key.span, of: bed.layout.lanes))
+        switch kind {
+        case .deadLetter: sender.send(key: report.key, value: Array("not JSON".utf8))
+        case .forwarded:
+            let elsewhere = (home + 1) % Int32(bed.layout.lanes)
+            sender.send(key: report.key, value: report.encoded(), partition: elsewhere)
+        }
+        #expect(sender.finish())
+    }
+
+    /// What the group has committed, of all partitions together.
+    private func committed(_ bed: IngestBed) throws -> Int64 {
+        let places = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.reports), $0) }
+        return try bed.admin.committed(by: bed.layout.prefix + "ingest", places).reduce(0) {
+            $0 + ($1.offset ?? 0)
+        }
+    }
+
+    private func start(_ bed: IngestBed, _ directory: TemporaryDirectory) throws -> IngestProcess {
+        try IngestProcess(builtProduct("flotilla-bench"), bed, data: directory.path)
+    }
+
+    @Test(arguments: Beside.allCases)
+    func `an acknowledgement that does not come keeps the offset where it was`(kind: Beside) async throws {
+        let broker = try FaultyBroker()
+        let bed = try IngestBed(broker.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        try send(kind, to: bed)
+        // Nobody else writes: without records of its own a transaction produces nothing.
+        broker.answer(.produce, with: .drop)
+        let doomed = try start(bed, directory)
+        try await doomed.process.waitFor("reports could not be set aside")
+        doomed.kill()
+        _ = try await doomed.process.exitStatus()
+        #expect(broker.met(.produce) > 0)
+        #expect(try committed(bed) == 0)
+        broker.answer(.produce, with: .deliver)
+        let next = try start(bed, directory)
+        try await eventually("the report is committed") { try committed(bed) > 0 }
+        next.stop()
+        _ = try await next.process.exitStatus()
+        switch kind {
+        case .deadLetter: #expect(try !TopicContent(.deadLetters, bed).records.isEmpty)
+        case .forwarded: #expect(try TopicContent(.registry, bed).newest.count == 1)
+        }
+    }
+
+    @Test func `dead letters that are refused keep the offset where it was`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let process = try start(bed, directory)
+        let sender = try ReportSender(bed)
+        var report = Report(
+            app: IngestBed.app.id, environment: .production, installation: "p", kind: .heartbeat)
+        report.os = "18.2"
+        sender.send(report)
+        #expect(sender.finish())
+        try await eventually("it serves") { try committed(bed) == 1 }
+        _ = try bed.admin.delete([bed.layout.name(.deadLetters)])
+        try send(.deadLetter, to: bed)
+        try await process.process.waitFor("reports could not be set aside")
+        #expect(try committed(bed) == 1)
+        try await eventually("the topic is there again") {
+            _ = try? bed.layout.create(on: bed.admin)
+            return try bed.layout.check(on: bed.admin).isEmpty
+        }
+        try await eventually("the dead letter is written, and then its offset") {
+            try committed(bed) == 2
+        }
+        process.stop()
+        _ = try await process.process.exitStatus()
+        #expect(try TopicContent(.deadLetters, bed).records.contains { $0.value == Array("not JSON".utf8) })
+    }
+}

@@ -1,0 +1,45 @@
+import Broker
+import Lifecycle
+
+/// An embedded broker whose answers a test can lose, by the kind of the request. Never the cluster that
+/// `FLOTILLA_KAFKA` names: nobody can ask that of it.
+final class FaultyBroker: Sendable {
+    enum Request: Int16 {
+        case produce = 0
+        case endTransaction = 26
+    }
+
+    private struct State {
+        var faults: [Int16: ResponseFault] = [:]
+        var met: [Int16: Int] = [:]
+    }
+
+    private let state: TracedLock<State>
+    private let broker: RunningBroker
+    let brokers: [String]
+
+    init() throws {
+        let state = TracedLock(State())
+        var settings = try BrokerSettings.temporary()
+        settings.responseFaults = { key, _ in
+            state.withLock { state in
+                guard let fault = state.faults[key] else { return .deliver }
+                state.met[key, default: 0] += 1
+                return fault
+            }
+        }
+        self.state = state
+        broker = try RunningBroker(settings)
+        brokers = ["\(broker.host):\(broker.port)"]
+    }
+
+    deinit { broker.stop() }
+
+    /// What becomes of the answers to such requests from now on; what they ask for is done all the same.
+    func answer(_ request: Request, with fault: ResponseFault) {
+        state.withLock { $0.faults[request.rawValue] = fault == .deliver ? nil : fault }
+    }
+
+    /// How many answers have met a fault.
+    func met(_ request: Request) -> Int { state.withLock { $0.met[request.rawValue] ?? 0 } }
+}

@@ -1,0 +1,27 @@
+import IngestTesting
+import Kafka
+import Telemetry
+import Topics
+
+/// A transaction of somebody else's that is open in a partition of `installations`: what is committed
+/// behind it stays hidden, as behind a marker that comes late. The cluster ends it after
+/// `TransactionalProducer.transactionMilliseconds` at the latest.
+final class HeldView {
+    private let producer: TransactionalProducer
+
+    init(_ bed: IngestBed, partition: Int32 = 0) throws {
+        producer = try TransactionalProducer(
+            bed.settings, transactionalID: "\(bed.layout.prefix)holder", name: "holder", log: .silent,
+            metrics: Metrics())
+        let topic = try producer.topic(bed.layout.name(.installations))
+        try producer.initialise()
+        try producer.begin()
+        let key = Array("shop/i:nobody".utf8)
+        let isQueued =
+            producer.send(to: topic, partition: partition, key: key.span, value: nil) == .queued
+        // Delivered, and so in the partition.
+        while isQueued, producer.outstanding > 0 { producer.serve() }
+    }
+
+    func end() throws { try producer.abort() }
+}

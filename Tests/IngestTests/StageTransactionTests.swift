@@ -1,0 +1,64 @@
+import Kafka
+import KafkaTesting
+import Telemetry
+import Testing
+
+@testable import Ingest
+
+/// What fails while a transaction is under way, by the request that the cluster refuses.
+@Suite struct StageTransactionTests {
+    enum Refusal: CaseIterable {
+        case partitions, records, offsetsTopic, offsets, end
+
+        var request: MockCluster.Request {
+            switch self {
+            case .partitions: .addPartitions
+            case .records: .produce
+            case .offsetsTopic: .addOffsets
+            case .offsets: .transactionOffsetCommit
+            case .end: .endTransaction
+            }
+        }
+
+        var code: ErrorCode {
+            switch self {
+            case .partitions, .records: .topicAuthorizationFailed
+            case .offsetsTopic, .offsets: .groupAuthorizationFailed
+            case .end: ErrorCode(rawValue: -1)
+            }
+        }
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func `after a transaction that was refused the same producer does the same work`(
+        refusal: Refusal
+    ) throws {
+        let cluster = try #require(MockCluster(brokers: 1))
+        for topic in ["reports", "installations"] { cluster.createTopic(topic, partitions: 1) }
+        let settings = KafkaSettings(brokers: cluster.brokers)
+        let consumer = try Consumer(
+            settings, ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
+        let transaction = StageTransaction(topics: ["installations"], log: .silent) {
+            try TransactionalProducer(
+                settings, transactionalID: "test", name: "test", log: .silent, metrics: Metrics())
+        }
+        let isPrepared = try transaction.prepare(withinMilliseconds: 15_000)
+        #expect(isPrepared)
+        func run() throws -> StageTransaction.Outcome {
+            let group = try #require(consumer.captureGroup(forEpoch: consumer.epoch))
+            let offset = OffsetToCommit(TopicPartition("reports", 0), offset: 1)
+            return try transaction.run([offset], group, onStep: { _ in }) { producer, topics in
+                let value = Array("x".utf8)
+                return producer.send(to: topics[0], partition: 0, key: nil, value: value.span) == .queued
+            }
+        }
+        let before = try run()
+        #expect(before == .committed)
+        cluster.fail(refusal.request, with: refusal.code.rawValue)
+        let refused = try run()
+        #expect(refused == .startOver)
+        #expect(transaction.isReady, "what spoils one transaction does not cost the producer")
+        let after = try run()
+        #expect(after == .committed)
+    }
+}

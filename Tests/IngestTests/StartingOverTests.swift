@@ -1,0 +1,180 @@
+import Broker
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+/// A process that lives on reads everything anew from the committed offsets, once for each thing that went
+/// wrong, and neither what it remembers nor what it has read ahead counts any more.
+@Suite struct StartingOverTests {
+    private static let identity = "flotilla.ingest.test.0"
+    private static let startedOver = "flotilla_ingest_started_over_total"
+
+    private func report(_ kind: Report.Kind, _ phone: String = "phone", type: String? = nil) -> Report {
+        var report = Report(
+            app: IngestBed.app.id, environment: .production, installation: phone, kind: kind)
+        report.attributesType = type
+        if kind == .startToken { report.token = String(repeating: type == "A" ? "ab" : "cd", count: 32) }
+        if kind == .profile { report.user = "user-of-\(phone)" }
+        return report
+    }
+
+    /// A phone with a start token, as a stage of before has written it.
+    private func phone(_ number: Int) -> Installation {
+        let at = ReportTime(claimed: nil, received: WallTime.now().milliseconds)
+        let seal = TokenSeal(nil)
+        let token = PushToken(hex: String(repeating: "ab", count: 32))!
+        var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))
+        installation.facts[0].environment = Said(.production, at: at)
+        installation.facts[0].starts = [
+            Installation.Start(
+                type: "A",
+                token: Installation.Token(
+                    hash: Hex.text(seal.hash(token)),
+                    sealed: seal.seal(token, app: IngestBed.app.id, entry: "start:A"),
+                    environment: .production, at: at))
+        ]
+        return installation
+    }
+
+    /// Takes the stage's name, so that what it does next in a transaction is refused.
+    private func fence(_ bed: IngestBed) throws {
+        let other = try TransactionalProducer(
+            bed.settings, transactionalID: Self.identity, name: "other", log: .silent, metrics: Metrics())
+        try other.initialise()
+    }
+
+    @Test(arguments: [
+        IngestStep.transactionBegun, .installationsSent, .registrySent, .eventsSent, .offsetsSent,
+    ])
+    func `a transaction that fails at any place is one start over, and nothing read ahead is merged`(
+        step: IngestStep
+    ) async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let sender = try ReportSender(bed)
+        var mix = ReportMix(installations: 30, seed: 5)
+        for _ in 0..<300 { sender.send(mix.next()) }
+        #expect(sender.finish())
+        let times = TracedLock(0)
+        let settings = bed.settings
+        let stage = try await Stage(
+            bed, directory: directory.path, identity: Self.identity, { $0.batchRecordsMax = 20 },
+            onStep: { reached, _ in
+                guard reached == step else { return }
+                let isThird = times.withLock { times in
+                    times += 1
+                    return times == 3
+                }
+                if isThird {
+                    let other = try? TransactionalProducer(
+                        settings, transactionalID: Self.identity, name: "other", log: .silent,
+                        metrics: Metrics())
+                    try? other?.initialise()
+                }
+            })
+        try await eventually("all reports handled") { stage.handled == 300 || stage.failure != nil }
+        #expect(stage.failure == nil)
+        #expect(stage.metric(Self.startedOver) == 1)
+        await stage.stop()
+        try judge(bed)
+    }
+
+    @Test func `a commit whose answer is lost has happened, and what was remembered before it is forgotten`()
+        async throws
+    {
+        let broker = try FaultyBroker()
+        let bed = try IngestBed(broker.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let sender = try ReportSender(bed)
+        let stage = try await Stage(bed, directory: directory.path, identity: Self.identity)
+        func send(_ reports: Report..., handled count: Int) async throws {
+            for report in reports { sender.send(report) }
+            #expect(sender.finish())
+            try await eventually("\(count) reports handled") {
+                stage.handled == count || stage.failure != nil
+            }
+        }
+        try await send(report(.heartbeat, "another"), handled: 1)
+        // From here on nothing comes back into the view: the stage goes by what it remembers.
+        let held = try HeldView(bed)
+        try await send(report(.startToken, type: "A"), handled: 2)
+        try await send(report(.startToken, type: "A"), handled: 3)
+        broker.answer(.endTransaction, with: .closeConnection)
+        sender.send(report(.startToken, type: "B"))
+        #expect(sender.finish())
+        try await eventually("the answer to the commit is lost") { broker.met(.endTransaction) > 0 }
+        try fence(bed)
+        broker.answer(.endTransaction, with: .deliver)
+        try await eventually("it starts over") { stage.metric(Self.startedOver) == 1 }
+        try held.end()
+        try await send(report(.profile), handled: 4)
+        #expect(stage.failure == nil)
+        #expect(stage.metric(Self.startedOver) == 1)
+        await stage.stop()
+        let rows = try TopicContent(.registry, bed).newest.keys.map { String(decoding: $0, as: UTF8.self) }
+        let tokens = rows.filter { $0.hasPrefix("shop/u:user-of-phone/") && $0.contains("start") }
+        #expect(tokens.count == 2, "\(rows)")
+        try judge(bed)
+    }
+
+    @Test func `a view is complete when it has what is hidden behind a transaction that is still open`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let sender = try ReportSender(bed)
+        func send(_ report: Report, to stage: Stage, handled count: Int) async throws {
+            sender.send(report)
+            #expect(sender.finish())
+            try await eventually("\(count) reports handled") {
+                stage.handled == count || stage.failure != nil
+            }
+        }
+        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
+        var stage = try await Stage(bed, directory: first.path)
+        try await send(report(.heartbeat, "another"), to: stage, handled: 1)
+        // Never ended here: the cluster ends it after a while.
+        let held = try HeldView(bed)
+        try await send(report(.startToken, type: "A"), to: stage, handled: 2)
+        await stage.stop()
+        stage = try await Stage(bed, directory: second.path)
+        try await send(report(.profile), to: stage, handled: 1)
+        #expect(stage.failure == nil)
+        #expect(stage.metric(Self.startedOver) == 0)
+        await stage.stop()
+        withExtendedLifetime(held) {}
+        try judge(bed)
+    }
+
+    @Test func `a view of more than one batch is read to its end before reports flow`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let count = 25_000
+        try WrittenInstallations.write((0..<count).lazy.map(phone), to: bed)
+        let sender = try ReportSender(bed)
+        let late = (count - 10)..<count
+        for number in late { sender.send(report(.profile, "phone-\(number)")) }
+        #expect(sender.finish())
+        let stage = try await Stage(bed, directory: directory.path)
+        try await eventually("all reports handled") { stage.handled == 10 || stage.failure != nil }
+        #expect(stage.failure == nil)
+        #expect(stage.metric(Self.startedOver) == 0)
+        await stage.stop()
+        let rows = Set(
+            try TopicContent(.registry, bed).newest.keys.map { String(decoding: $0, as: UTF8.self) })
+        for number in late {
+            #expect(
+                rows.contains("shop/u:user-of-phone-\(number)/phone-\(number)/start:A"),
+                "\(rows.sorted().prefix(4))")
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import IngestTesting
+import Kafka
+import LiveActivity
+import Telemetry
+import Testing
+import Topics
+
+/// Records of `installations` as a stage of before has left them.
+enum WrittenInstallations {
+    static func write(_ installations: some Sequence<Installation>, to bed: IngestBed) throws {
+        var options = ProducerOptions()
+        // Else a fetch of a mebibyte could become any number of them.
+        options.compression = .none
+        let producer = try Producer(bed.settings, options, name: "before", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(bed.layout.name(.installations))
+        var deliveries: [Delivery] = []
+        var sent = 0
+        for installation in installations {
+            let (key, value) = (installation.key, installation.encoded())
+            while producer.send(to: topic, partition: nil, key: key.span, value: value.span, tag: 0) == .full {
+                _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
+            }
+            sent += 1
+        }
+        let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        #expect(left == 0)
+        let stored = deliveries.count { $0.isStored }
+        #expect(stored == sent)
+    }
+}

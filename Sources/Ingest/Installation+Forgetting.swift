@@ -97,6 +97,14 @@ extension Installation {
         return (isWorthless, isExpired == facts[0].activities[place].isExpired ? nil : isExpired)
     }
 
+    /// Something counts as expired whose time has not come.
+    func hasExpiredTooSoon(at now: Int64, _ app: App) -> Bool {
+        activities.contains { activity in
+            guard activity.isExpired, activity.token?.sealed.isEmpty == false else { return false }
+            return expiresAt(activity, app.updateTokenMilliseconds(activity.type?.value)) > now
+        }
+    }
+
     /// When `forget` has something to do next; nil for never.
     func forgetsAt(_ app: App) -> Int64? {
         var next = Int64.max

@@ -40,9 +40,11 @@ package final class Merge {
         }
     }
 
-    /// What time alone does to an installation; nil where it does nothing. It is due at `nextSweep`.
+    /// What time alone does to an installation; nil where it does nothing. It is due at `nextSweep`, and where
+    /// a clock that was ahead has ended something too soon.
     package func sweep(_ installation: Installation, now: Int64) -> Merged? {
-        guard let due = nextSweep(installation), due <= now else { return nil }
+        let isDue = nextSweep(installation).map { $0 <= now } ?? false
+        guard isDue || installation.hasExpiredTooSoon(at: now, app) else { return nil }
         var swept = installation
         swept.forget(at: now, app)
         let changes = RegistryChange.between(installation, swept, .all, self)

@@ -23,9 +23,12 @@ package final class IngestProcess {
 
     package let process: ChildProcess
 
-    /// - Parameter program: `flotilla-bench`, which has this for proofs and never is in an operator's way.
+    /// - Parameters:
+    ///   - program: `flotilla-bench`, which has this for proofs and never is in an operator's way.
+    ///   - memoryBytesMax: of its own memory; files that it maps do not count.
     package init(
-        _ program: String, _ bed: IngestBed, data: String, sweepMilliseconds: Int? = nil, death: Death? = nil
+        _ program: String, _ bed: IngestBed, data: String, sweepMilliseconds: Int? = nil, death: Death? = nil,
+        memoryBytesMax: Int? = nil
     ) throws {
         var arguments = [
             "ingest-worker", "--brokers", bed.settings.brokers.joined(separator: ","), "--prefix",
@@ -34,7 +37,11 @@ package final class IngestProcess {
         if let sweepMilliseconds { arguments += ["--sweep-milliseconds", String(sweepMilliseconds)] }
         if let death { arguments += ["--die-at-step", String(death.step), "--at-time", String(death.time)] }
         if let after = death?.after { arguments += ["--after-step", String(after)] }
-        process = try ChildProcess(program, arguments)
+        guard let memoryBytesMax else {
+            process = try ChildProcess(program, arguments)
+            return
+        }
+        process = try ChildProcess("prlimit", ["--data=\(memoryBytesMax)", program] + arguments)
     }
 
     package func kill() { process.send(signal: SIGKILL) }

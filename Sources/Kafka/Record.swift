@@ -36,6 +36,13 @@ package struct Record: ~Escapable {
         return type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : time
     }
 
+    /// Its time is the cluster's, not its writer's.
+    package var isStampedByCluster: Bool {
+        var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+        _ = unsafe rd_kafka_message_timestamp(message, &type)
+        return type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME
+    }
+
     /// Parsed by the library when first asked for, and kept with the record.
     package var headers: HeaderList {
         @_lifetime(copy self)

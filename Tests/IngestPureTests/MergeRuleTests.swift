@@ -130,6 +130,18 @@ import Testing
         #expect(phone.rows == [])
     }
 
+    @Test func `what a clock that was ahead has ended comes back when the clock is right`() {
+        phone.updateToken("bb", of: "A", group: "m1", at: 0)
+        let rows = phone.rows
+        #expect(rows == ["i:i update:A bb"])
+        phone.sweep(at: 24 * 60)
+        #expect(phone.rows.isEmpty)
+        phone.sweep(at: 1)
+        #expect(phone.rows == rows)
+        phone.sweep(at: 2)
+        #expect(phone.run.written == 3, "and then there is nothing to do")
+    }
+
     @Test func `a token moves with its installation from user to user`() {
         phone.startToken("aa", at: 0)
         phone.says(.profile, at: 1) { $0.user = "anna" }

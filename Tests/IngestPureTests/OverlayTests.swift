@@ -10,6 +10,10 @@ import Testing
         var committed: [String: (record: [UInt8], outstanding: Int, since: Instant)] = [:]
         var repeated: [String: [UInt8]] = [:]
 
+        var bytes: Int {
+            Set(committed.keys).union(repeated.keys).reduce(0) { $0 + $1.utf8.count + (self[$1]?.count ?? 0) }
+        }
+
         subscript(key: String) -> [UInt8]? { repeated[key] ?? committed[key]?.record }
 
         mutating func take() -> [String: [UInt8]] {
@@ -34,7 +38,7 @@ import Testing
             for step in 0..<200 {
                 let key = "k\(random.below(6))"
                 let bytes = KeyBytes(Array(key.utf8))
-                let record = [UInt8(random.below(256))]
+                let record = random.bytes(0...9)
                 switch random.below(9) {
                 case 0...2:
                     overlay.committed(bytes, record, at: now)
@@ -60,13 +64,14 @@ import Testing
                 }
                 #expect(overlay.count == model.committed.count, "seed \(seed), step \(step)")
                 #expect(overlay.repeatedCount == model.repeated.count, "seed \(seed), step \(step)")
+                #expect(overlay.bytes == model.bytes, "seed \(seed), step \(step)")
                 for number in 0..<6 {
                     let found = overlay[KeyBytes(Array("k\(number)".utf8))]
                     #expect(found == model["k\(number)"], "seed \(seed), step \(step)")
                 }
             }
             overlay.removeAll()
-            #expect(overlay.count == 0 && overlay.repeatedCount == 0)
+            #expect(overlay.count == 0 && overlay.repeatedCount == 0 && overlay.bytes == 0)
         }
     }
 }

@@ -16,6 +16,7 @@ final class Stage: Sendable {
     init(
         _ bed: IngestBed, directory: String, identity: String = "flotilla.ingest.test.0",
         _ change: (inout IngestSettings) -> Void = { _ in },
+        clock: @escaping @Sendable () -> WallTime = { .now() },
         onStep: @escaping @Sendable (IngestStep, Metrics) -> Void = { _, _ in }
     ) async throws {
         var settings = IngestSettings()
@@ -29,13 +30,16 @@ final class Stage: Sendable {
                 IngestPlace(
                     kafka: kafka, layout: layout, identity: identity, stateDirectory: directory,
                     sealingKeys: nil, apps: { IngestBed.apps })
-            }, onStep: { onStep($0, metrics) })
+            }, clock: clock, onStep: { onStep($0, metrics) })
         let failures = failures
         try await service.start(
             ServiceContext(log: .silent, metrics: metrics) { error in
                 failures.withLock { $0.append("\(error)") }
             })
     }
+
+    /// Why it is not ready.
+    var obstacles: [String] { service.obstacles }
 
     var failure: String? { failures.withLock { $0.first } }
 

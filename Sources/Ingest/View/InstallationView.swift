@@ -10,6 +10,8 @@ final class InstallationView {
     /// Kept back from the time for which the topic remembers deletions, for clocks that differ.
     private static let ageMarginMilliseconds: Int64 = 3_600_000
     private static let table = "installations"
+    /// Memory that is kept for what is entered next; there is one view for each partition.
+    private static let roomBytesMax = 1 << 20
 
     let place: Kafka.TopicPartition
     private let file: StateFile
@@ -91,8 +93,12 @@ final class InstallationView {
         }
         applied = taken.offset
         for index in 0..<rows.count { each(rows.key(index)) }
-        rows.removeAll()
-        kept.removeAll()
+        Self.empty(&rows)
+        Self.empty(&kept)
+    }
+
+    private static func empty(_ batch: inout RowBatch) {
+        if batch.byteCount > roomBytesMax { batch = RowBatch() } else { batch.removeAll() }
     }
 
     /// One unchanging picture, in which rows are looked up.

@@ -35,6 +35,8 @@ struct Overlay {
     private var repeatedKeys: Set<KeyBytes> = []
     /// Rows that the view is still to read.
     private(set) var count = 0
+    /// Of all keys and records.
+    private(set) var bytes = 0
     private var nextLook: Instant?
 
     var repeatedCount: Int { repeatedKeys.count }
@@ -43,7 +45,10 @@ struct Overlay {
 
     /// - Parameter record: what stands for the key, with the exact times of a repetition.
     mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        rows[key, default: Row(record: record, since: now)].record = record
+        _ = put(key, record, at: now) { row in
+            row.record = record
+            return 0
+        }
         repeatedKeys.insert(key)
     }
 
@@ -53,15 +58,35 @@ struct Overlay {
         repeatedKeys = repeatedKeys.filter { key in
             guard let row = rows[key], row.outstanding == 0 else { return true }
             each(key, row.record)
-            rows[key] = nil
+            forget(key)
             return false
         }
     }
 
     mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        let outstanding = rows[key, default: Row(record: record, since: now)].commit(record, at: now)
+        let outstanding = put(key, record, at: now) { $0.commit(record, at: now) }
         if outstanding == 1 { count += 1 }
         repeatedKeys.remove(key)
+    }
+
+    /// - Parameter change: of the row, which has an empty record where it is new.
+    private mutating func put(
+        _ key: KeyBytes, _ record: [UInt8], at now: Instant, _ change: (inout Row) -> Int
+    ) -> Int {
+        bytes += record.count
+        if let place = rows.index(forKey: key) {
+            bytes -= rows.values[place].record.count
+            return change(&rows.values[place])
+        }
+        bytes += key.bytes.count
+        var row = Row(record: [], since: now)
+        defer { rows[key] = row }
+        return change(&row)
+    }
+
+    private mutating func forget(_ key: KeyBytes) {
+        guard let row = rows.removeValue(forKey: key) else { return }
+        bytes -= key.bytes.count + row.record.count
     }
 
     /// A record of this key is in the view.
@@ -72,7 +97,7 @@ struct Overlay {
         rows.values[place].outstanding -= 1
         guard rows.values[place].outstanding == 0 else { return }
         count -= 1
-        if !repeatedKeys.contains(key) { rows.remove(at: place) }
+        if !repeatedKeys.contains(key) { forget(key) }
     }
 
     /// The view has been to the end of its partition.
@@ -86,13 +111,13 @@ struct Overlay {
         for key in lost.keys {
             count -= 1
             rows[key]?.outstanding = 0
-            if !repeatedKeys.contains(key) { rows[key] = nil }
+            if !repeatedKeys.contains(key) { forget(key) }
         }
     }
 
     mutating func removeAll() {
         rows.removeAll()
         repeatedKeys.removeAll()
-        (count, nextLook) = (0, nil)
+        (count, bytes, nextLook) = (0, 0, nil)
     }
 }

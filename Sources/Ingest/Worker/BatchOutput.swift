@@ -11,6 +11,10 @@ struct BatchOutput: ~Copyable {
     static let recordsMax = 40_000
     static let bytesMax = 24 << 20
 
+    /// Bytes of the records whose installations are decoded side by side for one transaction, also of those
+    /// that it does not change; decoded they are some three times as many.
+    static let heldBytesMax = 16 << 20
+
     private struct Piece {
         var partition: Int32
         var key: Range<Int>
@@ -28,6 +32,7 @@ struct BatchOutput: ~Copyable {
     private var events: [Piece] = []
     /// Installations that will be added at the end, and their bytes, roughly.
     private var expected = (records: 0, bytes: 0)
+    private var heldBytes = 0
     private var scratch: [UInt8] = []
 
     init(lanes: Int, recordsMax: Int = Self.recordsMax) {
@@ -42,7 +47,7 @@ struct BatchOutput: ~Copyable {
 
     var isFull: Bool {
         registry.count + events.count + expected.records >= recordsMax
-            || keys.count + values.count + expected.bytes >= Self.bytesMax
+            || keys.count + values.count + expected.bytes >= Self.bytesMax || heldBytes >= Self.heldBytesMax
     }
 
     mutating func removeAll() {
@@ -53,7 +58,11 @@ struct BatchOutput: ~Copyable {
         rows.removeAll()
         events.removeAll(keepingCapacity: true)
         expected = (0, 0)
+        heldBytes = 0
     }
+
+    /// An installation of so many bytes was decoded for this transaction.
+    mutating func hold(bytes: Int) { heldBytes += bytes }
 
     /// The installation has changed, and is added when all its reports were heard.
     mutating func expect(_ installation: Installation) {

@@ -49,6 +49,7 @@ extension IngestLoop {
         reports.pause(partitions)
         let now = Instant.now()
         for place in partitions { owned[place.partition] = OwnedPartition(place.partition, at: now) }
+        clockCheck.keep(owned.keys)
         for number in files.keys where owned[number] == nil {
             if let view = files.removeValue(forKey: number) { try close(view) }
         }
@@ -82,7 +83,10 @@ extension IngestLoop {
     /// views up to the ends as they are after that. So no report is merged into a state that lacks what
     /// the reports before it have made. What does not succeed is tried in a later turn.
     func startOver() throws {
-        guard mustStartOver, blocked == nil, merger.isReady, Instant.now() >= nextStartOver else { return }
+        isOpening = false
+        guard mustStartOver, blocked == nil, wrongClock == nil, merger.isReady,
+            Instant.now() >= nextStartOver, try openNextView()
+        else { return }
         guard try transaction.prepare(withinMilliseconds: Self.askMilliseconds) else {
             return startOverAgain("transactions cannot begin")
         }
@@ -90,6 +94,7 @@ extension IngestLoop {
         do {
             let committed = try reports.committed(places, withinMilliseconds: Self.askMilliseconds)
             for offset in committed { owned[offset.partition.partition]?.committed = offset.offset }
+            try askForYoungReports(places)
             try reports.seek(
                 committed.filter { owned[$0.partition.partition]?.isReadable == true }.map(\.start),
                 withinMilliseconds: Self.askMilliseconds)
@@ -97,7 +102,6 @@ extension IngestLoop {
             if error.code.isAccessRefused { throw error }
             return startOverAgain(error.description)
         }
-        guard try openViews() else { return }
         try keepRepeated()
         let now = Instant.now()
         for number in owned.keys {

@@ -18,7 +18,7 @@ extension IngestLoop {
     /// it half-way leaves nothing behind but, perhaps, doubled dead letters: what is not committed is read
     /// again.
     func merge(epoch: Int) throws {
-        let now = WallTime.now().milliseconds
+        let now = decisionTime
         onStep(.batchRead)
         metrics.inFlight.set(Double(batch.count))
         defer { metrics.inFlight.set(0) }
@@ -31,9 +31,8 @@ extension IngestLoop {
         merger.refresh()
         metrics.oldestSeconds.set(Double(max(0, now - (oldest ?? now))) / 1000)
         while parts.contains(where: { !$0.isTaken }) {
-            guard try mergeNext(of: &parts, epoch, now) else { return }
+            guard try mergeNext(of: &parts, epoch, now), try makeRoom() else { return }
         }
-        if repeatedRows > Self.repeatedRowsMax { try keepRepeated() }
     }
 
     /// One transaction. False when everything that is not committed has to be read again.
@@ -105,7 +104,7 @@ extension IngestLoop {
         return true
     }
 
-    private func giveUp(_ message: StaticString, _ reason: String) {
+    func giveUp(_ message: StaticString, _ reason: String) {
         log.warning(message, .field("reason", reason))
         startOverLater()
     }
@@ -227,7 +226,7 @@ extension IngestLoop {
             forward(place, of: batch, arrival, to: home, &tally)
             return
         }
-        guard let merge = merger.merge(for: report.app, receivedAt: arrival.receivedAt) else {
+        guard let merge = merger.merge(for: report.app, age: now - arrival.receivedAt) else {
             bury(place, of: batch, .unknownApp(report.app), now, &tally)
             return
         }
@@ -281,6 +280,7 @@ extension IngestLoop {
 
     /// What the overlay has of an installation.
     private func remembered(_ record: [UInt8]) -> Installation {
+        output.hold(bytes: record.count)
         guard let installation = try? Installation.decode(record, with: merger.reader) else {
             preconditionFailure("a record that this process has written cannot be read")
         }
@@ -294,6 +294,7 @@ extension IngestLoop {
         var found: Installation?
         var newer: RecordError?
         try view.look(key.bytes.span, picture) { value in
+            output.hold(bytes: value.count)
             do throws(RecordError) {
                 found = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
                     try unsafe Installation.decode(bytes, with: merger.reader)

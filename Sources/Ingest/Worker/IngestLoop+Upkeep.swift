@@ -25,6 +25,7 @@ extension IngestLoop {
         try retryBlocked(now)
         transaction.serve()
         writer.serve()
+        try recheckClock()
         if writer.isRuined { throw IngestFailure.client("the producer of dead letters is at its end") }
         tellObstacles()
         metrics.overlay.set(Double(overlayRows))
@@ -41,6 +42,7 @@ extension IngestLoop {
 
     private func tellObstacles() {
         var obstacles = owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
+        if let wrongClock { obstacles.insert(wrongClock, at: 0) }
         if let blocked { obstacles.insert(blocked.why, at: 0) }
         if !merger.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
         shared.setObstacles(obstacles)
@@ -54,7 +56,7 @@ extension IngestLoop {
             // Without an answer the others wait too: a member that is not polled loses its partitions.
             guard let ends = try? installations.watermarks(of: view.place) else { return }
             guard ends.high <= view.applied else { continue }
-            view.reached(view.applied, now: .now())
+            view.reached(view.applied, now: WallTime(milliseconds: decisionTime))
             try settle(number)
         }
     }
@@ -62,6 +64,7 @@ extension IngestLoop {
     // MARK: Sweeping
 
     private func sweepPage(_ now: Instant) throws {
+        guard isClockProven else { return }
         if sweep.partition == nil {
             guard now >= sweep.nextPass, let first = owned.keys.min() else { return }
             sweep.partition = first
@@ -84,7 +87,7 @@ extension IngestLoop {
         }
         // Without reports nobody else has asked for the apps.
         merger.refresh()
-        let now = WallTime.now().milliseconds
+        let now = decisionTime
         var range = sweep.range
         var swept: [(key: KeyBytes, record: Int)] = []
         output.removeAll()

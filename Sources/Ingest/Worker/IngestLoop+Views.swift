@@ -19,13 +19,16 @@ extension IngestLoop {
 
     // MARK: Opening
 
-    /// False when a file cannot be opened now.
-    func openViews() throws -> Bool {
-        for number in owned.keys.sorted() where files[number] == nil {
-            guard let view = try open(number) else { return false }
-            files[number] = view
-        }
-        return true
+    /// One file a turn: a large one is read through before it is believed, and a member must poll.
+    ///
+    /// - Returns: whether all are open.
+    func openNextView() throws -> Bool {
+        let closed = owned.keys.filter { files[$0] == nil }.sorted()
+        guard let number = closed.first else { return true }
+        guard let view = try open(number) else { return false }
+        files[number] = view
+        isOpening = closed.count > 1
+        return !isOpening
     }
 
     private func open(_ number: Int32) throws -> InstallationView? {
@@ -50,7 +53,7 @@ extension IngestLoop {
         try InstallationView(
             place, directory: "\(stateDirectory)/installations-\(place.partition)", cluster: cluster,
             deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds,
-            limits: settings.viewLimits, now: .now(), boot: boot)
+            limits: settings.viewLimits, now: WallTime(milliseconds: decisionTime), boot: boot)
     }
 
     /// A file that has been further than its topic goes is of a topic that was deleted and made again.
@@ -106,7 +109,7 @@ extension IngestLoop {
         for event in events {
             switch event {
             case .end(let place, let offset):
-                files[place.partition]?.reached(offset, now: .now())
+                files[place.partition]?.reached(offset, now: WallTime(milliseconds: decisionTime))
                 touched.insert(place.partition)
                 ended.append(place.partition)
             case .failed(.outOfRange(let place, let text)):
@@ -170,6 +173,7 @@ extension IngestLoop {
     private func resumeReports(_ number: Int32) -> Bool {
         let place = Kafka.TopicPartition(reportsTopic, number)
         let committed = owned[number]?.committed
+        reportEnds[number] = nil
         reports.resume([place])
         do {
             let start = PartitionStart(place, committed.map { .offset($0) } ?? .beginning)
@@ -197,7 +201,7 @@ extension IngestLoop {
         guard let blockage = blocked, now >= blockage.retryAt else { return }
         blocked = nil
         for number in files.keys.sorted() where blocked == nil { try settle(number) }
-        if blocked == nil, !(try openViews()) { return }
+        if blocked == nil { _ = try openNextView() }
         if blocked == nil { log.info("there is room again; reports go on") }
     }
 

@@ -30,6 +30,7 @@ final class IngestLoop {
     let boot: BootID
     let cluster: String
     let shared: IngestShared
+    let clock: () -> WallTime
     let onStep: (IngestStep) -> Void
 
     let reports: Consumer
@@ -51,8 +52,16 @@ final class IngestLoop {
     /// The offsets from which everything has to be read again are not known yet.
     var mustStartOver = false
     var nextStartOver = Instant.now()
+    /// A view was opened in this turn, and another one is to be opened in the next.
+    var isOpening = false
     var pauseMilliseconds = 0
     var blocked: Blockage?
+    var clockCheck = ClockCheck()
+    /// Which clock is wrong, for a person; then nothing is merged.
+    var wrongClock: String?
+    /// Where the partitions of reports ended when the last poll had come to their ends.
+    var reportEnds: [Int32: Int64] = [:]
+    private var lastPoll = Instant.now()
     /// The last batch was not full: others may be on their way.
     private var wasPartial = false
     var nextUpkeep = Instant.now()
@@ -63,10 +72,11 @@ final class IngestLoop {
     let installationsTopic: String
 
     init(
-        _ settings: IngestSettings, _ place: IngestPlace, shared: IngestShared, log: Log, metrics: Metrics,
-        onStep: @escaping (IngestStep) -> Void
+        _ settings: IngestSettings, _ place: IngestPlace, clock: @escaping () -> WallTime,
+        shared: IngestShared, log: Log, metrics: Metrics, onStep: @escaping (IngestStep) -> Void
     ) throws {
         self.settings = settings
+        self.clock = clock
         self.shared = shared
         self.log = log
         self.onStep = onStep
@@ -121,9 +131,11 @@ final class IngestLoop {
         try startOver()
         let events = reports.poll(into: &batch, waitMilliseconds: reportsWaitMilliseconds)
         for event in events { try take(event) }
+        noteStamps(events, polledBefore: lastPoll)
+        lastPoll = .now()
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
-            if !mustStartOver, batchIsServed { try merge(epoch: reports.epoch) }
+            if !mustStartOver, batchIsServed, trustsClock() { try merge(epoch: reports.epoch) }
             wasPartial = !batch.isFull
             batch.clear()
         }
@@ -136,6 +148,7 @@ final class IngestLoop {
 
     /// What restores a view waits there, not here.
     private var reportsWaitMilliseconds: Int32 {
+        if isOpening { return 0 }
         if mustStartOver || blocked != nil { return Self.troubleMilliseconds }
         return isRestoring ? 0 : Self.idleMilliseconds
     }
@@ -154,12 +167,33 @@ final class IngestLoop {
             }
         }
         let until = Instant.now().advanced(byMilliseconds: Self.overlayMilliseconds)
-        while overlayRows > settings.overlayRowsMax, Instant.now() < until, blocked == nil, !shared.mustStop {
+        while overlayIsFull, Instant.now() < until, blocked == nil, !shared.mustStop {
             try readViews(waitMilliseconds: 20)
         }
     }
 
     var overlayRows: Int { owned.values.reduce(0) { $0 + $1.overlay.count } }
+    private var overlayBytes: Int { owned.values.reduce(0) { $0 + $1.overlay.bytes } }
+    private var overlayIsFull: Bool {
+        overlayRows > settings.overlayRowsMax || overlayBytes > settings.overlayBytesMax
+    }
+
+    /// Between two transactions of a batch: what the first ones left behind must leave room for the next.
+    /// False when the rest of the batch has to be read again.
+    func makeRoom() throws -> Bool {
+        if repeatedRows > Self.repeatedRowsMax || 2 * overlayBytes > settings.overlayBytesMax {
+            try keepRepeated()
+        }
+        let until = Instant.now().advanced(byMilliseconds: Self.overlayMilliseconds)
+        while overlayBytes > settings.overlayBytesMax, !mustStartOver, !shared.mustStop {
+            guard Instant.now() < until else {
+                giveUp("the views do not follow what is committed", "")
+                break
+            }
+            try readViews(waitMilliseconds: 20)
+        }
+        return !mustStartOver && !shared.mustStop
+    }
 
     /// Nothing in the batch is of a partition whose reports wait: then it was read before they had to, and
     /// is read again.

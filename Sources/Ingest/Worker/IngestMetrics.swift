@@ -13,6 +13,7 @@ struct IngestMetrics {
     let sweptRows: Counter
     let startedOver: Counter
     let blocked: Gauge
+    let clockAhead: Gauge
 
     init(_ metrics: Metrics) {
         self.metrics = metrics
@@ -40,6 +41,9 @@ struct IngestMetrics {
         blocked = metrics.gauge(
             "flotilla_ingest_partitions_blocked",
             help: "partitions whose reports wait because their view cannot be written, or are out of range")
+        clockAhead = metrics.gauge(
+            "flotilla_ingest_clock_ahead_seconds",
+            help: "by how much the clock here is ahead of the cluster's (below 0: behind) where that stops reports; otherwise 0")
     }
 
     func records(_ outcome: String) -> Counter {

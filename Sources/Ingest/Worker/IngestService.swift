@@ -1,7 +1,7 @@
 internal import Kafka
 package import Lifecycle
 internal import Synchronization
-internal import Telemetry
+package import Telemetry
 package import Topics
 
 /// The stage that merges reports, as a part of a process: one loop on a thread of its own.
@@ -14,18 +14,22 @@ package final class IngestService: Stage {
     package let name = "ingest"
     private let settings: IngestSettings
     private let place: @Sendable () -> IngestPlace
+    private let clock: @Sendable () -> WallTime
     private let onStep: @Sendable (IngestStep) -> Void
     private let shared = IngestShared()
     private let thread = Mutex<WorkerThread?>(nil)
 
     /// - Parameters:
     ///   - place: asked for when it starts.
+    ///   - clock: what this process takes for the time.
     ///   - onStep: told of every step, on the loop's thread; for tests, which end the process there.
     package init(
         _ settings: IngestSettings, place: @escaping @Sendable () -> IngestPlace,
+        clock: @escaping @Sendable () -> WallTime = { .now() },
         onStep: @escaping @Sendable (IngestStep) -> Void = { _ in }
     ) {
         self.settings = settings
+        self.clock = clock
         self.place = place
         self.onStep = onStep
     }
@@ -33,7 +37,7 @@ package final class IngestService: Stage {
     package var obstacles: [String] { shared.obstacles }
 
     package func start(_ context: ServiceContext) async throws {
-        let (settings, place, shared, onStep) = (settings, place(), shared, onStep)
+        let (settings, place, clock, shared, onStep) = (settings, place(), clock, shared, onStep)
         FreedMemory.keep()
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
             do {
@@ -41,8 +45,8 @@ package final class IngestService: Stage {
                     let loop: IngestLoop
                     do {
                         loop = try IngestLoop(
-                            settings, place, shared: shared, log: context.log, metrics: context.metrics,
-                            onStep: onStep)
+                            settings, place, clock: clock, shared: shared, log: context.log,
+                            metrics: context.metrics, onStep: onStep)
                     } catch {
                         return started.resume(throwing: error)
                     }

@@ -13,6 +13,8 @@ package struct IngestSettings: Sendable {
     package var batchMilliseconds = 5
     /// Installations that are committed and not yet read back; beyond it reading reports pauses.
     package var overlayRowsMax = 100_000
+    /// Bytes of them, and of those that were repeated; beyond it the same.
+    package var overlayBytesMax = 64 << 20
     /// How often every installation is looked at for what has expired.
     package var sweepMilliseconds = 3_600_000
     package var sessionMilliseconds = 10_000

@@ -2,7 +2,6 @@ internal import Glibc
 internal import JSON
 internal import Lifecycle
 internal import LiveActivity
-internal import Telemetry
 
 /// The deciding part as the loop calls it: one `Merge` for each app, made again when the catalogue has
 /// changed the app. Owned by one thread.
@@ -38,15 +37,19 @@ final class Merger {
     }
 
     /// Nil for an app that the catalogue does not have, not even after a while.
-    func merge(for app: String, receivedAt: Int64) -> Merge? {
+    /// - Parameter age: of the report, in milliseconds.
+    func merge(for app: String, age: Int64) -> Merge? {
         if let last, last.app.id == app { return last }
+        // On the steady clock: by a wall clock that is behind, the report would be young for as long.
+        let wait = Int(min(max(0, Self.catalogMilliseconds - age), Self.catalogMilliseconds))
+        let until = Instant.now().advanced(byMilliseconds: wait)
         while true {
             if let merge = merges[app] {
                 last = merge
                 return merge
             }
             if strangers.contains(app) { return nil }
-            if WallTime.now().milliseconds - receivedAt >= Self.catalogMilliseconds {
+            if Instant.now() >= until {
                 if strangers.count >= Self.strangersMax { strangers.removeAll() }
                 strangers.insert(app)
                 return nil

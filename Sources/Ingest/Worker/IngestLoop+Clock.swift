@@ -1,0 +1,93 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+
+extension IngestLoop {
+    /// The time to decide by, in milliseconds since 1970.
+    var decisionTime: Int64 { clockCheck.time(clock().milliseconds, at: .now()) }
+
+    var isClockProven: Bool { judgeClock() == .agrees }
+
+    /// What the batch's stamps tell of the cluster's clock. A record that lies where its partition ended at
+    /// the last poll was written since then; of any other it is not known how long it lay there.
+    func noteStamps(_ events: [ConsumerEvent], polledBefore: Instant) {
+        var ends: [Int32: Int64] = [:]
+        for event in events {
+            switch event {
+            case .end(let place, let offset): ends[place.partition] = offset
+            // What could not be fetched for a while is not as young as it looks.
+            case .failed: reportEnds = [:]
+            default: break
+            }
+        }
+        let now = Instant.now()
+        var place = 0
+        while place < batch.count {
+            let partition = batch[place].partition
+            let first = batch[place].offset
+            var newest: Int64?
+            var last = first
+            while place < batch.count, batch[place].partition == partition {
+                if batch[place].isStampedByCluster, let stamp = batch[place].timestamp {
+                    newest = max(newest ?? stamp, stamp)
+                }
+                last = batch[place].offset
+                place += 1
+            }
+            let end = [ends[partition], reportEnds[partition]].compactMap(\.self).filter { $0 <= first }.max()
+            reportEnds[partition] = nil
+            if let end = ends[partition], end <= last { ends[partition] = nil }
+            guard let newest, owned[partition]?.isServing == true else { continue }
+            let age = end.map { _ in Int64(max(0, now.milliseconds(since: polledBefore))) }
+            clockCheck.saw(newest, in: partition, age: age, at: now)
+        }
+        reportEnds.merge(ends) { _, new in new }
+    }
+
+    /// Before a batch is merged.
+    func trustsClock() -> Bool {
+        if !judgeClock().isWrong { return true }
+        startOverLater()
+        return false
+    }
+
+    /// Once a second.
+    func recheckClock() throws {
+        if wrongClock != nil { try askForYoungReports(owned.keys.map { TopicPartition(reportsTopic, $0) }) }
+        if judgeClock().isWrong, !mustStartOver { startOverLater() }
+    }
+
+    /// Whether there is a report that by our clock is hardly a minute old: then ours is not ahead.
+    func askForYoungReports(_ places: [TopicPartition]) throws(KafkaError) {
+        guard !places.isEmpty, !isClockProven else { return }
+        let time = clock().milliseconds - ClockCheck.toleranceMilliseconds
+        do throws(KafkaError) {
+            let found = try reports.offsets(
+                atMilliseconds: time, places, withinMilliseconds: Self.askMilliseconds)
+            for (place, offset) in found where offset != nil {
+                clockCheck.reaches(time, in: place.partition, at: .now())
+            }
+        } catch {
+            if error.code.isAccessRefused { throw error }
+            log.debug("it cannot be asked how young the reports are", .field("error", error))
+        }
+    }
+
+    @discardableResult
+    private func judgeClock() -> ClockCheck.Verdict {
+        let verdict = clockCheck.judge(clock().milliseconds, at: .now())
+        switch verdict {
+        case .wrong(_, let ahead):
+            if wrongClock == nil {
+                log.error("clocks differ too much to merge reports", .field("reason", verdict.description))
+            }
+            wrongClock = verdict.description
+            metrics.clockAhead.set(Double(ahead) / 1000)
+        case .agrees, .unproven:
+            if wrongClock != nil { log.info("the clocks do not contradict each other any more") }
+            wrongClock = nil
+            metrics.clockAhead.set(0)
+        }
+        return verdict
+    }
+}

@@ -1,0 +1,73 @@
+import Glibc
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+/// What one process needs does not grow with what a report key can make of the installations.
+@Suite struct MemoryTests {
+    private static let phones = 1000
+    /// Of its own, without the views, which are files.
+    private static let memoryBytesMax = 420 << 20
+
+    /// Everything that the limits allow, and so some 140 KiB.
+    private func largest(_ number: Int) -> Installation {
+        let at = ReportTime(claimed: nil, received: WallTime.now().milliseconds - 3 * 86_400_000)
+        func name(_ place: Int) -> String { "\(place)-" + String(repeating: "n", count: Name.bytesMax - 4) }
+        let token = Installation.Token(
+            hash: String(repeating: "ab", count: TokenSeal.hashBytes),
+            sealed: String(repeating: "cd", count: PushToken.bytesMax), environment: .production, at: at)
+        var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))
+        installation.facts[0].environment = Said(.production, at: at)
+        installation.facts[0].tags = Said((0..<Report.tagsMax).map(name), at: at)
+        installation.facts[0].starts = (0..<Installation.startsMax).map {
+            Installation.Start(type: name($0), token: token)
+        }
+        installation.facts[0].activities = (0..<Installation.activitiesMax).map { place in
+            var activity = Installation.Activity(id: name(place))
+            activity.type = Said(name(place), at: at)
+            activity.group = Said(name(place), at: at)
+            activity.channel = Said(name(place), at: at)
+            activity.token = token
+            return activity
+        }
+        return installation
+    }
+
+    private func heartbeat(_ number: Int) -> Report {
+        Report(
+            app: IngestBed.app.id, environment: .production, installation: "phone-\(number)", kind: .heartbeat
+        )
+    }
+
+    @Test func `heartbeats of the largest installations fit into a fixed memory`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        try WrittenInstallations.write((0..<Self.phones).lazy.map(largest), to: bed)
+        let sender = try ReportSender(bed)
+        // The first is written down again, the second only remembered.
+        for _ in 0..<2 {
+            for number in 0..<Self.phones { sender.send(heartbeat(number)) }
+        }
+        #expect(sender.finish())
+        let process = try IngestProcess(
+            builtProduct("flotilla-bench"), bed, data: directory.path, memoryBytesMax: Self.memoryBytesMax)
+        let places = (0..<2).map { TopicPartition(bed.layout.name(.reports), Int32($0)) }
+        try await eventually("all heartbeats are merged") {
+            guard process.isRunning else { return true }
+            let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", places)
+            return lags?.allSatisfy { $0.records == 0 && $0.committed.offset != nil } ?? false
+        }
+        #expect(process.isRunning, "\(process.process.errors.suffix(600))")
+        process.stop()
+        #expect(try await process.process.exitStatus() == 0)
+        let letters = try TopicContent(.deadLetters, bed).records
+        #expect(letters.isEmpty)
+    }
+}

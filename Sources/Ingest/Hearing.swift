@@ -41,12 +41,17 @@ struct Hearing {
         if note(heard) { touched.touchEverything() }
     }
 
-    /// A sign of life, and whether it is the first in its grain.
-    mutating func note(_ heard: Heard, since old: ReportTime?, grain: Int64) {
+    /// A sign of life.
+    ///
+    /// - Returns: whether it is the first in its grain.
+    @discardableResult
+    mutating func note(_ heard: Heard, since old: ReportTime?, grain: Int64) -> Bool {
         note(heard)
-        if heard == .repeated, Grain.isCrossed(grain, from: old?.received, to: time.received) {
-            isGrainCrossed = true
+        guard heard == .repeated, Grain.isCrossed(grain, from: old?.received, to: time.received) else {
+            return false
         }
+        isGrainCrossed = true
+        return true
     }
 
     mutating func tell(

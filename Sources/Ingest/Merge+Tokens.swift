@@ -51,12 +51,8 @@ extension Merge {
         _ report: Report, after old: Installation.Token?, under entry: RegistryKey.Entry,
         _ hearing: inout Hearing, grain: Int64
     ) throws(Rejection) -> Installation.Token? {
-        guard let digits = report.token, let environment = report.environment else {
-            throw Rejection.incomplete("token")
-        }
-        guard let pushToken = PushToken(hex: digits) else {
-            throw Rejection(.badToken, "token \(PushToken.problem)")
-        }
+        guard let environment = report.environment else { throw Rejection.incomplete("environment") }
+        let pushToken = try open(report)
         let time = hearing.time
         if let old, time < old.at { return nil }
         let hash = Hex.text(seal.hash(pushToken))
@@ -66,13 +62,39 @@ extension Merge {
             if time == old.at, isSame || !token.outranks(old) { return nil }
             if isSame, !old.sealed.isEmpty {
                 token.sealed = old.sealed
-                hearing.note(.repeated, since: old.at, grain: grain)
+                let isDue = hearing.note(.repeated, since: old.at, grain: grain)
+                // So keys rotate: what is written down anyway is sealed with the newest one.
+                if isDue, !seal.isCurrent(old.sealed) {
+                    token.sealed = sealed(pushToken, of: report, under: entry)
+                }
                 return token
             }
         }
-        token.sealed = seal.seal(pushToken, app: app.id, entry: entry.text)
+        token.sealed = sealed(pushToken, of: report, under: entry)
         hearing.note(.changed)
         return token
+    }
+
+    private func open(_ report: Report) throws(Rejection) -> PushToken {
+        do throws(TokenSeal.Failure) {
+            if let token = try seal.open(tokenOf: report) { return token }
+        } catch {
+            switch error {
+            case .malformed: throw Rejection(.badToken, "token \(PushToken.problem)")
+            case .unknownKey, .wrongPlace: throw Rejection(.sealedToken, "\(error); then redrive the record")
+            }
+        }
+        throw Rejection.incomplete("token")
+    }
+
+    /// Whoever wrote the report has mostly sealed the token for this row.
+    private func sealed(_ token: PushToken, of report: Report, under entry: RegistryKey.Entry) -> String {
+        if report.isTokenSealed, report.tokenEntry == entry, let stored = report.token,
+            seal.isCurrent(stored)
+        {
+            return stored
+        }
+        return seal.seal(token, app: app.id, entry: entry.text)
     }
 
     private func announce(

@@ -10,6 +10,8 @@ package struct Rejection: Error, Sendable, Hashable, CustomStringConvertible {
         /// A part is missing that its kind cannot do without.
         case incomplete
         case badToken = "bad_token"
+        /// The token is sealed, and does not open with the keys of this process.
+        case sealedToken = "sealed_token"
     }
 
     package let code: Code

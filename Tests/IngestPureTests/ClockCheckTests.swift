@@ -31,7 +31,8 @@ import Testing
         var check = ClockCheck()
         check.saw(wall(0), in: 0, age: nil, at: steady(0))
         #expect(verdict(&check, at: 0, ours: ahead) == .agrees)
-        #expect(verdict(&check, at: 600, ours: ahead) == .agrees, "ten hours without a report prove nothing else")
+        #expect(
+            verdict(&check, at: 600, ours: ahead) == .agrees, "ten hours without a report prove nothing else")
     }
 
     @Test(arguments: [-2, -5, -6, -60, -Self.day])

@@ -15,7 +15,12 @@ final class IngestRun {
     private(set) var rejections: [Rejection.Code] = []
     private(set) var written = 0
 
-    init(app: App = History.app, seal: TokenSeal = TokenSeal(nil)) { merge = Merge(app: app, seal: seal) }
+    init(
+        app: App = History.app, seal: TokenSeal = TokenSeal(nil), truth: [Recipient: Installation] = [:]
+    ) {
+        merge = Merge(app: app, seal: seal)
+        self.truth = truth
+    }
 
     var installation: Installation? { truth[.installation("i")] }
 

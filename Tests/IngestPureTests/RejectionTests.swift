@@ -19,6 +19,7 @@ import Testing
         #expect(
             Rejection.Code.allCases.map(\.rawValue) == [
                 "received_in_future", "too_old", "environment_not_allowed", "incomplete", "bad_token",
+                "sealed_token",
             ])
     }
 

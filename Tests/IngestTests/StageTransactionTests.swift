@@ -22,7 +22,8 @@ import Testing
 
         var code: ErrorCode {
             switch self {
-            case .partitions, .records: .topicAuthorizationFailed
+            case .partitions: .topicAuthorizationFailed
+            case .records: .recordTooLarge
             case .offsetsTopic, .offsets: .groupAuthorizationFailed
             case .end: ErrorCode(rawValue: -1)
             }

@@ -17,7 +17,8 @@ enum WrittenInstallations {
         var sent = 0
         for installation in installations {
             let (key, value) = (installation.key, installation.encoded())
-            while producer.send(to: topic, partition: nil, key: key.span, value: value.span, tag: 0) == .full {
+            while producer.send(to: topic, partition: nil, key: key.span, value: value.span, tag: 0) == .full
+            {
                 _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
             }
             sent += 1

@@ -131,7 +131,8 @@ extension ClockCheck.Verdict: CustomStringConvertible {
         let way = ahead > 0 ? "ahead of" : "behind"
         switch culprit {
         case .ours:
-            return "the clock of this machine is \(seconds) s \(way) the cluster's; reports wait until it is set"
+            return
+                "the clock of this machine is \(seconds) s \(way) the cluster's; reports wait until it is set"
         case .broker(let partition):
             return
                 "the clock of this machine is \(seconds) s \(way) that of the broker which leads partition \(partition), and agrees with others; reports wait until the broker's is set"

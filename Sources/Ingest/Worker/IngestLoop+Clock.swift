@@ -9,7 +9,9 @@ extension IngestLoop {
     var isClockProven: Bool { judgeClock() == .agrees }
 
     /// What the batch's stamps tell of the cluster's clock. A record that lies where its partition ended at
-    /// the last poll was written since then; of any other it is not known how long it lay there.
+    /// the last poll was written since then; of any other it is not known how long it lay there. It is told
+    /// of an end only where there is nothing to read for a while, so a partition has also come to its end
+    /// where its last record is the last that the cluster had.
     func noteStamps(_ events: [ConsumerEvent], polledBefore: Instant) {
         var ends: [Int32: Int64] = [:]
         for event in events {
@@ -37,6 +39,12 @@ extension IngestLoop {
             let end = [ends[partition], reportEnds[partition]].compactMap(\.self).filter { $0 <= first }.max()
             reportEnds[partition] = nil
             if let end = ends[partition], end <= last { ends[partition] = nil }
+            if !batch.isFull,
+                let known = reports.knownWatermarks(of: TopicPartition(reportsTopic, partition)),
+                last + 1 >= known.high
+            {
+                ends[partition] = last + 1
+            }
             guard let newest, owned[partition]?.isServing == true else { continue }
             let age = end.map { _ in Int64(max(0, now.milliseconds(since: polledBefore))) }
             clockCheck.saw(newest, in: partition, age: age, at: now)

@@ -179,7 +179,7 @@ extension IngestLoop {
         let letter = DeadLetter(
             stage: "ingest", code: misfit.code, reason: misfit.reason, topic: reportsTopic,
             partition: record.partition, offset: record.offset, writtenAt: record.timestamp ?? 0, at: now)
-        writer.bury(record, as: letter)
+        writer.bury(record, sealedBy: letterSeal, as: letter)
     }
 
     // MARK: Deciding
@@ -273,7 +273,11 @@ extension IngestLoop {
     ) {
         let record = batch[place]
         guard let value = record.value else { return }
-        writer.forward(value, key: key, arrival: arrival, to: home)
+        if let sealed = letterSeal.sealed(value) {
+            writer.forward(sealed.span, key: key, arrival: arrival, to: home)
+        } else {
+            writer.forward(value, key: key, arrival: arrival, to: home)
+        }
         tally.forwarded += 1
         onStep(.strayForwarded)
     }

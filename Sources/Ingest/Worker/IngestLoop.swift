@@ -38,6 +38,7 @@ final class IngestLoop {
     let writer: PlainWriter
     let transaction: StageTransaction
     let merger: Merger
+    let letterSeal: LetterSeal
 
     var batch: RecordBatch
     var viewBatch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
@@ -90,6 +91,7 @@ final class IngestLoop {
         output = BatchOutput(lanes: layout.lanes, recordsMax: settings.outputRecordsMax)
         bound = TransactionBound(reportsMax: settings.batchRecordsMax)
         merger = Merger(place.sealingKeys, apps: place.apps)
+        letterSeal = LetterSeal(seal: merger.seal, reader: merger.reader)
         let kafka = place.kafka
         let identity = place.identity
         var member = ConsumerOptions(

@@ -43,7 +43,9 @@ struct IngestMetrics {
             help: "partitions whose reports wait because their view cannot be written, or are out of range")
         clockAhead = metrics.gauge(
             "flotilla_ingest_clock_ahead_seconds",
-            help: "by how much the clock here is ahead of the cluster's (below 0: behind) where that stops reports; otherwise 0")
+            help:
+                "by how much the clock here is ahead of the cluster's (below 0: behind) where that stops reports; otherwise 0"
+        )
     }
 
     func records(_ outcome: String) -> Counter {

@@ -47,8 +47,8 @@ final class PlainWriter {
         }
     }
 
-    /// The record as it came, beside headers that say why it is here.
-    func bury(_ record: borrowing Kafka.Record, as letter: DeadLetter) {
+    /// The record as it came but for its tokens, beside headers that say why it is here.
+    func bury(_ record: borrowing Kafka.Record, sealedBy seal: LetterSeal, as letter: DeadLetter) {
         var letter = letter
         var headers = RecordHeaders(capacity: 12)
         let own = record.headers
@@ -64,11 +64,23 @@ final class PlainWriter {
             let value = Array(value.utf8)
             headers.add(named: name.span, value.span)
         }
+        let key = isKept ? record.key : nil
+        guard isKept, let value = record.value else {
+            return write(letter, key: key, value: nil, &headers)
+        }
+        if let sealed = seal.sealed(value) {
+            write(letter, key: key, value: sealed.span, &headers)
+        } else {
+            write(letter, key: key, value: value, &headers)
+        }
+    }
+
+    private func write(
+        _ letter: DeadLetter, key: Span<UInt8>?, value: Span<UInt8>?, _ headers: inout RecordHeaders
+    ) {
         while true {
             let result = producer.send(
-                to: letters, partition: letter.partition, key: isKept ? record.key : nil,
-                value: isKept ? record.value : nil,
-                headers: &headers, tag: 0)
+                to: letters, partition: letter.partition, key: key, value: value, headers: &headers, tag: 0)
             if result != .full { return take(result) }
             collect(waitMilliseconds: 10)
         }

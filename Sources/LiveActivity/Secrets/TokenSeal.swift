@@ -55,6 +55,13 @@ package final class TokenSeal {
         return "s\(number).\(Base64URL.encode(sealed))"
     }
 
+    /// Whether what `seal` made before is what it would make now: with the newest key, or in the clear
+    /// where there is none.
+    package func isCurrent(_ stored: String) -> Bool {
+        guard let newest = ciphers.last?.number else { return !stored.hasPrefix("s") }
+        return stored.hasPrefix("s\(newest).")
+    }
+
     /// Why a stored token does not open.
     package enum Failure: Error, Equatable, CustomStringConvertible {
         case malformed

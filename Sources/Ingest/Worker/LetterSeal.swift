@@ -1,0 +1,89 @@
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+
+/// Seals the push tokens in a record of `reports` that goes on as it came: to the dead letters, or to the
+/// partition where it belongs. Everything else stays as it is, to the byte, so that what was wrong with it
+/// can be seen and the record can be sent again.
+struct LetterSeal {
+    /// From so many hexadecimal digits in a row on, what is in no readable report counts as a token: a hash
+    /// and an identifier have fewer.
+    static let digitsMin = 64
+    /// The row for which a token is sealed that nobody could read as a report's.
+    static let entry = "dead-letter"
+
+    let seal: TokenSeal
+    let reader: JSONReader
+
+    /// Nil where nothing has to be sealed.
+    func sealed(_ value: Span<UInt8>) -> [UInt8]? {
+        guard seal.isSealing else { return nil }
+        let report = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe Report.decode(bytes, with: reader)
+        }
+        guard let report else { return replaceDigits(in: value) }
+        guard let digits = report.token, !report.isTokenSealed else { return nil }
+        var closed = report
+        seal.seal(tokenOf: &closed)
+        guard let token = closed.token, closed.isTokenSealed else { return nil }
+        return replace(Array(digits.utf8), by: Array(token.utf8), in: value) ?? closed.encoded()
+    }
+
+    /// Nil where it is not there, because it was spelled otherwise.
+    private func replace(_ text: [UInt8], by other: [UInt8], in value: Span<UInt8>) -> [UInt8]? {
+        var result: [UInt8] = []
+        result.reserveCapacity(value.count + other.count)
+        var isFound = false
+        var place = 0
+        while place < value.count {
+            if starts(with: text, value, at: place) {
+                result += other
+                place += text.count
+                isFound = true
+            } else {
+                result.append(value[place])
+                place += 1
+            }
+        }
+        return isFound ? result : nil
+    }
+
+    private func starts(with text: [UInt8], _ value: Span<UInt8>, at place: Int) -> Bool {
+        guard !text.isEmpty, value.count - place >= text.count else { return false }
+        for index in text.indices where value[place + index] != text[index] { return false }
+        return true
+    }
+
+    private func replaceDigits(in value: Span<UInt8>) -> [UInt8]? {
+        var result: [UInt8] = []
+        var isFound = false
+        var place = 0
+        while place < value.count {
+            var end = place
+            while end < value.count, Hex.value(value[end]) != nil { end += 1 }
+            let run = value.extracting(place..<end)
+            if run.count >= Self.digitsMin {
+                isFound = true
+                append(run, to: &result)
+            } else {
+                for index in 0..<run.count { result.append(run[index]) }
+            }
+            if end < value.count { result.append(value[end]) }
+            place = end + 1
+        }
+        return isFound ? result : nil
+    }
+
+    /// What is too long for one token is sealed in pieces; half a byte stays.
+    private func append(_ digits: Span<UInt8>, to result: inout [UInt8]) {
+        var place = 0
+        while digits.count - place >= 2 {
+            let end = place + 2 * min(PushToken.bytesMax, (digits.count - place) / 2)
+            let piece = [UInt8](copying: digits.extracting(place..<end))
+            guard let token = PushToken(hex: String(decoding: piece, as: UTF8.self)) else { return }
+            result += Array(seal.seal(token, app: "", entry: Self.entry).utf8)
+            place = end
+        }
+        if place < digits.count { result.append(digits[place]) }
+    }
+}

@@ -1,0 +1,126 @@
+import JSON
+import Testing
+
+@testable import Ingest
+@testable import LiveActivity
+
+/// Tokens on their way through `reports` and `dead-letters`, with sealing keys.
+@Suite struct SealingTests {
+    private static let digits = String(repeating: "5e", count: 32)
+    private static let token = String(repeating: "ab", count: 40)
+
+    private func seal(keys count: Int) throws -> TokenSeal {
+        let keys = (1...count).map { "key \($0) " + String(repeating: "\($0)f", count: 32) }
+        let text = (["hash \(Self.digits)"] + keys).joined(separator: "\n")
+        return TokenSeal(try SealingKeys(lines: Array(text.utf8)[...]))
+    }
+
+    private func startToken(_ text: String = token) -> Report {
+        var report = Report(app: "shop", environment: .production, installation: "i", kind: .startToken)
+        report.attributesType = "Match"
+        report.token = text
+        return report
+    }
+
+    private func storedToken(_ run: IngestRun) -> String? {
+        run.installation?.facts[0].starts.first?.token?.sealed
+    }
+
+    @Test func `a token that comes sealed and one that comes in the clear come to the same`() throws {
+        let seal = try seal(keys: 1)
+        var sealed = startToken()
+        seal.seal(tokenOf: &sealed)
+        #expect(sealed.isTokenSealed)
+        let (first, second) = (IngestRun(seal: seal), IngestRun(seal: seal))
+        first.hear(startToken(), at: History.start)
+        second.hear(sealed, at: History.start)
+        #expect(first.truth == second.truth && first.registry == second.registry)
+        #expect(second.registry.count == 1)
+        second.hear(startToken(), at: History.start + 1)
+        #expect(second.written == 1, "the same again")
+    }
+
+    @Test func `a due repetition is sealed with the newest key, one that is not due changes nothing`() throws
+    {
+        let old = IngestRun(seal: try seal(keys: 1))
+        old.hear(startToken(), at: History.start)
+        let run = IngestRun(seal: try seal(keys: 2), truth: old.truth)
+        run.hear(startToken(), at: History.start + 1)
+        #expect(storedToken(run)?.hasPrefix("s1.") == true)
+        run.hear(startToken(), at: History.start + 86_400_000)
+        #expect(storedToken(run)?.hasPrefix("s2.") == true)
+        guard case .token(let row)? = run.registry.values.first else {
+            Issue.record("there is no row")
+            return
+        }
+        #expect(row.token == storedToken(run))
+        let isOpen = try seal(keys: 2).open(row.token, app: "shop", entry: "start:Match").hex
+        #expect(isOpen == Array(Self.token.utf8))
+    }
+
+    @Test func `what was in the clear is sealed when it is due`() throws {
+        let old = IngestRun()
+        old.hear(startToken(), at: History.start)
+        // Hashes are keyed too: to these keys it is another token, and news.
+        let run = IngestRun(seal: try seal(keys: 1), truth: old.truth)
+        run.hear(startToken(), at: History.start + 1)
+        #expect(storedToken(run)?.hasPrefix("s1.") == true)
+    }
+
+    @Test func `a token that these keys do not open is set aside and says why`() throws {
+        var report = startToken()
+        try seal(keys: 2).seal(tokenOf: &report)
+        let run = IngestRun(seal: try seal(keys: 1))
+        guard case .rejected(let rejection) = run.hear(report, at: History.start) else {
+            Issue.record("it was taken")
+            return
+        }
+        #expect(rejection.code == .sealedToken)
+        #expect(rejection.description.contains("key 2"))
+        try seal(keys: 1).seal(tokenOf: &report)
+        report.attributesType = "Another"
+        run.hear(report, at: History.start)
+        #expect(run.rejections.last == .sealedToken, "it was sealed for another row")
+    }
+
+    // MARK: What goes on as it came
+
+    private func letters(keys count: Int = 1) throws -> LetterSeal {
+        LetterSeal(seal: try seal(keys: count), reader: JSONReader())
+    }
+
+    private func sealed(_ text: String) throws -> String? {
+        try letters().sealed(Array(text.utf8).span).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func `of a report the token alone is sealed, and it is still a report`() throws {
+        let fields =
+            #""v":1,"app":"shop","environment":"production","installationId":"i","kind":"startToken""#
+        let text = #"{"unheardOf" : 1,"token": "\#(Self.token)",\#(fields)}"#
+        let found = try #require(try sealed(text))
+        let report = try Report.decode(Array(found.utf8), with: JSONReader())
+        #expect(report.isTokenSealed)
+        #expect(found == text.replacing(Self.token, with: report.token ?? ""))
+        #expect(try seal(keys: 1).open(tokenOf: report)?.hex == Array(Self.token.utf8))
+        #expect(try sealed(found) == nil, "once is enough")
+        let spelled = text.replacing("\"ab", with: #""\u0061b"#)
+        #expect(spelled != text)
+        #expect(try sealed(spelled)?.contains("b" + Self.token.dropFirst(2)) == false)
+    }
+
+    @Test func `in what cannot be read everything that looks like a token is sealed`() throws {
+        let hash = String(repeating: "0f", count: 16)
+        let text = #"{"token":"\#(Self.token)","hash":"\#(hash)","odd":"\#(Self.token)c"#
+        let found = try #require(try sealed(text))
+        #expect(found.hasPrefix(#"{"token":"s1."#) && found.contains(hash) && !found.contains(Self.token))
+        let whole = String(repeating: "e", count: 5000)
+        #expect(try sealed(whole)?.hasPrefix("s1.") == true)
+        #expect(try sealed("not JSON") == nil)
+        #expect(try sealed("") == nil)
+    }
+
+    @Test func `without keys everything stays as it is`() {
+        let letters = LetterSeal(seal: TokenSeal(nil), reader: JSONReader())
+        #expect(letters.sealed(startToken().encoded().span) == nil)
+    }
+}

@@ -15,6 +15,7 @@ final class Stage: Sendable {
 
     init(
         _ bed: IngestBed, directory: String, identity: String = "flotilla.ingest.test.0",
+        sealingKeys: SealingKeys? = nil, log: Log = .silent,
         _ change: (inout IngestSettings) -> Void = { _ in },
         clock: @escaping @Sendable () -> WallTime = { .now() },
         onStep: @escaping @Sendable (IngestStep, Metrics) -> Void = { _, _ in }
@@ -29,11 +30,11 @@ final class Stage: Sendable {
             place: {
                 IngestPlace(
                     kafka: kafka, layout: layout, identity: identity, stateDirectory: directory,
-                    sealingKeys: nil, apps: { IngestBed.apps })
+                    sealingKeys: sealingKeys, apps: { IngestBed.apps })
             }, clock: clock, onStep: { onStep($0, metrics) })
         let failures = failures
         try await service.start(
-            ServiceContext(log: .silent, metrics: metrics) { error in
+            ServiceContext(log: log, metrics: metrics) { error in
                 failures.withLock { $0.append("\(error)") }
             })
     }

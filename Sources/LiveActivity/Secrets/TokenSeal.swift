@@ -58,7 +58,7 @@ package final class TokenSeal {
     /// Whether what `seal` made before is what it would make now: with the newest key, or in the clear
     /// where there is none.
     package func isCurrent(_ stored: String) -> Bool {
-        guard let newest = ciphers.last?.number else { return !stored.hasPrefix("s") }
+        guard let newest = ciphers.last?.number else { return stored.utf8.first != UInt8(ascii: "s") }
         return stored.hasPrefix("s\(newest).")
     }
 
@@ -81,7 +81,7 @@ package final class TokenSeal {
     /// Opens what `seal` made. Tokens in the clear are taken too, from before there were keys.
     package func open(_ stored: some StringProtocol, app: String, entry: String) throws(Failure) -> PushToken
     {
-        guard stored.hasPrefix("s") else {
+        guard stored.utf8.first == UInt8(ascii: "s") else {
             guard let token = PushToken(hex: stored) else { throw .malformed }
             return token
         }

@@ -1,0 +1,63 @@
+import Foundation
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Testing
+import Topics
+
+/// With sealing keys no topic that the stage writes has a token in the clear.
+@Suite struct SealedReportsTests {
+    private func token(_ phone: Int) -> String { String(repeating: "ab", count: 38) + String(1000 + phone) }
+
+    private func report(_ phone: Int) -> Report {
+        var report = Report(
+            app: IngestBed.app.id, environment: .production, installation: "phone-\(phone)",
+            kind: .startToken)
+        report.attributesType = "Match"
+        report.token = token(phone)
+        return report
+    }
+
+    private func makeKeys(in directory: TemporaryDirectory) throws -> SealingKeys {
+        let path = directory.file("keys")
+        let isMade = FileManager.default.createFile(
+            atPath: path, contents: Data(SealingKeys.makeText().utf8), attributes: [.posixPermissions: 0o600])
+        #expect(isMade)
+        return try SealingKeys(file: path)
+    }
+
+    @Test func `what is merged, forwarded or set aside is sealed, however it came`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let directory = try TemporaryDirectory()
+        let keys = try makeKeys(in: directory)
+        let sender = try ReportSender(bed)
+        sender.send(report(0))
+        var sealed = report(1)
+        TokenSeal(keys).seal(tokenOf: &sealed)
+        sender.send(sealed)
+        let stray = report(2)
+        let home = Int32(Murmur2.partition(of: stray.key.span, of: 3))
+        sender.send(key: stray.key, value: stray.encoded(), partition: (home + 1) % 3)
+        let broken = report(3)
+        sender.send(key: broken.key, value: broken.encoded().dropLast())
+        #expect(sender.finish())
+        let stage = try await Stage(bed, directory: directory.path, sealingKeys: keys)
+        try await eventually("all reports handled") { stage.handled == 5 || stage.failure != nil }
+        await stage.stop()
+        #expect(stage.failure == nil)
+        let rows = try TopicContent(.registry, bed).newest.values.map { String(decoding: $0, as: UTF8.self) }
+        #expect(rows.count == 3 && rows.allSatisfy { $0.contains("\"s1.") }, "\(rows)")
+        let letters = try TopicContent(.deadLetters, bed).records
+        #expect(letters.count == 1)
+        let forwarded = try TopicContent(.reports, bed).records.filter { !$0.headers.isEmpty }
+        #expect(forwarded.map(\.partition) == [home])
+        for record in letters + forwarded {
+            let text = String(decoding: record.value ?? [], as: UTF8.self)
+            #expect(text.contains("s1.") && !text.contains(token(2)) && !text.contains(token(3)), "\(text)")
+        }
+    }
+}

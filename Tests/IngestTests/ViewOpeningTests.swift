@@ -1,0 +1,36 @@
+import Foundation
+import Glibc
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+@Suite struct ViewOpeningTests {
+    /// A file that is read through before it is believed takes its time, and there is one for each partition.
+    @Test func `views that open slowly do not keep the member from polling`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let directory = try TemporaryDirectory()
+        let path = directory.file("log")
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        let sink = LogSink(level: .debug, format: .text, descriptor: file.fileDescriptor)
+        let stage = try await Stage(
+            bed, directory: directory.path, log: Log("ingest", to: sink),
+            onStep: { step, _ in
+                // Four of these are longer than the session may go without a sign of life.
+                if step == .viewOpened { usleep(1_500_000) }
+            })
+        try await eventually("it is ready") { stage.obstacles.isEmpty || stage.failure != nil }
+        await stage.stop()
+        #expect(stage.failure == nil)
+        sink.flush(withinMilliseconds: 5000)
+        let log = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(log.components(separatedBy: "view opened").count - 1 == 4, "\(log)")
+        #expect(!log.contains("this process was stopped for a while"), "\(log)")
+    }
+}

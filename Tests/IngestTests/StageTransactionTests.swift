@@ -8,12 +8,11 @@ import Testing
 /// What fails while a transaction is under way, by the request that the cluster refuses.
 @Suite struct StageTransactionTests {
     enum Refusal: CaseIterable {
-        case partitions, records, offsetsTopic, offsets, end
+        case partitions, offsetsTopic, offsets, end
 
         var request: MockCluster.Request {
             switch self {
             case .partitions: .addPartitions
-            case .records: .produce
             case .offsetsTopic: .addOffsets
             case .offsets: .transactionOffsetCommit
             case .end: .endTransaction
@@ -23,7 +22,6 @@ import Testing
         var code: ErrorCode {
             switch self {
             case .partitions: .topicAuthorizationFailed
-            case .records: .recordTooLarge
             case .offsetsTopic, .offsets: .groupAuthorizationFailed
             case .end: ErrorCode(rawValue: -1)
             }
@@ -48,10 +46,12 @@ import Testing
         func run() throws -> StageTransaction.Outcome {
             let group = try #require(consumer.captureGroup(forEpoch: consumer.epoch))
             let offset = OffsetToCommit(TopicPartition("reports", 0), offset: 1)
-            return try transaction.run([offset], group, onStep: { _ in }) { producer, topics in
-                let value = Array("x".utf8)
-                return producer.send(to: topics[0], partition: 0, key: nil, value: value.span) == .queued
-            }
+            let value = Array("x".utf8)
+            return try transaction.run(
+                [offset], group, onStep: { _ in },
+                send: { producer, topics in
+                    producer.send(to: topics[0], partition: 0, key: nil, value: value.span) == .queued
+                })
         }
         let before = try run()
         #expect(before == .committed)

@@ -14,6 +14,8 @@ import Topics
 /// wrong, and neither what it remembers nor what it has read ahead counts any more.
 @Suite struct StartingOverTests {
     private static let identity = "flotilla.ingest.test.0"
+    /// So long that a slow machine costs nobody the membership: that would be a start over, too.
+    private static let sessionMilliseconds = 45_000
     private static let startedOver = "flotilla_ingest_started_over_total"
 
     private func report(_ kind: Report.Kind, _ phone: String = "phone", type: String? = nil) -> Report {
@@ -66,7 +68,11 @@ import Topics
         let times = TracedLock(0)
         let settings = bed.settings
         let stage = try await Stage(
-            bed, directory: directory.path, identity: Self.identity, { $0.batchRecordsMax = 20 },
+            bed, directory: directory.path, identity: Self.identity,
+            {
+                $0.batchRecordsMax = 20
+                $0.sessionMilliseconds = Self.sessionMilliseconds
+            },
             onStep: { reached, _ in
                 guard reached == step else { return }
                 let isThird = times.withLock { times in
@@ -94,7 +100,9 @@ import Topics
         let bed = try IngestBed(broker.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         let sender = try ReportSender(bed)
-        let stage = try await Stage(bed, directory: directory.path, identity: Self.identity)
+        let stage = try await Stage(
+            bed, directory: directory.path, identity: Self.identity,
+            { $0.sessionMilliseconds = Self.sessionMilliseconds })
         func send(_ reports: Report..., handled count: Int) async throws {
             for report in reports { sender.send(report) }
             #expect(sender.finish())

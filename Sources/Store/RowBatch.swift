@@ -65,6 +65,9 @@ package struct RowBatch: ~Copyable {
         return bytes.span.extracting(start..<start + entry.valueBytes)
     }
 
+    /// Where a row begins in the batch: behind all that was put before it.
+    package func start(_ index: Int) -> Int { entries[index].start }
+
     private mutating func append(_ span: Span<UInt8>) {
         unsafe span.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }

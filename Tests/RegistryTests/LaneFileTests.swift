@@ -117,7 +117,7 @@ struct LaneFileTests {
             try lane.take(key, value, offset: Int64(1 + index))
             let other = RegistryKey(
                 app: "one", recipient: .user("u\(index)"), installation: "i", entry: .update(activity: "x"))
-            try lane.take(other, token(100 + index, group: "g").encoded(), offset: 0)
+            try lane.take(other, token(100 + index, group: "g").encoded(), offset: Int64(1 + index))
         }
         for bad in [
             "", "one", "one/u:/i/profile", "one/u:a/i/none:x", "one/u:a/%01/update:x", "o%zz/u:a/i/profile",

@@ -1,3 +1,4 @@
+import Foundation
 import LiveActivity
 import ProcessTesting
 import Simulation
@@ -150,20 +151,115 @@ struct LanePageTests {
 
     @Test func `a cursor that is not ours is refused, whatever its bytes`() throws {
         var random = SeededGenerator(9)
-        for _ in 0..<trials(2000) {
-            let bytes = random.bytes(0...40)
-            if let cursor = PageCursor(bytes: bytes) { #expect(PageCursor(bytes: cursor.bytes) == cursor) }
+        var (taken, refused) = (0, 0)
+        func cursor(activity: Int = 0) -> PageCursor {
+            let places = [random.bytes(0...300), random.bytes(1...300)].sorted {
+                $0.lexicographicallyPrecedes($1)
+            }
+            let isWrapped = random.below(2) == 1 && places[0] != places[1]
+            return PageCursor(
+                origin: places[isWrapped ? 1 : 0], next: places[isWrapped ? 0 : 1], isWrapped: isWrapped,
+                activity: activity)
         }
-        #expect(PageCursor(bytes: [2, 0, 0, 0]) == nil)
-        let lane = try openLane(directory.path)
-        try fill(lane, 0..<20)
-        for _ in 0..<trials(200) {
-            guard let cursor = PageCursor(bytes: [1, UInt8(random.below(2)), 0, 3] + random.bytes(3...600))
-            else {
+        for _ in 0..<trials(2000) {
+            let cursor = cursor(activity: random.below(Audience.namesMax))
+            let bytes = cursor.bytes
+            #expect(PageCursor(bytes: bytes) == cursor)
+            // Each of these is asked for, each time.
+            var other = bytes
+            other[0] = 2 + UInt8(random.below(254))
+            #expect(PageCursor(bytes: other) == nil, "of another version")
+            other = bytes
+            other[1] = 2 + UInt8(random.below(254))
+            #expect(PageCursor(bytes: other) == nil, "neither wrapped nor not")
+            let heads = bytes.count - cursor.origin.count - cursor.next.count
+            #expect(PageCursor(bytes: Array(bytes.prefix(random.below(heads)))) == nil, "no whole head")
+            if !cursor.origin.isEmpty {
+                let cut = heads + random.below(cursor.origin.count)
+                #expect(PageCursor(bytes: Array(bytes.prefix(cut))) == nil, "a part of its beginning")
+            }
+            if !cursor.origin.isEmpty {
+                other = bytes
+                other[1] = 1 - bytes[1]
+                #expect(PageCursor(bytes: other) == nil, "its place is on the other side of its beginning")
+            }
+            // And whatever else: it is refused, or it is one of ours.
+            other = bytes
+            for _ in 0...random.below(3) { other[random.below(min(8, other.count))] = random.bytes(1...1)[0] }
+            guard let read = PageCursor(bytes: other) else {
+                refused += 1
                 continue
             }
-            _ = try lane.all(selection, from: cursor)
+            taken += 1
+            #expect(PageCursor(bytes: read.bytes) == read)
         }
+        #expect(taken > 0 && refused > 0)
+        let lane = try openLane(directory.path)
+        try fill(lane, 0..<20)
+        // A place that no row has ever had is as good as any other.
+        for _ in 0..<trials(200) {
+            let found = try lane.all(selection, from: cursor()).map(\.recipient)
+            #expect(Set(found).count == found.count)
+        }
+        try lane.close()
+    }
+
+    @Test func `an audience of ten thousand names is walked page by page, from any name on`() throws {
+        let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
+        let count = 300
+        try fill(lane, 0..<count)
+        func name(_ number: Int) -> String { String(format: "activity-%05d", number) }
+        // Everybody has one of the activities named, and two have several.
+        var wanted: Set<String> = []
+        for number in 0..<Audience.namesMax where number % 50 == 0 || number % 128 == 127 {
+            let user = number % 128 == 127 ? "many" : "user-\(number)"
+            let key = RegistryKey(
+                app: "one", recipient: .user(user), installation: "i", entry: .update(activity: name(number)))
+            try lane.take(key, token(1000 + number, group: "h").encoded(), offset: Int64(count + number))
+            wanted.insert("u:\(user) update:\(name(number))")
+        }
+        try lane.commit(20_000)
+        var asked = selection
+        asked.tokens = .activities((0..<Audience.namesMax).map(name))
+        let found = try lane.all(asked, rowsMax: 7).map { "\($0.recipient) \($0.entry)" }
+        #expect(found.count == wanted.count && Set(found) == wanted)
+        asked.recipients = NamedRecipients([.user("many")])
+        #expect(try lane.all(asked, rowsMax: 3).count == wanted.filter { $0.hasPrefix("u:many ") }.count)
+        // Users, of whom the lane has some.
+        var users = selection
+        users.recipients = NamedRecipients(
+            (0..<Audience.namesMax).map { .user("user-\($0 * 3)") } + [.user("user-3")])
+        let members = try lane.all(users, from: PageCursor(startingAt: 40_000), rowsMax: 7).map(\.recipient)
+        #expect(members.count == count / 3)
+        #expect(Set(members) == Set((0..<count / 3).map { "u:user-\($0 * 3)" }))
+        try lane.close()
+    }
+
+    @Test func `a page of named activities is bounded like any other`() throws {
+        let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
+        // One activity that many claim to have.
+        let count = Lane.examinedMax + 100
+        for number in 0..<count {
+            var row = token(number, group: "g")
+            // The first ones are not served.
+            if number % 2 == 0 { row.activitiesEnabled = false }
+            try lane.take(key(number), row.encoded(), offset: Int64(number))
+        }
+        try lane.commit(Int64(count))
+        var named = selection
+        named.tokens = .activities(["none", "x", "other"])
+        var page = TokenPage()
+        var next: PageCursor? = PageCursor(startingAt: 30_000)
+        var (rows, left) = (Set<String>(), 0)
+        while let cursor = next {
+            next = try lane.page(named, from: PageCursor(bytes: cursor.bytes)!, into: &page, rowsMax: 500)
+            #expect(page.count <= 500)
+            for index in 0..<page.count { rows.insert(Found(page[index]).recipient) }
+            left += page.exclusions[.activitiesOff]
+        }
+        #expect(rows.count == count / 2 && left == count - count / 2)
+        let most = try lane.page(named, from: PageCursor(), into: &page, rowsMax: count)
+        #expect(most != nil && page.count + page.exclusions.total <= Lane.examinedMax)
         try lane.close()
     }
 }

@@ -12,53 +12,110 @@ struct Model {
     func isShadowed(_ key: RegistryKey) -> Bool {
         guard let row = tokens[key] else { return false }
         return tokens.contains { other, rival in
-            guard other != key, other.app == key.app, rival.tokenHash == row.tokenHash,
-                rival.environment == row.environment, (rival.movedTo == nil) == (row.movedTo == nil)
-            else { return false }
-            if rival.registeredAt != row.registeredAt { return rival.registeredAt > row.registeredAt }
-            return key.bytes.lexicographicallyPrecedes(other.bytes)
+            // Another installation, and none of this one's own rows is newer than the rival.
+            guard !Self.isSameHolder(other, key), contests(rival, other, row, key) else { return false }
+            return !tokens.contains { own, mine in
+                Self.isSameHolder(own, key) && contests(mine, own, row, key)
+                    && Self.isNewer(mine, own, than: rival, other)
+            }
         }
     }
 
-    func rows(_ selection: Selection) -> Set<Found> {
-        var found: Set<Found> = []
-        for (key, row) in tokens where chooses(selection, key, row) {
+    private func contests(_ a: TokenRow, _ aKey: RegistryKey, _ b: TokenRow, _ bKey: RegistryKey) -> Bool {
+        aKey.app == bKey.app && a.tokenHash == b.tokenHash && a.environment == b.environment
+            && (a.movedTo == nil) == (b.movedTo == nil)
+    }
+
+    private static func isSameHolder(_ a: RegistryKey, _ b: RegistryKey) -> Bool {
+        a.recipient == b.recipient && a.installation.isExactly(b.installation)
+    }
+
+    private static func isNewer(
+        _ row: TokenRow, _ key: RegistryKey, than other: TokenRow, _ otherKey: RegistryKey
+    ) -> Bool {
+        if row.registeredAt != other.registeredAt { return row.registeredAt > other.registeredAt }
+        return otherKey.bytes.lexicographicallyPrecedes(key.bytes)
+    }
+
+    /// What a walk through the selection gives.
+    func answer(_ question: Question) -> Answer {
+        var answer = Answer()
+        for (key, row) in tokens where question.looksAt(key, row) {
             // An installation's own token goes before the one that serves every type.
-            if case .starts(let type) = selection.tokens, key.entry == .start(type: nil) {
+            if case .starts(let type) = question.selection.tokens, key.entry == .start(type: nil) {
                 var own = key
                 own.entry = .start(type: type)
-                if let row = tokens[own], chooses(selection, own, row) { continue }
+                if let row = tokens[own], exclusion(question.selection, own, row) == nil {
+                    answer.exclusions[.reachedByOwn, default: 0] += 1
+                    continue
+                }
             }
-            found.insert(Found(key, row))
+            if let exclusion = exclusion(question.selection, key, row) {
+                answer.exclusions[exclusion, default: 0] += 1
+            } else {
+                answer.rows.insert(Found(key, row))
+            }
         }
-        return found
+        return answer
     }
 
-    private func chooses(_ selection: Selection, _ key: RegistryKey, _ row: TokenRow) -> Bool {
-        guard key.app == selection.app, selection.environments.contains(row.environment),
-            row.activitiesEnabled != false, row.dismissedAt == nil, (row.expiresAt ?? .max) > selection.now,
-            !isShadowed(key),
-            selection.recipient == nil || selection.recipient == key.recipient
-        else { return false }
+    private func exclusion(_ selection: Selection, _ key: RegistryKey, _ row: TokenRow) -> Exclusion? {
+        if row.dismissedAt != nil { return .dismissed }
+        if row.activitiesEnabled == false { return .activitiesOff }
+        if isShadowed(key) { return .shadowed }
+        if !selection.environments.contains(row.environment) { return .otherEnvironment }
+        if (row.expiresAt ?? .max) <= selection.now { return .expired }
         if let osMin = selection.osMin, let os = row.os.flatMap({ OSVersion($0) }), os < osMin {
-            return false
+            return .systemTooOld
         }
+        if row.movedTo != nil {
+            guard case .starts = selection.tokens, let accepted = selection.startAcceptedAt,
+                let movedAt = row.movedAt, accepted < movedAt
+            else { return .movedAway }
+        }
+        if let dismissals = selection.dismissals, case .starts = selection.tokens,
+            tokens.contains(where: { other, dismissed in
+                other.app == key.app && Self.isSameHolder(other, key)
+                    && dismissed.group.isExactly(dismissals.group)
+                    && dismissed.dismissedAt ?? .min >= dismissals.since && other.isUpdate
+            })
+        {
+            return .dismissed
+        }
+        return nil
+    }
+}
+
+/// A selection, and the names in it.
+struct Question {
+    var selection: Selection
+    var recipients: [Recipient]?
+
+    init(_ selection: Selection, recipients: [Recipient]? = nil) {
+        self.selection = selection
+        self.recipients = recipients
+        self.selection.recipients = recipients.map(NamedRecipients.init)
+    }
+
+    func looksAt(_ key: RegistryKey, _ row: TokenRow) -> Bool {
+        guard key.app == selection.app, recipients?.contains(key.recipient) ?? true else { return false }
         switch (selection.tokens, key.entry) {
-        case (.starts(let wanted), .start(let type)):
-            if let type, !type.isExactly(wanted) { return false }
-            if row.movedTo != nil {
-                guard let accepted = selection.startAcceptedAt, let movedAt = row.movedAt else {
-                    return false
-                }
-                return accepted < movedAt
-            }
-            return true
-        case (.updates(let group), .update): return row.group.isExactly(group) && row.movedTo == nil
+        case (.starts(let wanted), .start(let type)): return type?.isExactly(wanted) ?? true
+        case (.updates(let group), .update): return row.group.isExactly(group)
         case (.activities(let wanted), .update(let activity)):
-            return wanted.contains(activity) && row.movedTo == nil
+            return wanted.contains { $0.isExactly(activity) }
         default: return false
         }
     }
+}
+
+struct Answer: Equatable {
+    var rows: Set<Found> = []
+    var exclusions: [Exclusion: Int] = [:]
+}
+
+extension RegistryKey {
+    var isUpdate: Bool { if case .update = entry { true } else { false } }
 }
 
 /// Few names, so that rows meet: short ones, UUIDs in both cases, names that are nearly UUIDs, long ones.
@@ -110,12 +167,12 @@ struct RowMaker {
         }
         if random.below(8) == 0 {
             (row.token, row.tokenHash) = ("", "")
-            row.dismissedAt = start
+            row.dismissedAt = start + Int64(random.below(3))
         }
         return row
     }
 
-    mutating func selection() -> Selection {
+    mutating func question() -> Question {
         let tokens: Selection.Tokens =
             switch random.below(3) {
             case 0: .starts(type: pick(["Match", "Order", "\u{E9}", "Unknown"]))
@@ -126,9 +183,15 @@ struct RowMaker {
             app: pick(Self.apps + ["three"]), tokens,
             environments: pick([[.production], [.sandbox], [.production, .sandbox]]),
             now: start + Int64(random.below(12)))
-        if random.below(3) == 0 { selection.recipient = .user(pick(Self.users)) }
+        if random.below(2) == 0 {
+            selection.dismissals = .init(
+                of: pick(Self.groups.compactMap { $0 }), since: start + Int64(random.below(3)))
+        }
         if random.below(2) == 0 { selection.startAcceptedAt = start + Int64(random.below(4)) }
         if random.below(4) == 0 { selection.osMin = nil }
-        return selection
+        guard random.below(3) == 0 else { return Question(selection) }
+        let users = Self.users.shuffled(using: &random).prefix(random.below(4)).map { Recipient.user($0) }
+        return Question(
+            selection, recipients: users + [.installation(pick(Self.installations)), .user("nobody")])
     }
 }

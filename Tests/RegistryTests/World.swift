@@ -4,6 +4,7 @@ import LiveActivity
 import Simulation
 import Store
 import Telemetry
+import Testing
 
 @testable import Registry
 
@@ -35,6 +36,15 @@ extension Lane {
         _ selection: Selection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
         between: () throws -> Void = {}
     ) throws -> [Found] {
+        var exclusions = Exclusions()
+        return try all(selection, from: cursor, rowsMax: rowsMax, leavingOut: &exclusions, between: between)
+    }
+
+    /// - Parameter exclusions: what the pages have left out, together.
+    func all(
+        _ selection: Selection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
+        leavingOut exclusions: inout Exclusions, between: () throws -> Void = {}
+    ) throws -> [Found] {
         var page = TokenPage()
         var found: [Found] = []
         var cursor: PageCursor? = cursor
@@ -42,7 +52,9 @@ extension Lane {
             // What a continuation record does to it.
             let travelled = PageCursor(bytes: next.bytes)
             cursor = try self.page(selection, from: travelled!, into: &page, rowsMax: rowsMax)
+            #expect(page.count <= rowsMax)
             for index in 0..<page.count { found.append(Found(page[index])) }
+            exclusions += page.exclusions
             try between()
         }
         return found

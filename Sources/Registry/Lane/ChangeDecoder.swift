@@ -35,6 +35,13 @@ struct ChangeDecoder {
         return try append(parts, of: text.span, canonical.span, recordValue, &batch, &names, file)
     }
 
+    /// The key of the change that the record of this key makes, without a value; nothing for no key.
+    mutating func append(
+        changedKey recordKey: Span<UInt8>, to batch: inout RowBatch, names: inout Names, in file: StateFile
+    ) throws(StoreError) {
+        _ = try append(key: recordKey, value: nil, to: &batch, names: &names, in: file)
+    }
+
     private static let noKey = "the key is none of the registry"
 
     private mutating func append(

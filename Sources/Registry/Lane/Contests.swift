@@ -1,28 +1,21 @@
 internal import Store
 
-/// Two rows with one token, as after a login or a move to another phone: the newer stands, the others are
-/// flagged and not served, and the next newest is served again when it goes. Rows of different apps or
-/// environments have nothing to do with each other, and rows that have moved away compete only among
-/// themselves: they serve what the new row counts as done.
+/// Rows of two installations with one token, as after a login or a move to another phone: the rows of the
+/// installation that has the newest of them stand, the others are flagged and not served, and stand again
+/// when it goes. One installation may have a token in several rows, as a start token under several types;
+/// they never stand in each other's way. Rows of different apps or environments have nothing to do with
+/// each other, and rows that have moved away compete only among themselves: they serve what the new row
+/// counts as done.
 ///
-/// The flags depend on nothing but the rows: every change of a row has its token looked at anew.
+/// The flags depend on nothing but the rows: every change of a row has its token looked at anew. That takes
+/// two walks over the rows of the token, however many they are.
 struct Contests {
-    fileprivate struct Contender {
-        var table: Table
-        var key: [UInt8]
-        var value: [UInt8]
-        var registeredAt: Int64
-        /// Of the start or the activity.
-        var kind: RowKind
-        var entryKey: [UInt8]
-        /// Known only where time does not decide.
-        var topicKey: [UInt8] = []
-    }
-
     private let tables: LaneTables
     private let topicKeys: TopicKeys
     /// Beginnings of keys in `tokens`.
     private var touched: Set<[UInt8]> = []
+    /// Rows that were flagged and stand again.
+    private(set) var risen: [ChangedRow] = []
 
     init(_ tables: LaneTables, _ topicKeys: TopicKeys) {
         self.tables = tables
@@ -37,26 +30,33 @@ struct Contests {
         touched.removeAll(keepingCapacity: true)
     }
 
-    private func settle(_ prefix: [UInt8], _ transaction: inout WriteTransaction) throws(StoreError) {
+    private mutating func settle(
+        _ prefix: [UInt8], _ transaction: inout WriteTransaction
+    ) throws(StoreError) {
         var keys: [[UInt8]] = []
         try Self.appendTokens(beginningWith: prefix, tables, transaction.view, to: &keys)
-        // Nearly always: one row, which was just written unflagged, or none.
-        if keys.isEmpty { return }
-        var contenders: [Contender] = []
-        for key in keys { contenders.append(try contender(key, transaction.view)) }
-        if Set(contenders.map(\.registeredAt)).count < contenders.count {
-            for index in contenders.indices {
-                contenders[index].topicKey = try topicKey(contenders[index], transaction.view)
+        var newest: [Contested: Contender] = [:]
+        // Nearly always there is one row, which nobody contests, or none.
+        if keys.count > 1 {
+            for key in keys {
+                let row = try contender(key, transaction.view)
+                let contested = Contested(row.value)
+                guard let best = newest[contested] else {
+                    newest[contested] = row
+                    continue
+                }
+                if try isNewer(row, than: best, transaction.view) { newest[contested] = row }
             }
         }
-        for index in contenders.indices {
-            let isShadowed = contenders.contains { $0.shadows(contenders[index]) }
+        for key in keys {
+            let row = try contender(key, transaction.view)
+            let isShadowed = newest[Contested(row.value)].map { $0.holder != row.holder } ?? false
             let flag = isShadowed ? TokenValue.Flag.shadowed : 0
-            var value = contenders[index].value
-            guard value[0] & TokenValue.Flag.shadowed != flag else { continue }
+            guard row.value[0] & TokenValue.Flag.shadowed != flag else { continue }
+            if !isShadowed { risen.append(ChangedRow(row.kind, row.entryKey, was: row.value, in: row.group)) }
+            var value = row.value
             value[0] ^= TokenValue.Flag.shadowed
-            let (table, key) = (contenders[index].table, contenders[index].key)
-            try transaction.put(key.span, value.span, in: table)
+            try transaction.put(row.key.span, value.span, in: row.table)
         }
     }
 
@@ -79,16 +79,27 @@ struct Contests {
         let kind: RowKind = token[kindPlace] == RowKind.start.rawValue ? .start : .update
         let key = Array(token[..<place]) + token[(kindPlace + 1)...]
         var row = key
-        if kind == .update, let group = try view.value(of: key.span, in: tables.activities) {
-            RowPlace.update(ofActivity: key.span, group: group, into: &row)
+        var group: [UInt8]?
+        if kind == .update, let found = try view.value(of: key.span, in: tables.activities) {
+            group = Array(found)
+            RowPlace.update(ofActivity: key.span, group: found, into: &row)
         }
         let table = kind == .start ? tables.starts : tables.updates
         guard let value = try view.value(of: row.span, in: table) else {
             throw .corrupt(path: "registry", what: "a token stands in the index and in no row")
         }
         return Contender(
-            table: table, key: row, value: Array(value), registeredAt: TokenValue.registeredAt(value),
-            kind: kind, entryKey: key)
+            table: table, key: row, value: Array(value), kind: kind, entryKey: key, group: group)
+    }
+
+    private func isNewer(
+        _ row: Contender, than other: Contender, _ view: borrowing ReadView
+    ) throws(StoreError) -> Bool {
+        let times = (TokenValue.registeredAt(row.value.span), TokenValue.registeredAt(other.value.span))
+        if times.0 != times.1 { return times.0 > times.1 }
+        // Between the rows of one installation nothing hangs on it.
+        if row.holder == other.holder { return false }
+        return try topicKey(other, view).lexicographicallyPrecedes(topicKey(row, view))
     }
 
     private func topicKey(_ row: Contender, _ view: borrowing ReadView) throws(StoreError) -> [UInt8] {
@@ -96,13 +107,26 @@ struct Contests {
     }
 }
 
-extension Contests.Contender {
-    fileprivate func shadows(_ other: Contests.Contender) -> Bool {
-        let same = TokenValue.Flag.sandbox | TokenValue.Flag.movedAway
-        guard (value[0] ^ other.value[0]) & same == 0,
-            TokenValue.hash(value.span).equals(TokenValue.hash(other.value.span))
-        else { return false }
-        if registeredAt != other.registeredAt { return registeredAt > other.registeredAt }
-        return other.topicKey.lexicographicallyPrecedes(topicKey)
+/// What two rows must have in common to stand in each other's way.
+private struct Contested: Hashable {
+    private let flags: UInt8
+    private let hash: [UInt8]
+
+    init(_ value: [UInt8]) {
+        flags = value[0] & (TokenValue.Flag.sandbox | TokenValue.Flag.movedAway)
+        hash = Array(TokenValue.hash(value.span))
     }
+}
+
+private struct Contender {
+    let table: Table
+    let key: [UInt8]
+    let value: [UInt8]
+    /// Of the start or the activity.
+    let kind: RowKind
+    let entryKey: [UInt8]
+    let group: [UInt8]?
+
+    /// Who has it: recipient and installation.
+    var holder: [UInt8] { Array(RowPlace.holder(kind, entryKey.span)) }
 }

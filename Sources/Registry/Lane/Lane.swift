@@ -11,7 +11,7 @@ package import Telemetry
 /// `facts`, nothing else.
 package final class Lane {
     /// The layout of keys and values. Another number, and every lane is rebuilt from the topic.
-    package static let schema = 3
+    package static let schema = 4
     /// Changes held in memory before they must be committed.
     package static let pendingBytesMax = 16 << 20
 
@@ -24,11 +24,19 @@ package final class Lane {
     var names: Names
     private var decoder = ChangeDecoder()
     private var pending = RowBatch()
+    /// From which byte of the pending changes on they are news.
+    private var pendingNewsPlace: Int?
+    /// Keys of records that are read again and are news all the same.
+    private var repeated = RowBatch()
     private let log: Log
     private let metrics: LaneMetrics
     private var identity: TopicIdentity
-    /// The next offset whose record the tables lack; nil as long as nothing is known.
+    /// The next offset whose record the tables lack; nil as long as nothing is known. It never goes back.
     package internal(set) var applied: Int64?
+    /// The consumer group's committed offset, where the lane was taken over: rows from here on are news,
+    /// whatever the tables already hold, because the process that put them there may have died before it
+    /// did what they ask for. Nil: nobody wants news.
+    package var newsBegins: Int64?
 
     /// - Parameters:
     ///   - directory: the lane's own, under the process's slot.
@@ -57,15 +65,26 @@ package final class Lane {
         announce()
     }
 
-    /// Where to read on: at the last record that was applied, by which the lane knows its topic again.
-    package var start: Int64? { identity.start ?? applied }
+    /// Where to read on: at the last record that was applied, by which the lane knows its topic again, or
+    /// where news begin.
+    package var start: Int64? {
+        guard let start = identity.start ?? applied else { return nil }
+        return min(start, newsBegins ?? start)
+    }
 
     /// What the next commit would write is as much as it should.
-    package var isFull: Bool { pending.byteCount >= Self.pendingBytesMax }
+    package var isFull: Bool { pending.byteCount + repeated.byteCount >= Self.pendingBytesMax }
 
     /// Takes one record of the topic, in the topic's order; it counts from the next commit on. What was
-    /// applied before may come again.
+    /// applied before may come again, and changes nothing.
     package func take(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
+        let isNews = newsBegins.map { offset >= $0 } ?? false
+        if let applied, offset < applied {
+            identity.take(key, value, offset: offset)
+            if isNews, let key { try decoder.append(changedKey: key, to: &repeated, names: &names, in: file) }
+            return
+        }
+        if isNews, pendingNewsPlace == nil { pendingNewsPlace = pending.byteCount }
         try decode(key: key, value: value, offset: offset, into: &pending)
     }
 
@@ -73,12 +92,41 @@ package final class Lane {
     /// written and nothing forgotten: call it again when there is room. It throws corruption when the
     /// topic is not the one that the tables were built from.
     package func commit(_ now: Applied) throws(StoreError) {
+        try commit(now) { _, _ in }
+    }
+
+    /// The same, and tells what became new by it. When the process dies before it has done what that asks
+    /// for, it is told again, since the committed offset is still below it.
+    package func commit(_ now: Applied, tellingInto news: inout LaneNews) throws(StoreError) {
+        let (tables, names) = (tables, names)
+        try commit(now) { changed, view throws(StoreError) in
+            // This may run twice.
+            news.removeAll()
+            var teller = NewsTeller(tables, names)
+            for row in changed { try teller.tell(row, to: &news, view) }
+            for index in 0..<repeated.count where repeated.isLast(index) {
+                guard let row = ChangedRow(unknown: repeated.key(index)) else { continue }
+                try teller.tell(row, to: &news, view)
+            }
+        }
+    }
+
+    private func commit(
+        _ now: Applied, telling tell: ([ChangedRow], borrowing ReadView) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let now = try identified(now)
         pending.sort()
-        try write(pending, now)
-        metrics.applied(pending.count)
-        pending.removeAll()
-        applied = now.offset
+        repeated.sort()
+        if now.offset >= applied ?? 0 {
+            try write(pending, now, telling: tell)
+            metrics.applied(pending.count)
+            pending.removeAll()
+            pendingNewsPlace = nil
+            applied = now.offset
+        } else {
+            try file.read { view throws(StoreError) in try tell([], view) }
+        }
+        repeated.removeAll()
     }
 
     /// With the record by which the topic is known again.
@@ -88,20 +136,23 @@ package final class Lane {
             offset: now.offset, asOf: now.asOf, last: try identity.confirmed(file.environment.path))
     }
 
-    private func write(_ changes: borrowing RowBatch, _ now: Applied) throws(StoreError) {
+    private func write(
+        _ changes: borrowing RowBatch, _ now: Applied,
+        telling tell: ([ChangedRow], borrowing ReadView) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let (partition, tables, topicKeys) = (partition, tables, TopicKeys(names))
+        let newsPlace = pendingNewsPlace
         try file.write { transaction throws(StoreError) in
             var writer = RowWriter(tables, topicKeys)
             for index in 0..<changes.count where changes.isLast(index) {
-                try writer.apply(changes.key(index), changes.value(index), &transaction)
+                let isNews = newsPlace.map { changes.start(index) >= $0 } ?? false
+                try writer.apply(changes.key(index), changes.value(index), isNews: isNews, &transaction)
             }
-            try writer.settle(&transaction)
+            try writer.settle(isNews: newsPlace != nil, &transaction)
             try transaction.setApplied(now, of: partition)
+            try tell(writer.changed, transaction.view)
         }
     }
-
-    /// Forgets what was taken and not committed, as when the lane goes to another process.
-    package func forgetPending() { pending.removeAll() }
 
     /// Rows in the tables, expired ones included.
     package func counts() throws(StoreError) -> LaneCounts {

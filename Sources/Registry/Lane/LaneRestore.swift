@@ -5,7 +5,8 @@ package import Store
 /// order are dense, and a page is written once instead of for each of its rows.
 ///
 /// Nothing is in the lane's tables before `finish`, and the offset comes last: a process that dies in
-/// between leaves tables without an offset, which the next opening empties.
+/// between leaves tables without an offset, which the next opening empties. Where news are wanted, it ends
+/// at the committed offset: the lane itself takes what lies above, and tells of it.
 package final class LaneRestore {
     /// Memory for one sort; there are two of them at a time.
     package static let runBytesMax = 32 << 20
@@ -44,6 +45,7 @@ package final class LaneRestore {
     /// Writes the tables, and last the offset. When it throws, the lane holds nothing usable: close it,
     /// open it, begin anew.
     package func finish(_ now: Applied) throws(StoreError) {
+        precondition(now.offset <= lane.newsBegins ?? .max, "what is restored is no news")
         var derived = RowSorter(in: lane.directory, runBytesMax: runBytesMax, patience)
         try writeFirst(&derived)
         let contested = try writeDerived(&derived)
@@ -82,6 +84,8 @@ package final class LaneRestore {
                 try output.put(key, group, in: tables.activities)
                 RowPlace.update(ofActivity: key, group: group, into: &place)
                 try derived.put(Derived.update, place.span, row, &scratch)
+                RowPlace.recipient(ofActivity: key, into: &place)
+                try derived.put(Derived.recipient, place.span, Span(), &scratch)
                 guard TokenValue.hasToken(row) else { return }
                 RowPlace.token(.update, key, hash: TokenValue.hash(row), into: &place)
                 try derived.put(Derived.token, place.span, Span(), &scratch)
@@ -102,7 +106,10 @@ package final class LaneRestore {
             let key = change.extracting(1..<change.count)
             guard let value else { return }
             if change[0] == Derived.update.rawValue { return try output.put(key, value, in: tables.updates) }
-            try output.put(key, Span(), in: tables.tokens)
+            if change[0] == Derived.recipient.rawValue {
+                return try output.put(key, value, in: tables.recipients)
+            }
+            try output.put(key, value, in: tables.tokens)
             let prefix = RowPlace.tokenPrefix(key)
             if prefix.equals(last.span) {
                 if contested.last != last { contested.append(last) }
@@ -135,7 +142,8 @@ package final class LaneRestore {
     /// The tables of the second sort, in the order in which they are written.
     fileprivate enum Derived: UInt8 {
         case update = 1
-        case token = 2
+        case recipient = 2
+        case token = 3
     }
 }
 

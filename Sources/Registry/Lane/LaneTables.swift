@@ -2,13 +2,14 @@ internal import Store
 
 /// The tables of a lane; `RowPlace` says what their keys are.
 struct LaneTables {
-    static let names = ["names", "starts", "updates", "profiles", "activities", "tokens"]
+    static let names = ["names", "starts", "updates", "profiles", "activities", "recipients", "tokens"]
 
     let names: Table
     let starts: Table
     let updates: Table
     let profiles: Table
     let activities: Table
+    let recipients: Table
     let tokens: Table
 
     init(_ file: StateFile) {
@@ -17,10 +18,11 @@ struct LaneTables {
         updates = file.table("updates")
         profiles = file.table("profiles")
         activities = file.table("activities")
+        recipients = file.table("recipients")
         tokens = file.table("tokens")
     }
 
-    var all: [Table] { [names, starts, updates, profiles, activities, tokens] }
+    var all: [Table] { [names, starts, updates, profiles, activities, recipients, tokens] }
 }
 
 /// How many rows a lane holds.

@@ -1,10 +1,13 @@
 internal import Store
 
 /// Makes changes in one transaction: each row where its table wants it, the indexes beside it, and at
-/// the end, of the rows that share a token, one that stands.
+/// the end, of the installations that share a token, one whose rows stand.
 struct RowWriter: ~Copyable {
     private let tables: LaneTables
     private var contests: Contests
+    private var isNews = false
+    /// Rows that may be news, and what they were.
+    private(set) var changed: [ChangedRow] = []
 
     init(_ tables: LaneTables, _ topicKeys: TopicKeys) {
         self.tables = tables
@@ -13,8 +16,9 @@ struct RowWriter: ~Copyable {
 
     /// A change as `ChangeDecoder` makes it; nil removes.
     mutating func apply(
-        _ change: Span<UInt8>, _ value: Span<UInt8>?, _ transaction: inout WriteTransaction
+        _ change: Span<UInt8>, _ value: Span<UInt8>?, isNews: Bool, _ transaction: inout WriteTransaction
     ) throws(StoreError) {
+        self.isNews = isNews
         let key = change.extracting(1..<change.count)
         switch RowKind(rawValue: change[0]) {
         case .start: try applyStart(key, value, &transaction)
@@ -29,8 +33,10 @@ struct RowWriter: ~Copyable {
         }
     }
 
-    mutating func settle(_ transaction: inout WriteTransaction) throws(StoreError) {
+    /// - Parameter isNews: whether rows that stand again are.
+    mutating func settle(isNews: Bool, _ transaction: inout WriteTransaction) throws(StoreError) {
         try contests.settle(&transaction)
+        if isNews { changed += contests.risen }
     }
 
     private mutating func applyStart(
@@ -44,6 +50,7 @@ struct RowWriter: ~Copyable {
         }
         if let old, TokenValue.saysTheSame(old.span, value) { return }
         try transaction.put(key, value, in: tables.starts)
+        if isNews { changed.append(ChangedRow(.start, Array(key), was: old)) }
         try moveToken(.start, key, from: old, to: value, &transaction)
     }
 
@@ -61,6 +68,8 @@ struct RowWriter: ~Copyable {
             guard let old else { return }
             try transaction.remove(place.span, in: tables.updates)
             try transaction.remove(key, in: tables.activities)
+            RowPlace.recipient(ofActivity: key, into: &place)
+            try transaction.remove(place.span, in: tables.recipients)
             return try removeToken(.update, key, old, &transaction)
         }
         var end = 0
@@ -70,11 +79,17 @@ struct RowWriter: ~Copyable {
         if let old, let group, newGroup.equals(group.span) {
             if TokenValue.saysTheSame(old.span, value) { return }
         } else {
-            if old != nil { try transaction.remove(place.span, in: tables.updates) }
+            if old != nil {
+                try transaction.remove(place.span, in: tables.updates)
+            } else {
+                RowPlace.recipient(ofActivity: key, into: &place)
+                try transaction.put(place.span, Span(), in: tables.recipients)
+            }
             try transaction.put(key, newGroup, in: tables.activities)
             RowPlace.update(ofActivity: key, group: newGroup, into: &place)
         }
         try transaction.put(place.span, value, in: tables.updates)
+        if isNews { changed.append(ChangedRow(.update, Array(key), was: old, in: group)) }
         try moveToken(.update, key, from: old, to: value, &transaction)
     }
 

@@ -37,56 +37,106 @@ package enum Inquiry: Sendable, Hashable {
 extension Lane {
     private static let inquiryRows = 10_000
 
-    /// All tokens of a recipient or an installation, in this lane. It looks at every token of the app, a
-    /// part at a time: for a person's question, not for a send.
+    /// All tokens of a recipient or an installation, in this lane. A recipient's lie together; for an
+    /// installation it looks at every token of the lane, a part at a time: for a person's question.
     package func known(_ inquiry: Inquiry, app: String, now: Int64) throws(StoreError) -> [KnownToken] {
-        var found: [KnownToken] = []
-        for kind in [RowKind.start, .update] {
-            var range = KeyRange.everything
-            var isMore = true
-            while isMore {
-                let (tables, topicKeys) = (tables, TopicKeys(names))
-                let (next, more, part) = try file.read { view throws(StoreError) in
-                    var next = range
-                    var keys: [[UInt8]] = []
-                    let table = kind == .start ? tables.starts : tables.activities
-                    let more = try view.page(of: table, &next, rows: Self.inquiryRows) { key, _ in
-                        if inquiry.mayMean(key, kind) { keys.append(Array(key)) }
-                    }
-                    var part: [KnownToken] = []
-                    for key in keys {
-                        guard let token = try KnownToken(kind, key, tables, topicKeys, now: now, view),
-                            token.key.app == app, inquiry.means(token.key)
-                        else { continue }
-                        part.append(token)
-                    }
-                    return (next, more, part)
+        switch inquiry {
+        case .recipient(let recipient): return try known(of: recipient, app: app, now: now)
+        case .installation(let name):
+            var found: [KnownToken] = []
+            for (kind, table) in [(RowKind.start, tables.starts), (.update, tables.activities)] {
+                found += try known(in: table, .everything, now: now) {
+                    (kind, Array($0))
+                } where: {
+                    $0.key.app == app && $0.key.installation?.isExactly(name) ?? false
                 }
-                found += part
-                (range, isMore) = (next, more)
+            }
+            return found
+        }
+    }
+
+    private func known(
+        of recipient: Recipient, app: String, now: Int64
+    ) throws(StoreError) -> [KnownToken] {
+        let (tables, names, topicKeys) = (tables, names, TopicKeys(names))
+        var code: [UInt8] = []
+        guard RecipientCode.append(recipient, to: &code) else { return [] }
+        var prefix: [UInt8] = []
+        var found: [KnownToken] = []
+        try file.read { view throws(StoreError) in
+            guard let number = try names.known(Array(app.utf8).span, view) else { return }
+            OrderedNumber.append(number, to: &prefix)
+            for key in try Self.starts(of: code, prefix, tables.starts, view) {
+                if let token = try KnownToken(.start, key, tables, topicKeys, now: now, view) {
+                    found.append(token)
+                }
             }
         }
-        return found
-    }
-}
-
-extension Inquiry {
-    /// Looks at the bytes only; a name that is long, or another name with these bytes in it, may pass.
-    fileprivate func mayMean(_ key: Span<UInt8>, _ kind: RowKind) -> Bool {
-        guard case .recipient(let recipient) = self else { return true }
-        var code: [UInt8] = []
-        guard RecipientCode.append(recipient, to: &code) else { return false }
-        var place = 0
-        _ = OrderedNumber.read(key, at: &place)
-        if kind == .start { _ = OrderedNumber.read(key, at: &place) } else { NameCode.skip(key, at: &place) }
-        return key.extracting(place..<key.count).hasPrefix(code.span)
+        if prefix.isEmpty { return [] }
+        return try found
+            + known(in: tables.recipients, KeyRange(prefix: prefix + code), now: now) { key in
+                var activity: [UInt8] = []
+                RowPlace.activity(ofRecipient: key, into: &activity)
+                return (.update, activity)
+            } where: { _ in
+                true
+            }
     }
 
-    fileprivate func means(_ key: RegistryKey) -> Bool {
-        switch self {
-        case .recipient(let recipient): key.recipient == recipient
-        case .installation(let installation): key.installation?.isExactly(installation) ?? false
+    /// The keys of a recipient's start tokens: one jump for each activity type of the app.
+    private static func starts(
+        of code: [UInt8], _ app: [UInt8], _ table: Table, _ view: borrowing ReadView
+    ) throws(StoreError) -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        var cursor = try view.cursor(of: table, from: app.span)
+        while cursor.isOnRow, cursor.key.hasPrefix(app.span) {
+            var end = app.count
+            _ = OrderedNumber.read(cursor.key, at: &end)
+            let type = Array(cursor.key.extracting(0..<end))
+            let prefix = type + code
+            try cursor.seek(prefix.span)
+            while cursor.isOnRow, cursor.key.hasPrefix(prefix.span) {
+                keys.append(Array(cursor.key))
+                try cursor.next()
+            }
+            guard let behind = type.behindPrefix else { break }
+            try cursor.seek(behind.span)
         }
+        return keys
+    }
+
+    /// The tokens that a range of a table speaks of, a part at a time.
+    ///
+    /// - Parameter entry: the key that `starts` or `activities` has for a row.
+    private func known(
+        in table: Table, _ range: KeyRange, now: Int64, entry: (Span<UInt8>) -> (RowKind, [UInt8]),
+        where isWanted: (KnownToken) -> Bool
+    ) throws(StoreError) -> [KnownToken] {
+        let (tables, topicKeys) = (tables, TopicKeys(names))
+        var found: [KnownToken] = []
+        var range = range
+        var isMore = true
+        while isMore {
+            let (next, more, part) = try file.read { view throws(StoreError) in
+                var next = range
+                var keys: [(RowKind, [UInt8])] = []
+                let more = try view.page(of: table, &next, rows: Self.inquiryRows) { key, _ in
+                    keys.append(entry(key))
+                }
+                var part: [KnownToken] = []
+                for (kind, key) in keys {
+                    if let token = try KnownToken(kind, key, tables, topicKeys, now: now, view),
+                        isWanted(token)
+                    {
+                        part.append(token)
+                    }
+                }
+                return (next, more, part)
+            }
+            found += part
+            (range, isMore) = (next, more)
+        }
+        return found
     }
 }
 

@@ -10,7 +10,8 @@ package struct PageCursor: Sendable, Hashable {
     let origin: [UInt8]
     /// The first key not yet looked at.
     var next: [UInt8]
-    /// Whether the end of the table is behind it.
+    /// Whether the end of the table is behind it; where the selection names activities, whether `next` is
+    /// a place among the rows of one; such a walk has no origin.
     var isWrapped: Bool
     /// Which of the named activities, where the selection names some.
     var activity: Int
@@ -46,9 +47,12 @@ package struct PageCursor: Sendable, Hashable {
         self.init(
             origin: Array(bytes[place..<place + count]), next: Array(bytes[(place + count)...]),
             isWrapped: bytes[1] == 1, activity: activity)
+        // Beyond the end it is before the beginning, and before the end it is not; another walk would meet
+        // rows twice, or miss some.
+        guard origin.isEmpty || next.lexicographicallyPrecedes(origin) == isWrapped else { return nil }
     }
 
-    /// Two bytes at most: there are few activities, and no key is longer.
+    /// Two bytes at most: `Audience.namesMax` activities, and no key is longer.
     private static func length(_ bytes: [UInt8], _ place: inout Int) -> Int? {
         guard place < bytes.count else { return nil }
         let first = Int(bytes[place])

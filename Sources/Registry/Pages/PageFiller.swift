@@ -45,6 +45,7 @@ struct PageFiller: ~Copyable {
         entry.ends.4 = page.text.count
         if entry.flags & TokenValue.Flag.hasMore != 0 {
             entry.movedAt = TokenValue.movedAt(value)
+            entry.dismissedAt = TokenValue.dismissedAt(value)
             if let channel = TokenValue.more(.channel, value) {
                 entry.hasChannel = true
                 page.text.append(channel)

@@ -91,14 +91,35 @@ struct PageWalk: ~Copyable {
         _ source: Source, from lower: [UInt8], to upper: [UInt8]?, _ page: inout TokenPage,
         _ view: borrowing ReadView
     ) throws(StoreError) -> [UInt8]? {
-        guard let bounds = bounds(lower, upper) else { return nil }
+        guard let recipients = selection.recipients else {
+            return try walk(source, Bounds(lower: lower, upper: upper), &page, view)
+        }
+        for code in recipients.codes[recipients.index(from: lower)...] {
+            let first = code.lexicographicallyPrecedes(lower) ? lower : code
+            if let upper, !first.lexicographicallyPrecedes(upper) { return nil }
+            if page.count >= rowsMax || examinedLeft <= 0 { return first }
+            // One of whom the lane has nothing costs a look too.
+            examinedLeft -= 1
+            var end = code.behindPrefix
+            if let upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true { end = upper }
+            if let next = try walk(source, Bounds(lower: first, upper: end), &page, view) { return next }
+        }
+        return nil
+    }
+
+    private mutating func walk(
+        _ source: Source, _ bounds: Bounds, _ page: inout TokenPage, _ view: borrowing ReadView
+    ) throws(StoreError) -> [UInt8]? {
         var a = try Stretch(view, source.table, source.first, bounds)
         var b = try Stretch(view, source.table, source.second, bounds)
+        if !a.isInside, !b.isInside { return nil }
         // The user's own profile may be before the row where the walk goes on.
-        let firstProfile = source.app + lower.prefix(RecipientCode.bucketBytes)
+        let firstProfile = source.app + bounds.lower.prefix(RecipientCode.bucketBytes)
         var profiles = try view.cursor(of: tables.profiles, from: firstProfile.span)
         var profileKeys = ProfileKeys(app: source.app)
         var (user, installation) = (Span<UInt8>(), Span<UInt8>())
+        var dismissals = try DismissalWalk(
+            selection.dismissals, app: source.app, tables.updates, from: bounds.lower, view)
         let group = source.group?.span
         while a.isInside || b.isInside {
             let order = !b.isInside ? -1 : !a.isInside ? 1 : a.suffix.order(to: b.suffix)
@@ -106,68 +127,81 @@ struct PageWalk: ~Copyable {
             examinedLeft -= 1
             let suffix = order <= 0 ? a.suffix : b.suffix
             let value = try order <= 0 ? a.value : b.value
-            var isTaken = eligibility.admits(value)
-            if isTaken, let program = selection.program {
+            var exclusion = eligibility.exclusion(of: value)
+            if exclusion == nil, let program = selection.program {
                 if profileKeys.move(to: suffix) {
                     user = try profiles.advance(to: profileKeys.user.span) ? profiles.value : Span()
                 }
                 let isThere = try profiles.advance(to: profileKeys.installation.span)
                 installation = try isThere ? profiles.value : Span()
-                isTaken = program.matches(
+                let isChosen = program.matches(
                     user: user, installation: installation,
                     os: OSVersion.read(value, at: TokenValue.Place.os))
+                if !isChosen { exclusion = .notChosen }
             }
-            if isTaken { try filler.append(suffix, value, group: group, to: &page, view) }
+            if exclusion == nil, dismissals.isNeeded, try dismissals.contains(suffix) {
+                exclusion = .dismissed
+            }
+            if let exclusion {
+                page.exclusions.count(exclusion)
+            } else {
+                try filler.append(suffix, value, group: group, to: &page, view)
+            }
             if order <= 0 { try a.next() }
             // The installation's own token goes before the one that serves every type.
-            if order > 0 || order == 0 && isTaken { try b.next() }
+            if order == 0, exclusion == nil { page.exclusions.count(.reachedByOwn) }
+            if order > 0 || order == 0 && exclusion == nil { try b.next() }
         }
         return nil
     }
 
-    private func bounds(_ lower: [UInt8], _ upper: [UInt8]?) -> Bounds? {
-        var bounds = Bounds(lower: lower, upper: upper)
-        guard let recipient = selection.recipient else { return bounds }
-        var code: [UInt8] = []
-        guard RecipientCode.append(recipient, to: &code) else { return nil }
-        if bounds.lower.lexicographicallyPrecedes(code) { bounds.lower = code }
-        let end = code.behindPrefix
-        if let end, bounds.upper.map({ end.lexicographicallyPrecedes($0) }) ?? true { bounds.upper = end }
-        return bounds
-    }
-
-    /// Each activity has few rows, so a page holds whole activities, and one more than asked where needed.
     private mutating func walk(
         _ activities: [String], _ app: [UInt8], from start: PageCursor, _ page: inout TokenPage,
         _ view: borrowing ReadView
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         while cursor.activity < activities.count {
-            if page.count >= rowsMax || examinedLeft <= 0 { return cursor }
-            try append(activities[cursor.activity], app, &page, view)
+            let lower = cursor.isWrapped ? cursor.next : []
+            if let next = try append(activities[cursor.activity], app, from: lower, &page, view) {
+                return PageCursor(origin: [], next: next, isWrapped: true, activity: cursor.activity)
+            }
             cursor.activity += 1
+            cursor.isWrapped = false
+            cursor.next = []
         }
         return nil
     }
 
+    /// Returns the first place of the activity's rows that it did not look at, nil when there is none.
     private mutating func append(
-        _ activity: String, _ app: [UInt8], _ page: inout TokenPage, _ view: borrowing ReadView
-    ) throws(StoreError) {
+        _ activity: String, _ app: [UInt8], from lower: [UInt8], _ page: inout TokenPage,
+        _ view: borrowing ReadView
+    ) throws(StoreError) -> [UInt8]? {
+        if page.count >= rowsMax || examinedLeft <= 0 { return lower }
+        // One of which the lane has nothing costs a look too.
+        examinedLeft -= 1
         var prefix = app
-        guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return }
-        guard let bounds = bounds([], nil) else { return }
-        var entries = try Stretch(view, tables.activities, prefix, bounds)
+        guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return nil }
+        var entries = try Stretch(view, tables.activities, prefix, Bounds(lower: lower, upper: nil))
         var key: [UInt8] = []
         while entries.isInside {
+            if page.count >= rowsMax || examinedLeft <= 0 { return Array(entries.suffix) }
             let group = try entries.value
             RowPlace.update(ofActivity: entries.key, group: group, into: &key)
             examinedLeft -= 1
-            if let value = try view.value(of: key.span, in: tables.updates), eligibility.admits(value) {
-                let suffix = key.span.extracting(app.count + group.count..<key.count)
-                filler.forgetGroup()
-                try filler.append(suffix, value, group: group, to: &page, view)
+            if selection.recipients?.contains(entries.suffix) ?? true,
+                let value = try view.value(of: key.span, in: tables.updates)
+            {
+                if let exclusion = eligibility.exclusion(of: value) {
+                    page.exclusions.count(exclusion)
+                } else {
+                    let suffix = key.span.extracting(app.count + group.count..<key.count)
+                    filler.forgetGroup()
+                    try filler.append(suffix, value, group: group, to: &page, view)
+                }
             }
             try entries.next()
         }
+        return nil
     }
 }

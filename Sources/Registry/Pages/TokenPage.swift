@@ -15,6 +15,7 @@ package struct TokenPage: ~Copyable {
         var type = 0..<0
         var registeredAt: Int64 = 0
         var movedAt: Int64?
+        var dismissedAt: Int64?
         var flags: UInt8 = 0
         var os: OSVersion?
         /// Its text is the recipient's, behind `i:`.
@@ -26,6 +27,8 @@ package struct TokenPage: ~Copyable {
 
     var text = PageText()
     var entries: [Entry] = []
+    /// The rows that the page has looked at and left out.
+    package internal(set) var exclusions = Exclusions()
 
     package init() {}
 
@@ -35,6 +38,7 @@ package struct TokenPage: ~Copyable {
     package mutating func removeAll() {
         text.removeAll()
         entries.removeAll(keepingCapacity: true)
+        exclusions.removeAll()
     }
 
     package subscript(index: Int) -> TokenPageRow {
@@ -103,5 +107,7 @@ package struct TokenPageRow: ~Escapable {
     package var registeredAt: Int64 { entry.registeredAt }
     /// When the installation came to this recipient, or, where `hasMovedAway`, left it.
     package var movedAt: Int64? { entry.movedAt }
+    /// Of an activity that the person has swiped away: it has no token.
+    package var dismissedAt: Int64? { entry.dismissedAt }
     package var hasMovedAway: Bool { entry.flags & TokenValue.Flag.movedAway != 0 }
 }

@@ -15,6 +15,7 @@ enum RowKind: UInt8 {
 ///     updates     app, group               → recipient, installation, activity   the row
 ///     profiles    app                      → recipient, installation or none     the profile
 ///     activities  app, activity, recipient, installation                         its group
+///     recipients  app, recipient, installation, activity                         nothing
 ///     tokens      app, hash, kind, key of the start or the activity              nothing
 enum RowPlace {
     /// How much of a token's hash stands in a key; the row has all of it.
@@ -57,6 +58,39 @@ enum RowPlace {
         out.append(group)
         out.append(key.extracting(place..<key.count))
         out.append(key.extracting(appEnd..<place))
+    }
+
+    /// The key in `recipients` of an `activities` key.
+    static func recipient(ofActivity key: Span<UInt8>, into out: inout [UInt8]) {
+        update(ofActivity: key, group: Span(), into: &out)
+    }
+
+    /// The `activities` key that a key of `recipients` speaks of.
+    static func activity(ofRecipient key: Span<UInt8>, into out: inout [UInt8]) {
+        var place = 0
+        _ = OrderedNumber.read(key, at: &place)
+        let appEnd = place
+        let holderEnd = place + holderEnd(key.extracting(place..<key.count))
+        out.removeAll(keepingCapacity: true)
+        out.append(key.extracting(0..<appEnd))
+        out.append(key.extracting(holderEnd..<key.count))
+        out.append(key.extracting(appEnd..<holderEnd))
+    }
+
+    /// Where recipient and installation end, which a key's part begins with.
+    static func holderEnd(_ part: Span<UInt8>) -> Int {
+        var place = RecipientCode.end(part)
+        NameCode.skip(part, at: &place)
+        return place
+    }
+
+    /// Recipient and installation of a key of `starts` or `activities`: what stands behind app and name.
+    @_lifetime(copy key)
+    static func holder(_ kind: RowKind, _ key: Span<UInt8>) -> Span<UInt8> {
+        var place = 0
+        _ = OrderedNumber.read(key, at: &place)
+        if kind == .start { _ = OrderedNumber.read(key, at: &place) } else { NameCode.skip(key, at: &place) }
+        return key.extracting(place..<key.count)
     }
 
     /// The key in `tokens` of a start or an activity.

@@ -145,6 +145,17 @@ enum TokenValue {
         return bytes.number(at: 0, bytes: timeBytes)
     }
 
+    /// Nil for a row with a token.
+    static func dismissedAt(_ value: Span<UInt8>) -> Int64? {
+        guard value[0] & Flag.off != 0, let bytes = more(.dismissedAt, value) else { return nil }
+        return bytes.number(at: 0, bytes: timeBytes)
+    }
+
+    /// Whether it is a token that pushes go to, as far as the row itself says.
+    static func isServed(_ value: Span<UInt8>) -> Bool {
+        value[0] & (Flag.off | Flag.shadowed | Flag.movedAway) == 0
+    }
+
     /// Whether two rows say the same but for the lane's own flag.
     static func saysTheSame(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
         a.count == b.count && (a[0] ^ b[0]) & ~Flag.shadowed == 0

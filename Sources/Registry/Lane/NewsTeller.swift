@@ -1,0 +1,90 @@
+internal import Store
+
+/// Compares rows that a commit has touched with what they were.
+struct NewsTeller: ~Copyable {
+    private let tables: LaneTables
+    private let names: Names
+    private var filler: PageFiller
+    private var oldFiller: PageFiller
+    private var appNumber = Names.none
+    private var app = ""
+    private var place: [UInt8] = []
+
+    init(_ tables: LaneTables, _ names: Names) {
+        self.tables = tables
+        self.names = names
+        filler = PageFiller(names)
+        oldFiller = PageFiller(names)
+    }
+
+    mutating func tell(
+        _ changed: ChangedRow, to news: inout LaneNews, _ view: borrowing ReadView
+    ) throws(StoreError) {
+        var group: [UInt8]?
+        place = changed.key
+        if changed.kind == .update {
+            guard let code = try view.value(of: changed.key.span, in: tables.activities) else { return }
+            group = Array(code)
+            RowPlace.update(ofActivity: changed.key.span, group: code, into: &place)
+        }
+        let table = changed.kind == .start ? tables.starts : tables.updates
+        let row = place
+        guard let value = try view.value(of: row.span, in: table) else { return }
+        let kinds = Self.kinds(of: value, in: group, changed)
+        if kinds.isEmpty { return }
+        try nameApp(of: changed.key.span, view)
+        news.append(app: app, kinds, hasOld: changed.was != nil)
+        try Self.append(changed, value, in: group, by: &filler, to: &news.rows, view)
+        if let was = changed.was {
+            try Self.append(changed, was.span, in: changed.wasIn, by: &oldFiller, to: &news.oldRows, view)
+        } else {
+            news.oldRows.entries.append(TokenPage.Entry())
+        }
+    }
+
+    private static func kinds(
+        of value: Span<UInt8>, in group: [UInt8]?, _ changed: ChangedRow
+    ) -> LaneNews.Kinds {
+        var kinds: LaneNews.Kinds = []
+        if TokenValue.isServed(value), !hadItsToken(value, changed.was) { kinds.insert(.token) }
+        if let group, group[0] != NameCode.Tag.none, group != changed.wasIn { kinds.insert(.group) }
+        if !TokenValue.hasToken(value), changed.was.map({ TokenValue.hasToken($0.span) }) ?? true {
+            kinds.insert(.dismissal)
+        }
+        return kinds
+    }
+
+    /// Whether pushes went to the row's token when it came.
+    private static func hadItsToken(_ value: Span<UInt8>, _ was: [UInt8]?) -> Bool {
+        guard let was, TokenValue.isServed(was.span),
+            TokenValue.hash(was.span).equals(TokenValue.hash(value))
+        else { return false }
+        return (TokenValue.expiresAt(was.span) ?? .max) > TokenValue.registeredAt(value)
+    }
+
+    private static func append(
+        _ changed: ChangedRow, _ value: Span<UInt8>, in group: [UInt8]?, by filler: inout PageFiller,
+        to page: inout TokenPage, _ view: borrowing ReadView
+    ) throws(StoreError) {
+        var suffix = Array(RowPlace.holder(changed.kind, changed.key.span))
+        filler.forgetGroup()
+        if changed.kind == .start {
+            return try filler.append(suffix.span, value, group: nil, to: &page, view)
+        }
+        var place = 0
+        _ = OrderedNumber.read(changed.key.span, at: &place)
+        suffix += changed.key[place..<changed.key.count - suffix.count]
+        let code = group ?? [NameCode.Tag.none]
+        try filler.append(suffix.span, value, group: code.span, to: &page, view)
+    }
+
+    private mutating func nameApp(of key: Span<UInt8>, _ view: borrowing ReadView) throws(StoreError) {
+        var place = 0
+        let number = OrderedNumber.read(key, at: &place)
+        if number == appNumber { return }
+        appNumber = number
+        var text: [UInt8] = []
+        try names.append(number, to: &text, view)
+        app = String(decoding: text, as: UTF8.self)
+    }
+}

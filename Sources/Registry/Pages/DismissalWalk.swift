@@ -1,0 +1,55 @@
+internal import LiveActivity
+internal import Store
+
+/// Who has swiped an activity of a group away: walked beside the start tokens, whose order a group's
+/// activities have too.
+struct DismissalWalk: ~Copyable, ~Escapable {
+    private var cursor: RowCursor
+    private let since: Int64
+    /// App and group, then recipient and installation.
+    private var key: [UInt8]
+    private let prefixBytes: Int
+    private var lastAnswer = false
+    /// False where nobody asks, or for a group that no row can be in.
+    let isNeeded: Bool
+
+    @_lifetime(borrow view)
+    init(
+        _ dismissals: Selection.Dismissals?, app: [UInt8], _ table: Table, from lower: [UInt8],
+        _ view: borrowing ReadView
+    ) throws(StoreError) {
+        var prefix = app
+        let group = Array((dismissals?.group ?? "").utf8)
+        isNeeded = NameCode.append(group.span, to: &prefix)
+        since = dismissals?.since ?? 0
+        key = prefix
+        prefixBytes = prefix.count
+        let place = prefix + lower
+        cursor = try view.cursor(of: table, from: place.span)
+    }
+
+    /// Rows come in order; the same installation may come twice.
+    ///
+    /// - Parameter holder: recipient and installation.
+    @_lifetime(self: copy self)
+    mutating func contains(_ holder: Span<UInt8>) throws(StoreError) -> Bool {
+        if key.span.extracting(prefixBytes..<key.count).equals(holder) { return lastAnswer }
+        key.removeSubrange(prefixBytes...)
+        key.append(holder)
+        lastAnswer = try Self.find(key, since: since, with: &cursor)
+        return lastAnswer
+    }
+
+    @_lifetime(cursor: copy cursor)
+    private static func find(
+        _ key: [UInt8], since: Int64, with cursor: inout RowCursor
+    ) throws(StoreError) -> Bool {
+        var isFound = false
+        _ = try cursor.advance(to: key.span)
+        while cursor.isOnRow, cursor.key.hasPrefix(key.span) {
+            if let at = TokenValue.dismissedAt(try cursor.value), at >= since { isFound = true }
+            try cursor.next()
+        }
+        return isFound
+    }
+}

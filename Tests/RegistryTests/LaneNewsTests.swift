@@ -1,0 +1,206 @@
+import LiveActivity
+import ProcessTesting
+import Simulation
+import Store
+import Telemetry
+import Testing
+
+@testable import Registry
+
+/// What a commit says became new.
+struct LaneNewsTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private let key = RegistryKey(
+        app: "one", recipient: .user("ada"), installation: "i", entry: .update(activity: "x"))
+
+    private func told(_ lane: Lane, _ offset: Int64) throws -> [String] {
+        var news = LaneNews()
+        try lane.commit(Applied(offset: offset, asOf: .now()), tellingInto: &news)
+        return (0..<news.count).map { index in
+            func words(_ row: Found) -> String {
+                "\(row.hash.drop { $0 == "0" }.prefix(1)) \(row.group ?? "-")"
+            }
+            var old = "nothing"
+            if let row = news.oldRow(index) { old = words(Found(row)) }
+            let row = Found(news.row(index))
+            return "\(news.app(index)) \(row.recipient) \(news.kinds(index).words): \(old) > \(words(row))"
+        }.sorted()
+    }
+
+    private func hashed(_ digit: Int, group: String?, registeredAt: Int64 = start) -> TokenRow {
+        var row = token(digit, group: group, registeredAt: registeredAt)
+        row.tokenHash = String(digit) + String(repeating: "0", count: 31)
+        return row
+    }
+
+    @Test func `a token, a group and a dismissal are news, a repetition is none`() throws {
+        let lane = try openLane(directory.path)
+        lane.newsBegins = 0
+        var row = hashed(1, group: nil)
+        func next(_ offset: Int64) throws -> [String] {
+            try lane.take(key, row.encoded(), offset: offset)
+            return try told(lane, offset + 1)
+        }
+        #expect(try next(0) == ["one u:ada token: nothing > 1 -"])
+        row.registeredAt += 1000
+        #expect(try next(1) == [])
+        row.group = "g"
+        #expect(try next(2) == ["one u:ada group: 1 - > 1 g"])
+        row = hashed(2, group: "h", registeredAt: start + 2000)
+        #expect(try next(3) == ["one u:ada token group: 1 g > 2 h"])
+        row.activitiesEnabled = false
+        #expect(try next(4) == [])
+        row.activitiesEnabled = true
+        #expect(try next(5) == ["one u:ada token: 2 h > 2 h"])
+        row.expiresAt = start + 3000
+        #expect(try next(6) == [])
+        row.registeredAt = start + 3000
+        row.expiresAt = start + 9000
+        #expect(try next(7) == ["one u:ada token: 2 h > 2 h"], "it had expired")
+        (row.token, row.tokenHash, row.dismissedAt) = ("", "", start + 4000)
+        #expect(try next(8) == ["one u:ada dismissal: 2 h >  h"])
+        #expect(try next(9) == [])
+        try lane.take(key, nil, offset: 10)
+        #expect(try told(lane, 11) == [])
+        try lane.close()
+    }
+
+    @Test func `a row that stands again is news, and one that another has taken over is none`() throws {
+        let lane = try openLane(directory.path)
+        lane.newsBegins = 0
+        var other = key
+        (other.recipient, other.installation) = (.user("bob"), "j")
+        try lane.take(key, hashed(1, group: "g").encoded(), offset: 0)
+        try lane.take(other, hashed(1, group: "g", registeredAt: start + 1).encoded(), offset: 1)
+        #expect(
+            try told(lane, 2) == ["one u:ada group: nothing > 1 g", "one u:bob token group: nothing > 1 g"])
+        try lane.take(other, nil, offset: 2)
+        #expect(try told(lane, 3) == ["one u:ada token: 1 g > 1 g"])
+        try lane.close()
+    }
+
+    @Test
+    func `what lies above the committed offset is news whatever the table holds, what lies below is none`()
+        throws
+    {
+        var lane = try openLane(directory.path)
+        lane.newsBegins = 2
+        func take(_ number: Int) throws {
+            var own = key
+            own.recipient = .user("user-\(number)")
+            try lane.take(own, hashed(number + 1, group: "g").encoded(), offset: Int64(number))
+        }
+        // The table is behind the committed offset.
+        for number in 0..<4 { try take(number) }
+        let first = try told(lane, 4)
+        #expect(first.map { $0.prefix(12) } == ["one u:user-2", "one u:user-3"])
+        // The process dies before it has committed them, and another goes on.
+        try lane.close()
+        lane = try openLane(directory.path)
+        lane.newsBegins = 2
+        #expect(lane.start == 2)
+        for number in 2..<5 { try take(number) }
+        #expect(
+            try told(lane, 5) == (2..<5).map { "one u:user-\($0) token group: nothing > \($0 + 1) g" })
+        #expect(try told(lane, 5) == [], "once")
+        // What was read again is not written again.
+        #expect(lane.applied == 5)
+        try lane.close()
+    }
+
+    /// Random records, commits, deaths and places to go on.
+    @Test func `every row that is new since the committed offset is told, and nothing else`() throws {
+        for seed in 1...UInt64(trials(25)) {
+            var maker = RowMaker(random: SeededGenerator(seed &* 77))
+            let directory = try TemporaryDirectory()
+            var lane = try openLane(directory.path)
+            var records: [(key: RegistryKey, row: TokenRow?)] = []
+            /// The tables, and how many records they stand for.
+            var model = Model()
+            var (held, committed) = (0, 0)
+            lane.newsBegins = 0
+            for _ in 0..<40 {
+                for _ in 0..<maker.random.below(8) {
+                    records.append((maker.key(), maker.random.below(4) == 0 ? nil : maker.row()))
+                }
+                // Another process goes on, sometimes: it begins where the last one has committed.
+                var next = held
+                if maker.random.below(4) == 0 {
+                    try lane.close()
+                    lane = try openLane(directory.path)
+                    committed += maker.random.below(held - committed + 1)
+                    lane.newsBegins = Int64(committed)
+                    next = Int(lane.start ?? 0)
+                }
+                let old = model
+                var (repeated, fresh) = (Set<RegistryKey>(), Set<RegistryKey>())
+                for offset in next..<records.count {
+                    let (key, row) = records[offset]
+                    try lane.take(key, row?.encoded(), offset: Int64(offset))
+                    if offset >= held {
+                        model.tokens[key] = row
+                        fresh.insert(key)
+                    } else if offset >= committed {
+                        repeated.insert(key)
+                    }
+                }
+                held = records.count
+                var news = LaneNews()
+                try lane.commit(Applied(offset: Int64(held), asOf: .now()), tellingInto: &news)
+                var told: [String: Set<String>] = [:]
+                for index in 0..<news.count {
+                    let row = Found(news.row(index))
+                    told[name(news.app(index), row), default: []].insert(news.kinds(index).words)
+                }
+                var wanted: [String: Set<String>] = [:]
+                for (key, row) in model.tokens {
+                    func want(_ old: (Model, TokenRow)?) {
+                        let words = kinds(key, row, in: model, old).words
+                        if !words.isEmpty {
+                            wanted[name(key.app, Found(key, row)), default: []].insert(words)
+                        }
+                    }
+                    if repeated.contains(key) { want(nil) }
+                    let hasRisen = old.isShadowed(key) && !model.isShadowed(key)
+                    guard fresh.contains(key) || hasRisen else { continue }
+                    want(old.tokens[key].map { (old, $0) })
+                }
+                #expect(told == wanted, "seed \(seed)")
+            }
+            try lane.close()
+        }
+    }
+
+    private func name(_ app: String, _ row: Found) -> String {
+        "\(app)/\(row.recipient)/\(row.installation)/\(row.entry)"
+    }
+
+    private func kinds(
+        _ key: RegistryKey, _ row: TokenRow, in model: Model, _ old: (model: Model, row: TokenRow)?
+    ) -> LaneNews.Kinds {
+        func isServed(_ row: TokenRow, _ model: Model) -> Bool {
+            row.dismissedAt == nil && row.activitiesEnabled != false && row.movedTo == nil
+                && !model.isShadowed(key)
+        }
+        var kinds: LaneNews.Kinds = []
+        let hadToken =
+            old.map {
+                isServed($0.row, $0.model) && $0.row.tokenHash == row.tokenHash
+                    && $0.row.expiresAt ?? .max > row.registeredAt
+            } ?? false
+        if isServed(row, model), !hadToken { kinds.insert(.token) }
+        if key.isUpdate, row.group != nil, !row.group.isExactly(old?.row.group) { kinds.insert(.group) }
+        if row.dismissedAt != nil, old?.row.dismissedAt == nil { kinds.insert(.dismissal) }
+        return kinds
+    }
+}
+
+extension LaneNews.Kinds {
+    fileprivate var words: String {
+        [(LaneNews.Kinds.token, "token"), (.group, "group"), (.dismissal, "dismissal")]
+            .filter { contains($0.0) }.map(\.1).joined(separator: " ")
+    }
+}

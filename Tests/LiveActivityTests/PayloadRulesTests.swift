@@ -136,3 +136,32 @@ private func broken(
 @Test func `nothing starts through a channel`() {
     #expect(broken(start(), route: .channel) == ["payload not_allowed"])
 }
+
+@Test func `a body is counted with the group attribute that it is sent with`() {
+    func content(padding: Int) -> PushContent {
+        var content = start()
+        let alert = Alert(title: .plain(String(repeating: "a", count: padding)), body: .plain("b"))
+        content.alert = alert
+        return content
+    }
+    func bytes(_ content: PushContent, _ group: GroupAttribute?) -> Int {
+        PayloadBuilder.body(content, timestamp: now, group: group).count
+    }
+    let group = GroupAttribute(group: String(repeating: "g", count: 200))
+    let limit = PayloadRules.Route.token.bytesMax
+    let padding = limit - bytes(content(padding: 0), group)
+    #expect(bytes(content(padding: padding), group) == limit)
+    #expect(broken(content(padding: padding), group: group).isEmpty)
+    #expect(broken(content(padding: padding + 1), group: group) == ["payload too_large"])
+    // Without its group it would pass.
+    #expect(broken(content(padding: padding + 1)).isEmpty)
+    // Attributes and state alone are counted with it as well.
+    var large = start()
+    let rest = PayloadRules.dataBytesMax - (PayloadBuilder.attributes(of: large, group)?.count ?? 0)
+    large.contentState = raw("{\"a\":\"\(String(repeating: "x", count: rest - 8))\"}")
+    large.alert = Alert(title: .plain("t"), body: .plain("b"))
+    #expect(!broken(large, group: group).contains("content-state too_large"))
+    large.contentState = raw("{\"a\":\"\(String(repeating: "x", count: rest - 7))\"}")
+    #expect(broken(large, group: group).contains("content-state too_large"))
+    #expect(!broken(large).contains("content-state too_large"))
+}

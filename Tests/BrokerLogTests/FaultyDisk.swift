@@ -5,7 +5,8 @@ import Synchronization
 @testable import Broker
 
 /// A disk that numbers its operations, fails or dies at chosen ones, and remembers what was synced,
-/// so that a test can take away the rest as a power failure would.
+/// so that a test can take away the rest as a power failure would. It outlives the process: what a dead one
+/// has not synced, the next one has not either, until it does.
 final class FaultyDisk: Sendable {
     struct State {
         var steps = 0
@@ -42,6 +43,13 @@ final class FaultyDisk: Sendable {
         state.withLock { $0.failNext = (operation, fault) }
     }
 
+    /// Another process has the disk: it is well, and remembers what was never synced.
+    func revive() {
+        state.withLock { state in
+            (state.isDead, state.dieAt, state.failAt, state.failNext) = (false, nil, nil, nil)
+        }
+    }
+
     func clearFailure() { state.withLock { $0.failNext = nil } }
 
     private static func step(
@@ -72,7 +80,10 @@ final class FaultyDisk: Sendable {
             state.created.insert(path)
             state.written.insert(path)
             if !Disk().exists(path) { state.synced[path] = 0 }
-        case .write: state.written.insert(path)
+        case .write:
+            state.written.insert(path)
+            // What an earlier machine left there is on the disk.
+            if state.synced[path] == nil { state.synced[path] = fileSize(path) }
         case .sync: state.synced[path] = fileSize(path)
         case .truncate: state.synced[path] = min(state.synced[path] ?? .max, fileSize(path))
         case .syncDirectory:
@@ -111,6 +122,10 @@ final class FaultyDisk: Sendable {
                     truncate(path, keep)
                 }
             }
+            // What the machine finds when it is up again is on the disk.
+            state.written = []
+            state.created = []
+            state.synced = [:]
         }
     }
 }

@@ -20,7 +20,7 @@ final class LogSimulation {
     private let shape: Shape
     private let seed: UInt64
     private var random: SeededGenerator
-    private var faulty: FaultyDisk
+    private let faulty: FaultyDisk
     private var store: TopicStore!
     private var log: PartitionLog!
     private var model = LogModel()
@@ -28,7 +28,7 @@ final class LogSimulation {
     private var now: Int64 = 1_700_000_000_000
     /// Producer ids with their epoch and next sequence; the odd ones are transactional.
     private var sequences: [Int64: Int32] = [:]
-    private var lastBatches: [Int64: (bytes: [UInt8], offset: Int64)] = [:]
+    private var lastBatches: [Int64: (bytes: [UInt8], offset: Int64, end: Int64)] = [:]
 
     private var boots = 0
 
@@ -120,7 +120,7 @@ final class LogSimulation {
         model.entries += entries
         if producer >= 0 {
             sequences[producer] = sequence + Int32(count)
-            lastBatches[producer] = (bytes, appended.baseOffset)
+            lastBatches[producer] = (bytes, appended.baseOffset, appended.nextOffset)
         }
         let end = appended.nextOffset
         log.whenDurable(end) { [unowned self] error in
@@ -176,6 +176,9 @@ final class LogSimulation {
         #expect(again.isDuplicate, "seed \(seed)")
         #expect(again.baseOffset == last.offset, "seed \(seed)")
         #expect(log.endOffset == model.entries.count, "seed \(seed)")
+        log.whenDurable(again.nextOffset) { [unowned self] error in
+            if error == nil { model.acknowledged = max(model.acknowledged, last.end) }
+        }
     }
 
     private func upkeep() {
@@ -219,16 +222,18 @@ final class LogSimulation {
         #expect(log.endOffset == model.entries.count, "seed \(seed)")
     }
 
-    /// The process is gone: a new one opens what is on the disk.
+    /// The process is gone: a new one opens what is on the disk. The machine goes down with it, or only
+    /// later, under another process: what no sync has covered until then is still in danger.
     private func crash() throws {
         log = nil
         store = nil
-        if shape.losesPower {
+        let losesPower = shape.losesPower && random.next(upperBound: UInt64(2)) == 0
+        if losesPower {
             faulty.losePower()
             boots += 1
         }
         let before = model.entries.count
-        faulty = FaultyDisk(seed: random.next())
+        faulty.revive()
         try openStore()
         if log.endOffset > before, !pending.isEmpty {
             if let pendingCommit {
@@ -240,9 +245,11 @@ final class LogSimulation {
         pending = []
         pendingCommit = nil
         // A dead process leaves its pages to the system: nothing that an append returned for is gone.
-        let mayLose = shape.losesPower || syncFailed
+        let mayLose = losesPower || syncFailed
         adopt(log.endOffset, atLeast: mayLose ? model.acknowledged : Int64(before))
         syncFailed = false
+        // What a start has found it shows to readers: nothing takes that back.
+        model.acknowledged = log.highWatermark
     }
 
     /// The log lost its unsynced end.

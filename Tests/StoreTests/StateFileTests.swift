@@ -1,3 +1,4 @@
+import CStoreFaults
 import Foundation
 import Telemetry
 import Testing
@@ -47,6 +48,36 @@ struct StateFileTests {
         let again = try open(boot: BootID("boot-2"))
         #expect(again.beginning == .resumed)
         #expect(try count(again) == 1)
+    }
+
+    /// What the disk is asked for while something runs, by the name of the file.
+    private func calls(_ run: () throws -> Void) rethrows -> [String] {
+        store_calls_record()
+        try run()
+        return String(cString: store_calls_recorded()).split(separator: "\n").map(String.init)
+    }
+
+    @Test func `a clean mark is written when the data are on the disk, and not before`() throws {
+        let file = try open()
+        let committing = try calls { try commit(file) }
+        #expect(committing.contains("write data.mdb") && !committing.contains("sync data.mdb"), "a cache")
+        let closing = try calls { try file.close() }
+        #expect(
+            closing == [
+                "sync data.mdb", "write mark.next", "sync mark.next", "rename mark", "sync state",
+            ])
+    }
+
+    @Test func `an open mark is on the disk before the first change of the data`() throws {
+        let file = try open()
+        try commit(file)
+        try file.close()
+        var again: StateFile?
+        let opening = try calls { again = try open() }.filter { $0 != "write lock" }
+        #expect(
+            opening.prefix(4) == ["write mark.next", "sync mark.next", "rename mark", "sync state"],
+            "\(opening)")
+        try again?.close()
     }
 
     @Test func `after a killed process it goes on`() throws {

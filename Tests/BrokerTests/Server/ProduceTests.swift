@@ -1,3 +1,6 @@
+import Foundation
+import ProcessTesting
+import Synchronization
 import Testing
 
 @testable import Broker
@@ -33,6 +36,52 @@ struct ProduceTests {
             #expect(try produced(try client.receive().body).error == .invalidTopic)
             client.produce("t", [], correlation: 5)
             #expect(try produced(try client.receive().body).error == .corruptMessage)
+        }
+    }
+
+    /// Lets syncs wait, as a slow disk does.
+    private final class SlowDisk: Sendable {
+        private let state = Mutex((isSlow: false, waiting: 0))
+
+        var waiting: Int { state.withLock { $0.waiting } }
+
+        var disk: Disk {
+            Disk { [self] operation, _, _ in
+                guard operation == .sync else { return nil }
+                state.withLock { $0.waiting += $0.isSlow ? 1 : 0 }
+                while state.withLock({ $0.isSlow }) { usleep(500) }
+                return nil
+            }
+        }
+
+        func isSlow(_ isSlow: Bool) { state.withLock { $0.isSlow = isSlow } }
+    }
+
+    @Test func `a producer and the one that repeats its batch are both answered behind the sync`()
+        async throws
+    {
+        let slow = SlowDisk()
+        let broker = try TestBroker(temporary { $0.disk = slow.disk })
+        defer { broker.broker.stop() }
+        let (first, second, other) = try (broker.client(), broker.client(), broker.client())
+        _ = try first.create("t")
+        slow.isSlow(true)
+        defer { slow.isSlow(false) }
+        let batch = BatchBuilder.batch(
+            [NewRecord(key: nil, value: [1])], time: 1, producerID: 7, producerEpoch: 0, baseSequence: 0)
+        first.produce("t", batch, correlation: 1)
+        try await eventually("a sync that waits") { slow.waiting > 0 }
+        second.produce("t", batch, correlation: 2)
+        // The broker has read on since, twice, and so it has read that too.
+        for correlation: Int32 in 3..<5 {
+            other.askVersions(correlation: correlation)
+            _ = try other.receive()
+        }
+        #expect(!first.hasAnswer && !second.hasAnswer)
+        slow.isSlow(false)
+        for client in [first, second] {
+            let answer = try produced(try client.receive().body)
+            #expect(answer.error == ErrorCode.none && answer.offset == 0)
         }
     }
 

@@ -31,6 +31,12 @@ final class RawClient {
 
     deinit { close(descriptor) }
 
+    /// Whether a part of an answer has come.
+    var hasAnswer: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+    }
+
     func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -10,3 +10,10 @@ void store_faults_arm(int after, int count, int error);
 
 /// Ends it and says how many writes there were.
 int store_faults_disarm(void);
+
+/// From now on, what this thread writes, syncs and renames is written down.
+void store_calls_record(void);
+
+/// Ends it. Lines of an operation and the file's name without its directory, in order: `write mark.next`,
+/// `sync data.mdb`, `rename mark`. Of neighbours that are the same there is one.
+const char *store_calls_recorded(void);

@@ -122,9 +122,10 @@ enum RegistryBenchmark {
     private static func changes(_ lane: Lane, _ rows: RegistryRows, _ options: Options) throws {
         var taken = 0
         let usage = try Usage.of {
-            try rows.each(options.changes) { key, value, offset in
+            try rows.each(options.changes) { key, value, _ in
                 // Every second one goes.
-                try lane.take(key: key, value: taken % 2 == 0 ? nil : value, offset: offset)
+                try lane.take(
+                    key: key, value: taken % 2 == 0 ? nil : value, offset: Int64(rows.count + taken))
                 taken += 1
                 if taken % 1000 == 0 {
                     try lane.commit(Applied(offset: Int64(rows.count + taken), asOf: .now()))

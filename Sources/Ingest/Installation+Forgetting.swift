@@ -101,7 +101,7 @@ extension Installation {
     func hasExpiredTooSoon(at now: Int64, _ app: App) -> Bool {
         activities.contains { activity in
             guard activity.isExpired, activity.token?.sealed.isEmpty == false else { return false }
-            return expiresAt(activity, app.updateTokenMilliseconds(activity.type?.value)) > now
+            return expiresAt(activity) > now
         }
     }
 

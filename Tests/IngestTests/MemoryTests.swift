@@ -17,7 +17,8 @@ import Topics
 
     /// Everything that the limits allow, and so some 140 KiB.
     private func largest(_ number: Int) -> Installation {
-        let at = ReportTime(claimed: nil, received: WallTime.now().milliseconds - 3 * 86_400_000)
+        let at = ReportTime(
+            claimed: nil, received: WallTime.now().milliseconds - 3 * 86_400_000, order: .first)
         func name(_ place: Int) -> String { "\(place)-" + String(repeating: "n", count: Name.bytesMax - 4) }
         let token = Installation.Token(
             hash: String(repeating: "ab", count: TokenSeal.hashBytes),

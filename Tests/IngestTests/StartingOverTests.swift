@@ -29,7 +29,7 @@ import Topics
 
     /// A phone with a start token, as a stage of before has written it.
     private func phone(_ number: Int) -> Installation {
-        let at = ReportTime(claimed: nil, received: WallTime.now().milliseconds)
+        let at = ReportTime(claimed: nil, received: WallTime.now().milliseconds, order: .first)
         let seal = TokenSeal(nil)
         let token = PushToken(hex: String(repeating: "ab", count: 32))!
         var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))

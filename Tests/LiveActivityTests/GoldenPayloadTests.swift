@@ -269,10 +269,6 @@ private let refused: [Refused] = [
         name: "a state that is no object", content: content(.update, "[]"),
         rules: ["content-state not_an_object"]),
     Refused(
-        name: "a stale date that has passed",
-        content: with(content(.update, "{}")) { $0.staleDate = 1_696_899_600 },
-        rules: ["stale-date in_the_past"]),
-    Refused(
         name: "attributes on an update",
         content: with(content(.update, "{}")) { $0.attributes = raw(#"{"orderId":"ORDER-12345"}"#) },
         rules: ["attributes not_allowed"]),

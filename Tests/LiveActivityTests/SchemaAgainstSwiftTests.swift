@@ -223,7 +223,7 @@ private func `a schema's verdict is that of Swift's own decoder`(_ judge: Judge)
         let ours = Array(text.utf8).withUnsafeBufferPointer { CivilTime.seconds(iso8601: $0) }
         #expect(ours.map(Double.init) == decoded.x.timeIntervalSince1970, "seed \(seed): \(text)")
     }
-    for bad in ["2025-02-29T00:00:00Z", "2025-11-20", "2025-11-20T20:00:00", "2025-11-20T20:00:00.5Z", ""] {
+    for bad in ["2025-02-29T00:00:00Z", "2025-11-20", "2025-11-20T20:00:00", "2025-11-20T20:00:00.Z", ""] {
         #expect(!schema.findings(in: raw("{\"x\":\"\(bad)\"}"), now: 0).decodes, "\(bad)")
     }
     #expect(schema.findings(in: raw(#"{"x":"2024-02-29T23:59:59-14:00"}"#), now: 0).decodes)

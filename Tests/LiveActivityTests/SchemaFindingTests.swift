@@ -100,6 +100,17 @@ private func found(_ value: String, _ type: String) -> [String] {
         ])
 }
 
+@Test func `an ISO date with a fraction of a second, which only new systems take, is doubted`() {
+    for text in ["2026-11-20T20:00:00.5Z", "2026-11-20T20:00:00.123456+01:00"] {
+        let findings = schema(#"{"x":"date.iso8601"}"#).findings(in: raw("{\"x\":\"\(text)\"}"), now: now)
+        #expect(findings.decodes && findings.doubts.map(\.code) == [.notPortable], "\(text)")
+    }
+    for text in ["2026-11-20T20:00:00.Z", "2026-13-20T20:00:00.5Z", "2026-11-20T20:00:00.5"] {
+        let findings = schema(#"{"x":"date.iso8601"}"#).findings(in: raw("{\"x\":\"\(text)\"}"), now: now)
+        #expect(!findings.decodes, "\(text)")
+    }
+}
+
 @Test func `a URL that only new systems take is doubted`() {
     #expect(found("\"https://example.com/a b\"", "\"url\"").count == 1)
     #expect(found("\"https://example.com/a%20b?q=1#f\"", "\"url\"").isEmpty)

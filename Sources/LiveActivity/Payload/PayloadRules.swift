@@ -14,8 +14,8 @@ package struct PayloadRules: Sendable {
     package static let dataBytesMax = 4096
     /// Dates beyond this are milliseconds by mistake: as seconds they lie after the year 5000.
     static let secondsMax: Int64 = 100_000_000_000
-    /// Dates before this are counted from 2001, as Swift's own dates are: as seconds since 1970 they
-    /// lie before Live Activities existed.
+    /// Dates before this, but 0, are counted from 2001, as Swift's own dates are: as seconds since 1970
+    /// they lie before Live Activities existed.
     static let secondsMin: Int64 = 1_600_000_000
 
     package let route: Route
@@ -144,32 +144,24 @@ private struct Check {
         if let date = content.staleDate {
             if event == .end {
                 add(.staleDate, .notAllowed, "has no meaning on an end; give dismissal-date instead")
-            } else if checkSeconds(date, .staleDate), date <= rules.now {
-                add(.staleDate, .inThePast, "has passed; give a time at which the new state will be outdated")
+            } else {
+                // In the past it is allowed: the state is then shown as outdated at once.
+                checkSeconds(date, .staleDate)
             }
         }
         if let date = content.dismissalDate {
             if event == .end {
                 // In the past it is allowed: the activity then leaves the Lock Screen at once.
-                _ = checkSeconds(date, .dismissalDate)
+                checkSeconds(date, .dismissalDate)
             } else {
                 add(.dismissalDate, .notAllowed, "belongs to an end only; leave it out of \(event.phrase)")
             }
         }
     }
 
-    private mutating func checkSeconds(_ date: Int64, _ field: PayloadViolation.Field) -> Bool {
-        if date > PayloadRules.secondsMax {
-            add(field, .notSeconds, "must be in seconds since 1970; \(date) looks like milliseconds")
-            return false
-        }
-        if date < PayloadRules.secondsMin {
-            add(
-                field, .notSeconds, "must be in seconds since 1970; \(date) is before Live Activities existed"
-            )
-            return false
-        }
-        return true
+    private mutating func checkSeconds(_ date: Int64, _ field: PayloadViolation.Field) {
+        guard date > PayloadRules.secondsMax else { return }
+        add(field, .notSeconds, "must be in seconds since 1970; \(date) looks like milliseconds")
     }
 
     mutating func rest() {

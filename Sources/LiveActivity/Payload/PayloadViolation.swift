@@ -20,13 +20,12 @@ package struct PayloadViolation: Sendable, Hashable, CustomStringConvertible {
         case notAnObject = "not_an_object"
         case empty
         case notSeconds = "not_seconds"
-        case inThePast = "in_the_past"
         case notANumber = "not_a_number"
         case conflict
         case tooLarge = "too_large"
         /// The activity type's schema says that Swift would throw.
         case doesNotDecode = "does_not_decode"
-        /// The schema says that Swift would take it for something else. A warning, never a refusal.
+        /// Phones take it, but perhaps for something else than was meant. A warning, never a refusal.
         case doubtful
     }
 

@@ -36,6 +36,15 @@ enum CivilTime {
         return daysSince1970(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset
     }
 
+    /// Such a date with a fraction of a second, which Swift's decoder takes in its later versions.
+    static func hasFraction(iso8601 text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count > 21, text.count <= 64, unsafe text[19] == UInt8(ascii: ".") else { return false }
+        let digits = unsafe text[20...].prefix { (0x30...0x39).contains($0) }.count
+        guard digits > 0 else { return false }
+        let whole = unsafe Array(text[..<19]) + Array(text[(20 + digits)...])
+        return unsafe whole.withUnsafeBufferPointer { unsafe seconds(iso8601: $0) } != nil
+    }
+
     private static func isLeap(_ year: Int64) -> Bool {
         year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
     }

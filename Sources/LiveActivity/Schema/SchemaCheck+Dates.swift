@@ -32,7 +32,13 @@ extension SchemaCheck {
 
     mutating func dateText(_ value: JSONValue) {
         guard expect(value, [.string], "Date", "send it like 2026-11-20T20:00:00Z") else { return }
-        if unsafe CivilTime.seconds(iso8601: value.utf8) == nil {
+        guard unsafe CivilTime.seconds(iso8601: value.utf8) == nil else { return }
+        if unsafe CivilTime.hasFraction(iso8601: value.utf8) {
+            note(
+                value, .notPortable,
+                "has a fraction of a second, which only newer systems decode; send it like 2026-11-20T20:00:00Z"
+            )
+        } else {
             note(value, .malformed, "is no date as Swift reads it; send it like 2026-11-20T20:00:00Z")
         }
     }

@@ -27,7 +27,6 @@ func installClientCallbacks(_ callbacks: OpaquePointer) {
     }
     unsafe nghttp2_session_callbacks_set_before_frame_send_callback(callbacks) { _, frame, user in
         unsafe with(user) { unsafe $0.willSend(frame!) }
-        return 0
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, user in
         unsafe with(user) { client in
@@ -44,15 +43,13 @@ func installClientCallbacks(_ callbacks: OpaquePointer) {
     }
 }
 
-/// Tells how much of a body goes into the next DATA frame; `sendBody` writes it.
 func readRequestBody(
     _: OpaquePointer?, _: Int32, _: UnsafeMutablePointer<UInt8>?, _ room: Int,
     _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
-    _: UnsafeMutableRawPointer?
+    _ user: UnsafeMutableRawPointer?
 ) -> Int {
-    let slot = unsafe source!.pointee.ptr.assumingMemoryBound(to: RequestSlot.self)
-    let rest = unsafe slot.pointee.body!.count - slot.pointee.bodySent
-    unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
-    if rest <= room { unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-    return min(rest, room)
+    unsafe with(user) { client in
+        let slot = unsafe source!.pointee.ptr.assumingMemoryBound(to: RequestSlot.self)
+        return unsafe client.bodyBytes(slot, room, flags!)
+    }
 }

@@ -4,15 +4,18 @@ package import Lifecycle
 /// How requests end: by their owner, by their deadline, with their connection. (Those that the peer
 /// ends come through `streamClosed`.)
 extension ClientSession {
-    /// Ends the requests whose deadline has passed, and gives up on late answers. Looks at every open
-    /// request: call it a few times a second.
+    /// Ends the requests whose deadline has passed or that had to leave before, and gives up on late
+    /// answers. Looks at every open request: call it a few times a second.
     package func expire(at now: Instant) {
         let giveUp = now.advanced(byMilliseconds: -limits.lateAnswerMilliseconds)
         unsafe forEachOpen { slot in
-            guard unsafe slot.pointee.deadline <= now.nanoseconds else { return }
+            let isOverdue = unsafe slot.pointee.deadline <= now.nanoseconds
+            let isTooLate = unsafe slot.pointee.leaveBy <= now.nanoseconds && !hasLeft(slot)
+            guard isOverdue || isTooLate else { return }
+            // What has not left must not leave any more: it is called unprocessed.
+            let isGivenUp = unsafe slot.pointee.deadline <= giveUp.nanoseconds || !hasLeft(slot)
             if unsafe !slot.pointee.isReported { unsafe report(slot, .overdue) }
-            // What has not left must not leave any more: it was just called unprocessed.
-            if unsafe slot.pointee.deadline <= giveUp.nanoseconds || !hasLeft(slot) { unsafe reset(slot) }
+            if isGivenUp { unsafe reset(slot) }
         }
     }
 
@@ -27,13 +30,22 @@ extension ClientSession {
         return true
     }
 
-    /// Takes a request back of which no byte has left; false when one may have, or when it has ended.
+    /// Takes a request back that has not left to its end; false when it may have, or when it has ended.
     package func withdraw(_ request: RequestID) -> Bool {
         let slot = unsafe slots[Int(request.index)]
         guard unsafe slot.pointee.generation == request.generation, unsafe !hasLeft(slot) else {
             return false
         }
         return cancel(request)
+    }
+
+    /// Takes back every request that has not left to its end.
+    package func withdrawAll() {
+        unsafe forEachOpen { slot in
+            guard unsafe !slot.pointee.isReported && !hasLeft(slot) else { return }
+            unsafe report(slot, .cancelled)
+            unsafe reset(slot)
+        }
     }
 
     /// Says GOAWAY and takes no more requests; those that are open go on. Then `isOver` follows.
@@ -47,7 +59,9 @@ extension ClientSession {
     package func end() {
         isClosed = true
         unsafe forEachOpen { slot in
-            if unsafe !slot.pointee.isReported {
+            if unsafe slot.pointee.isReported {
+                unsafe report(slot, .released)
+            } else {
                 unsafe report(slot, hasLeft(slot) ? .connectionLost : .notProcessed)
             }
             unsafe release(slot)
@@ -59,35 +73,46 @@ extension ClientSession {
         // An owner that the outcome reaches may submit into this slot next turn, not before.
         if unsafe slot.pointee.isAnswered {
             unsafe report(slot, .answered)
-        } else if unsafe !slot.pointee.isReported {
+        } else if unsafe slot.pointee.isReported {
+            unsafe report(slot, .released, code: code)
+        } else {
             unsafe report(slot, unansweredEnd(slot, code), code: code)
         }
         unsafe release(slot)
+    }
+
+    /// It must not leave any more, or not to its end: as `overdue`, unprocessed.
+    func endTooLate(_ slot: UnsafeMutablePointer<RequestSlot>) {
+        if unsafe !slot.pointee.isReported { unsafe report(slot, .overdue) }
+        unsafe slot.pointee.deadline = .max
+        unsafe slot.pointee.leaveBy = .max
     }
 
     /// nghttp2 closes with REFUSED_STREAM also what it did not send and what is above a GOAWAY.
     private func unansweredEnd(
         _ slot: UnsafeMutablePointer<RequestSlot>, _ code: ErrorCode
     ) -> RequestOutcome.End {
-        if unsafe !hasLeft(slot) { return .notProcessed }
+        if unsafe slot.pointee.stream > lastLeft { return .notProcessed }
         if let goawayLast, unsafe slot.pointee.stream > goawayLast { return .notProcessed }
         return code == .refusedStream ? .refused : .reset
     }
 
+    /// Both its headers and its END_STREAM were given out.
     private func hasLeft(_ slot: UnsafeMutablePointer<RequestSlot>) -> Bool {
-        unsafe slot.pointee.stream <= lastLeft
+        unsafe slot.pointee.stream <= lastLeft && !slot.pointee.isSendingBody
     }
 
     private func report(
         _ slot: UnsafeMutablePointer<RequestSlot>, _ end: RequestOutcome.End, code: ErrorCode = .noError
     ) {
-        unsafe ended.pointee.append(slot, end, code: code, hasLeft: hasLeft(slot))
+        unsafe ended.pointee.append(slot, end, code: code, hasLeft: end == .answered || hasLeft(slot))
         unsafe slot.pointee.isReported = true
     }
 
     private func reset(_ slot: UnsafeMutablePointer<RequestSlot>) {
         // Once is enough: the next look at the deadlines must not send another.
         unsafe slot.pointee.deadline = .max
+        unsafe slot.pointee.leaveBy = .max
         unsafe handle.reset(slot.pointee.stream, .cancel)
     }
 

@@ -80,19 +80,41 @@ extension ClientSession {
         if unsafe slot.pointee.isSendingBody { handle.reset(stream, .noError) }
     }
 
-    func willSend(_ frame: UnsafePointer<nghttp2_frame>) {
+    /// What nghttp2 is to do with the frame: send it, or drop it and close its stream.
+    func willSend(_ frame: UnsafePointer<nghttp2_frame>) -> CInt {
         let header = unsafe frame.pointee.hd
         if header.type == NGHTTP2_HEADERS.rawValue {
+            let slot = unsafe slot(of: header.stream_id)
+            if let slot = unsafe slot, unsafe slot.pointee.leaveBy <= pulledAt {
+                unsafe endTooLate(slot)
+                return NGHTTP2_ERR_CANCEL.rawValue
+            }
             lastLeft = max(lastLeft, header.stream_id)
-            unsafe leaving = slot(of: header.stream_id)
+            unsafe leaving = slot
         } else if header.type == NGHTTP2_GOAWAY.rawValue {
             let code = unsafe ErrorCode(rawValue: frame.pointee.goaway.error_code)
             if code != .noError { events.failure = .violation(code) }
         }
+        return 0
     }
 }
 
 extension ClientSession {
+    /// How much of a body goes into the next DATA frame, which `sendBody` writes. What waited for the peer's
+    /// window until it had to have left is reset.
+    func bodyBytes(
+        _ slot: UnsafeMutablePointer<RequestSlot>, _ room: Int, _ flags: UnsafeMutablePointer<UInt32>
+    ) -> Int {
+        if unsafe slot.pointee.leaveBy <= pulledAt {
+            unsafe endTooLate(slot)
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        let rest = unsafe (slot.pointee.body?.count ?? 0) - slot.pointee.bodySent
+        unsafe flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+        if rest <= room { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return min(rest, room)
+    }
+
     /// Writes one DATA frame from the shared body.
     func sendBody(
         _ slot: UnsafeMutableRawPointer, _ header: UnsafePointer<UInt8>, _ count: Int

@@ -30,6 +30,8 @@ package import Lifecycle
     /// HEADERS up to this stream have been given out by `pull`, at least in part.
     var lastLeft: Int32 = 0
     var goawayLast: Int32?
+    /// Nanoseconds on the steady clock: the present `pull`.
+    var pulledAt = Int64.min
     var openPing: UInt64?
     /// The connection is gone, or the session failed.
     var isClosed = false
@@ -72,15 +74,21 @@ package import Lifecycle
 
     /// Takes one request, or gives nil when there is no room. `path` and `varying` are copied; the
     /// template and the body are kept, not copied, until the stream closes.
+    ///
+    /// - Parameters:
+    ///   - leaveBy: what has not left by then never does, and ends as `overdue`.
+    ///   - deadline: when it ends without an answer.
     @discardableResult
     package func submit(
         _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8> = Span(), body: SharedBody?,
-        tag: UInt64, deadline: Instant = .distantFuture
+        tag: UInt64, leaveBy: Instant = .distantFuture, deadline: Instant = .distantFuture
     ) -> RequestID? {
         precondition(path.count + varying.count <= RequestTemplate.variableBytesMax, "the path is too long")
         precondition(varying.isEmpty || template.varyingPrefix != nil, "the template names no varying field")
         guard room > 0, let slot = unsafe slots.take() else { return nil }
-        unsafe slot.pointee.begin(tag: tag, deadline: deadline.nanoseconds, template: template, body: body)
+        unsafe slot.pointee.begin(
+            tag: tag, leaveBy: leaveBy.nanoseconds, deadline: deadline.nanoseconds, template: template,
+            body: body)
         unsafe slot.pointee.keep(path: path, varying: varying)
         unsentBytes += body?.count ?? 0
         let stream = unsafe hand(slot, template.method, hasBody: (body?.count ?? 0) > 0)
@@ -115,9 +123,13 @@ package import Lifecycle
         if let failure = unsafe handle.receive(bytes) { fail(failure) }
     }
 
-    /// Fills `buffer` with frames as far as there are any; a full buffer means: call again.
-    package func pull(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    /// Fills `buffer` with frames as far as there are any; a full buffer means: call again. Requests that
+    /// had to leave before `now` end here.
+    package func pull(
+        into buffer: UnsafeMutableRawBufferPointer, at now: Instant = Instant(nanoseconds: .min)
+    ) -> Int {
         guard !isClosed else { return 0 }
+        pulledAt = now.nanoseconds
         let (count, failure) = unsafe handle.pull(into: buffer) { unsafe withHeaders($0) }
         if let failure { fail(failure) }
         return count

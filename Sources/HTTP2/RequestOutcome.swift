@@ -7,9 +7,10 @@ package struct RequestOutcome: Sendable {
     package let status: UInt16
     /// Why the stream was reset, `.noError` otherwise.
     package let code: ErrorCode
-    /// True when a byte of the request may have left this process.
+    /// True when the whole request may have left this process. APNs acts on no request without its end.
     package let hasLeft: Bool
-    /// The answer to a request that had already been reported as `overdue` or `cancelled`.
+    /// The second and last word on a request that had already been reported as `overdue` or `cancelled`:
+    /// its answer, or `released`.
     package let isLate: Bool
     /// The body was longer than `bodyBytesMax`.
     package let bodyIsCut: Bool
@@ -19,7 +20,7 @@ package struct RequestOutcome: Sendable {
     package enum End: UInt8, Sendable {
         /// A complete answer came, whatever its status.
         case answered
-        /// Not sent, or above the last stream of a GOAWAY: surely not processed, safe to send again.
+        /// Not sent to its end, or above the last stream of a GOAWAY: surely not processed, safe to send again.
         case notProcessed
         /// REFUSED_STREAM: surely not processed, safe to send again.
         case refused
@@ -31,6 +32,9 @@ package struct RequestOutcome: Sendable {
         case overdue
         /// The owner gave it up.
         case cancelled
+        /// The stream of a request that was `overdue` or `cancelled` has closed without an answer: its slot is
+        /// free, and nothing more comes of it.
+        case released
     }
 
     /// The only question before sending again: false means that the peer surely did nothing.

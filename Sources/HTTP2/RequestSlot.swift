@@ -8,8 +8,9 @@ internal import CNghttp2
     /// 0 while the slot is free.
     var stream: Int32 = 0
     var tag: UInt64 = 0
-    /// Nanoseconds on the steady clock.
+    /// Nanoseconds on the steady clock: when it ends without an answer, and after which it must not leave.
     var deadline: Int64 = .max
+    var leaveBy: Int64 = .max
 
     /// Kept until the stream closes: both are read where they are when the frames go out.
     var template: RequestTemplate?
@@ -30,9 +31,12 @@ internal import CNghttp2
 
     init(index: Int) { self.index = index }
 
-    mutating func begin(tag: UInt64, deadline: Int64, template: RequestTemplate, body: SharedBody?) {
+    mutating func begin(
+        tag: UInt64, leaveBy: Int64, deadline: Int64, template: RequestTemplate, body: SharedBody?
+    ) {
         generation &+= 1
         self.tag = tag
+        self.leaveBy = leaveBy
         self.deadline = deadline
         self.template = template
         self.body = body

@@ -43,10 +43,9 @@ final class APNsLoad: PushReceiver, @unchecked Sendable {
         settings.production = .init(push: server, broadcast: server, channels: server)
         settings.trust = .authorities(.file(options.certificate))
         settings.connectsBurst = APNsOptions.connections
-        settings.requestsMax = APNsOptions.connections * shape.streams
         settings.pool.connectionsMax = APNsOptions.connections
         settings.pool.streamsPerConnectionMax = shape.streams
-        settings.pool.waitingMax = settings.requestsMax
+        settings.pool.requestsMax = APNsOptions.connections * shape.streams
         let metrics = Metrics()
         let providerTokens = ProviderTokens(.files([key: options.key]), metrics: metrics)
         if let problem = providerTokens.reload().first { throw problem }
@@ -79,12 +78,14 @@ final class APNsLoad: PushReceiver, @unchecked Sendable {
         let deadline = loop.now.advanced(byMilliseconds: 60_000)
         let last = measured?.last ?? .max
         let tokens = tokens
-        while pushed < last, client.room > 0 {
+        var room = client.room(for: template)
+        while pushed < last, room > 0 {
+            room -= 1
             let start = pushed % PushLoad.tokens * Self.tokenBytes
-            let handle = client.push(
+            let handle = try? client.push(
                 template, token: tokens.span.extracting(start..<start + Self.tokenBytes),
                 id: PushID(high: 0x4D3F_8A11_22C3_4E5F, low: UInt64(pushed)), tag: UInt64(pushed),
-                deadline: deadline)
+                limits: PushLimits(deadline: deadline))
             guard handle != nil else { return }
             pushed += 1
         }

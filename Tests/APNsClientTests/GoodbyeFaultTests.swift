@@ -34,7 +34,7 @@ import Testing
         let server = try ScriptedServer { connection, request in
             farewell.take(connection, request, after: 100)
         }
-        let pusher = try Pusher(server) { $0.requestsMax = 100 }
+        let pusher = try Pusher(server) { $0.pool.requestsMax = 100 }
         pusher.push(1..<2_001, deadlineMilliseconds: 120_000)
         let seen = try await pusher.all(2_000)
         #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
@@ -50,7 +50,7 @@ import Testing
             if connection.number != 1 || connection.requests < 30 { connection.accept(request) }
         }
         let pusher = try Pusher(server) {
-            $0.requestsMax = 60
+            $0.pool.requestsMax = 60
             $0.pool.connectionsMax = 1
         }
         pusher.push(1..<501)

@@ -35,7 +35,7 @@ import Testing
         }
         let open = 40
         let pusher = try pusher(server, over: relay.port) {
-            $0.requestsMax = open
+            $0.pool.requestsMax = open
             $0.pool.connectionsMax = 2
             $0.pool.backoffMilliseconds = 10...100
         }
@@ -80,7 +80,7 @@ import Testing
         let streams = 20
         let pusher = try pusher(server, over: relay.port) {
             $0.pool.streamsPerConnectionMax = streams
-            $0.requestsMax = 4 * streams
+            $0.pool.requestsMax = 4 * streams
             if !isFullSize {
                 $0.pool.silentPingMilliseconds = 1_000
                 $0.pool.pongMilliseconds = 500

@@ -117,7 +117,10 @@ import Testing
                 let path = "/3/device/" + String(decoding: Hex.encode(Pusher.token(tag)), as: UTF8.self)
                 return try PushTemplate(
                     .fixed(path: Array(path.utf8)), headers: [], body: body,
-                    pool: client.pool(client.provider.settings.sandbox.push, Pusher.profile))
+                    pool: client.pool(
+                        ConnectedPool.Key(
+                            endpoint: client.provider.settings.sandbox.push, profile: Pusher.profile,
+                            purpose: .pushes)))
             }
         }
         let seen = try await pusher.all(200)

@@ -42,9 +42,9 @@ import Testing
         let wasTaken = pusher.onLoop { client in
             guard let template = try? Pusher.template(client) else { return false }
             let token = Pusher.token(1)
-            let handle = client.push(
+            let handle = try? client.push(
                 template, token: token.span, id: PushID(high: 0, low: 1), tag: 1,
-                deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+                limits: PushLimits(deadline: client.loop.now.advanced(byMilliseconds: 60_000)))
             return handle.map { client.withdraw($0) && !client.withdraw($0) } ?? false
         }
         #expect(wasTaken)
@@ -53,9 +53,9 @@ import Testing
         pusher.onLoop { client in
             guard let template = try? Pusher.template(client) else { return }
             let token = Pusher.token(2)
-            let new = client.push(
+            let new = try? client.push(
                 template, token: token.span, id: PushID(high: 0, low: 2), tag: 2,
-                deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+                limits: PushLimits(deadline: client.loop.now.advanced(byMilliseconds: 60_000)))
             handle.withLock { $0 = new }
         }
         try await eventually("the push at the server") { server.read { $0.requests } == 1 }
@@ -64,14 +64,15 @@ import Testing
         #expect(server.read { $0.accepted.keys.sorted() } == [2])
     }
 
-    @Test func `without a key file nothing is sent and the push says so`() async throws {
+    @Test func `without a key file no push is taken, and it is said why`() async throws {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server)
         let other = PushProfile(
             environment: .sandbox, bundleID: "com.example.other",
             key: ProviderKeyName(teamID: "TEAM123456", keyID: "MISSING123"))
-        pusher.push(1..<2, profile: other)
-        #expect(try await pusher.outcome(1).end == .notProcessed(.noProviderKey))
+        #expect(throws: PushRefusal.noProviderKey) {
+            try pusher.push(1) { try Pusher.template($0, other) }
+        }
         #expect(server.read { $0.connections } == 0)
     }
 

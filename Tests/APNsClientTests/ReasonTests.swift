@@ -15,7 +15,7 @@ import Testing
     func `a wrong request is refused for its reason, told with its disposition, and not sent again`(
         wrong: WrongRequest
     ) async throws {
-        let stand = try SimulatorStand(key: wrong.key, tokenAges: wrong.tokenAges) { $0.channelsMax = 0 }
+        let stand = try SimulatorStand(key: wrong.key, clockLag: wrong.clockLag) { $0.channelsMax = 0 }
         let profile = stand.profile
         try stand.pusher.push(1) { try wrong.template($0, profile) }
         let seen = try await stand.pusher.outcome(1)
@@ -95,7 +95,7 @@ import Testing
 
     @Test func `an expired token that is old is made anew, and its connection is kept`() async throws {
         let stand = try SimulatorStand(
-            script(#""reason":"ExpiredProviderToken""#, times: 1), tokenAges: [1_800, 0])
+            script(#""reason":"ExpiredProviderToken""#, times: 1), tokenAge: 1_800)
         stand.pusher.push(1..<2, profile: stand.profile)
         #expect(try await stand.pusher.outcome(1).disposition == .accepted)
         let requests = stand.requests(of: 1)
@@ -109,7 +109,7 @@ import Testing
             tokens, ["ExpiredProviderToken", "TooManyProviderTokenUpdates", "ExpiredProviderToken"]
         ).map { #"{"match":{"tokens":["\#($0)"],"times":1},"answer":{"reason":"\#($1)"}}"# }
         let stand = try SimulatorStand(
-            #"{"rules":[\#(rules.joined(separator: ","))]}"#, tokenAges: [1_800, 0])
+            #"{"rules":[\#(rules.joined(separator: ","))]}"#, tokenAge: 1_800)
         for tag in UInt64(1)...3 {
             stand.pusher.push(tag..<tag + 1, profile: stand.profile)
             #expect(try await stand.pusher.outcome(tag).disposition == .accepted)

@@ -16,7 +16,7 @@ import Testing
             if connection.number == 1, connection.requests > 20 { return connection.tls.pauseReading() }
             connection.accept(request)
         }
-        let pusher = try Pusher(server) { $0.requestsMax = 400 }
+        let pusher = try Pusher(server) { $0.pool.requestsMax = 400 }
         pusher.push(1..<10_001, deadlineMilliseconds: 3_000)
         let seen = try await pusher.all(10_000)
         let answered = seen.values.count { $0[0].end == .answered }
@@ -63,7 +63,7 @@ import Testing
         let server = try ScriptedServer { connection, request in
             connection.after(milliseconds: 100) { connection.accept(request) }
         }
-        let pusher = try Pusher(server) { $0.requestsMax = 150 }
+        let pusher = try Pusher(server) { $0.pool.requestsMax = 150 }
         pusher.push(1..<1_501)
         let seen = try await pusher.all(1_500)
         #expect(seen.values.allSatisfy { $0[0].end == .answered })
@@ -155,7 +155,7 @@ import Testing
         let stand = try SimulatorStand(
             #"{"rules":[{"match":{"nth":20},"starveWindows":true}]}"#,
             client: {
-                $0.requestsMax = 400
+                $0.pool.requestsMax = 400
                 $0.pool.connectionsMax = 4
             })
         // A connection's window is 1 MiB: the starved one is full after some three hundred of these.

@@ -35,9 +35,10 @@ final class SimulatorStand: Sendable {
 
     /// - Parameters:
     ///   - script: as people write it.
-    ///   - tokenAges: of the provider tokens that the client makes, in turn; the last stays.
+    ///   - tokenAge: seconds ago the client made its provider token.
+    ///   - clockLag: seconds that the client's clock is behind.
     init(
-        _ script: String = "{}", key: Key = .good, tokenAges: [Int] = [0],
+        _ script: String = "{}", key: Key = .good, tokenAge: Int = 0, clockLag: Int = 0,
         simulator change: @Sendable (inout SimulatorSettings) -> Void = { _ in },
         client: (inout APNsSettings) -> Void = { _ in }
     ) throws {
@@ -68,19 +69,15 @@ final class SimulatorStand: Sendable {
         let ports = parts.simulator.ports
         let push = Endpoint(host: "localhost", port: ports.production)
         let channels = Endpoint(host: "localhost", port: ports.productionChannels)
-        let ages = TracedLock(tokenAges)
         pusher = try Pusher(
             push, trust: .authorities(.text(credentials.authority.certificatePEM)),
-            tokensAt: Instant.now().advanced(byMilliseconds: -tokenAges[0] * 1_000),
+            tokensAt: Instant.now().advanced(byMilliseconds: -tokenAge * 1_000),
             key: (name, key == .good ? credentials.signingKey.pem : own.pem),
             {
                 $0.production = .init(push: push, broadcast: push, channels: channels)
                 client(&$0)
             },
-            wall: {
-                let age = ages.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
-                return WallTime(milliseconds: WallTime.now().milliseconds - Int64(age) * 1_000)
-            })
+            wall: { WallTime(milliseconds: WallTime.now().milliseconds - Int64(clockLag) * 1_000) })
     }
 
     private static func settings(

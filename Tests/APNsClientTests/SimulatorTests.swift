@@ -63,9 +63,10 @@ import Testing
                 else {
                     return
                 }
-                _ = client.push(
+                let deadline = client.loop.now.advanced(byMilliseconds: 60_000)
+                _ = try? client.push(
                     template, token: Span(), id: PushID(high: 1, low: tag), tag: tag,
-                    deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+                    limits: PushLimits(deadline: deadline))
             }
         }
         broadcast(1, live)

@@ -10,7 +10,8 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
 
     let reason: Reason
     var key = SimulatorStand.Key.good
-    var tokenAges = [0]
+    /// Seconds that the client's clock is behind.
+    var clockLag = 0
     var method = "POST"
     var port = Port.push
     var path = "/3/device/" + String(repeating: "c0de", count: 16)
@@ -85,7 +86,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         WrongRequest(.topicDisallowed) { $0.key = .ofAnotherApp },
         // Twice: a young token that has expired is tried over another connection first.
         WrongRequest(.expiredProviderToken) {
-            $0.tokenAges = [7_200]
+            $0.clockLag = 7_200
             $0.tries = 2
         },
     ]
@@ -105,8 +106,11 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
 
     func template(_ client: APNsClient, _ profile: PushProfile) throws -> PushTemplate {
         let hosts = client.provider.settings.hosts(profile.environment)
+        let key = ConnectedPool.Key(
+            endpoint: port == .push ? hosts.push : hosts.channels, profile: profile,
+            purpose: port == .push ? .pushes : .channels)
         return try PushTemplate(
             .fixed(path: Array(path.utf8)), method: method, headers: headers.map { HeaderField($0.0, $0.1) },
-            body: Array(body.utf8), pool: client.pool(port == .push ? hosts.push : hosts.channels, profile))
+            body: Array(body.utf8), pool: client.pool(key))
     }
 }

@@ -24,36 +24,40 @@ private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count
     #expect(key.verifyingKey.verifies(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
 }
 
+private func wall(_ minute: Int) -> WallTime {
+    WallTime(milliseconds: 1_763_600_000_000 + Int64(minute) * 60_000)
+}
+
 @Test func `a token is made once and then after fifty minutes`() {
     var policy = ProviderTokenPolicy()
-    #expect(policy.decide(at: minutes(0)) == .make)
-    policy.made(at: minutes(0))
-    for minute in 0..<50 { #expect(policy.decide(at: minutes(minute)) == .keep) }
-    #expect(policy.decide(at: minutes(50)) == .make)
+    #expect(policy.decide(at: minutes(0), wall: wall(0)) == .make)
+    policy.made(at: minutes(0), wall: wall(0))
+    for minute in 0..<50 { #expect(policy.decide(at: minutes(minute), wall: wall(minute)) == .keep) }
+    #expect(policy.decide(at: minutes(50), wall: wall(50)) == .make)
 }
 
 @Test func `an expired token is made anew once, and never within twenty minutes`() {
     var policy = ProviderTokenPolicy()
-    policy.made(at: minutes(0))
+    policy.made(at: minutes(0), wall: wall(0))
     let tooSoon = policy.expired(at: minutes(19))
     #expect(!tooSoon)
-    #expect(policy.decide(at: minutes(19)) == .keep)
+    #expect(policy.decide(at: minutes(19), wall: wall(19)) == .keep)
     let inTime = policy.expired(at: minutes(20))
     #expect(inTime)
-    #expect(policy.decide(at: minutes(20)) == .make)
-    policy.made(at: minutes(20))
-    #expect(policy.decide(at: minutes(20)) == .keep)
+    #expect(policy.decide(at: minutes(20), wall: wall(20)) == .make)
+    policy.made(at: minutes(20), wall: wall(20))
+    #expect(policy.decide(at: minutes(20), wall: wall(20)) == .keep)
     let again = policy.expired(at: minutes(21))
     #expect(!again, "the answers of pushes that were under way")
 }
 
 @Test func `after too many updates the present token is kept as long as Apple takes it`() {
     var policy = ProviderTokenPolicy()
-    policy.made(at: minutes(0))
+    policy.made(at: minutes(0), wall: wall(0))
     policy.tooMany(at: minutes(45))
-    #expect(policy.decide(at: minutes(55)) == .keep)
-    #expect(policy.decide(at: minutes(60)) == .make)
-    policy.made(at: minutes(60))
-    #expect(policy.decide(at: minutes(66)) == .keep)
-    #expect(policy.decide(at: minutes(110)) == .make)
+    #expect(policy.decide(at: minutes(55), wall: wall(55)) == .keep)
+    #expect(policy.decide(at: minutes(60), wall: wall(60)) == .make)
+    policy.made(at: minutes(60), wall: wall(60))
+    #expect(policy.decide(at: minutes(66), wall: wall(66)) == .keep)
+    #expect(policy.decide(at: minutes(110), wall: wall(110)) == .make)
 }

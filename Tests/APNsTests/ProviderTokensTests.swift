@@ -30,7 +30,12 @@ private struct KeyDirectory {
         guard rename(other, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
-    func tokens(wall: @escaping @Sendable () -> WallTime = WallTime.now) -> ProviderTokens {
+    /// With a wall clock that goes as the steady one, unless a test steps it.
+    func tokens(
+        wall: @escaping @Sendable (Instant) -> WallTime = {
+            WallTime(nanoseconds: 1_700_000_000_000_000_000 + $0.nanoseconds)
+        }
+    ) -> ProviderTokens {
         ProviderTokens(.directory(directory.path), metrics: Metrics(), wall: wall)
     }
 }
@@ -124,15 +129,18 @@ private struct KeyDirectory {
         #expect(tokens.bearer(name, at: minutes(0)) == nil)
     }
 
-    @Test func `a wall clock that jumps makes no token`() throws {
+    @Test func `a wall clock that is stepped makes one token, however often it is`() throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
         let wall = Mutex(WallTime(milliseconds: 1_700_000_000_000))
-        let tokens = keys.tokens { wall.withLock { $0 } }
+        let tokens = keys.tokens { _ in wall.withLock { $0 } }
         tokens.reload()
         let first = tokens.bearer(name, at: minutes(0))
         wall.withLock { $0 = WallTime(milliseconds: 1_800_000_000_000) }
-        #expect(tokens.bearer(name, at: minutes(1))?.text == first?.text)
+        let second = tokens.bearer(name, at: minutes(1))
+        #expect(second?.text != first?.text)
+        wall.withLock { $0 = WallTime(milliseconds: 1_700_000_000_000) }
+        #expect(tokens.bearer(name, at: minutes(2))?.text == second?.text)
     }
 
     @Test func `a thousand expired answers make one token, and a young token none`() throws {

@@ -101,13 +101,17 @@ import Testing
         #expect(wire.client.takeOutcomes().isEmpty && wire.client.isOver && wire.client.push() == nil)
     }
 
-    @Test func `a request of which one byte has left is unknown`() {
-        let wire = Wire.open()
-        wire.client.push()
-        let count = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { wire.client.pull(into: $0) }
-        #expect(count == 1)
-        wire.client.end()
-        #expect(wire.client.takeOutcomes().map(\.end) == [.connectionLost])
+    @Test func `a request is unknown from when its last frame begins to leave, and unprocessed before`() {
+        for (body, end) in [(Push.body, RequestOutcome.End.notProcessed), ([], .connectionLost)] {
+            let wire = Wire.open()
+            wire.client.push(body: body)
+            let count = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
+                wire.client.pull(into: $0)
+            }
+            #expect(count == 1)
+            wire.client.end()
+            #expect(wire.client.takeOutcomes().map(\.end) == [end])
+        }
     }
 
     @Test(arguments: [

@@ -19,6 +19,8 @@ import Testing
         #expect(outcome?.tag == 1 && outcome?.end == .overdue && outcome?.mayHaveBeenProcessed == true)
         wire.settle()
         #expect(wire.client.openRequests == 1 && wire.server.openStreams == 1)
+        let released = wire.client.takeOutcomes()
+        #expect(released.map(\.end) == [.released] && released[0].tag == 1 && released[0].isLate)
         wire.server.answerAll()
         wire.settle()
         #expect(wire.client.takeOutcomes().map(\.tag) == [2])
@@ -55,7 +57,8 @@ import Testing
         let isTaken = wire.server.answer(requests[1].stream, Push.answer(200))
         #expect(!isTaken)
         wire.settle()
-        #expect(wire.client.takeOutcomes().isEmpty)
+        let last = wire.client.takeOutcomes()
+        #expect(last.map(\.end) == [.released] && last[0].tag == 2 && last[0].isLate)
     }
 
     @Test func `cancelling ends a request once`() throws {
@@ -84,5 +87,72 @@ import Testing
         wire.settle()
         #expect(wire.client.openRequests == 0 && wire.server.requests.requests.isEmpty)
         #expect(wire.client.room == 10)
+    }
+
+    // MARK: Leaving
+
+    @Test func `what had to leave before does not leave, though the connection has room again`() {
+        let wire = Wire.open()
+        wire.client.push(tag: 1, leaveBy: start)
+        wire.client.push(tag: 2)
+        wire.toServer(wire.clientSends(at: start))
+        #expect(wire.server.requests.requests.count == 1)
+        let outcomes = wire.client.takeOutcomes()
+        #expect(outcomes.map(\.tag) == [1, 1] && outcomes.map(\.end) == [.overdue, .released])
+        #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequests == 1)
+        wire.server.answerAll()
+        wire.settle()
+        #expect(wire.client.takeOutcomes().map(\.end) == [.answered])
+    }
+
+    @Test func `a request whose body waits for the peer's window until it is too late is reset, unprocessed`()
+    {
+        var server = ServerLimits()
+        server.streamWindowBytes = 100
+        let wire = Wire.open(server: server)
+        wire.server.holdWindows()
+        wire.client.push(tag: 1, leaveBy: start)
+        wire.toServer(wire.clientSends(at: Instant(nanoseconds: 0)))
+        #expect(wire.client.takeOutcomes().isEmpty && wire.server.openStreams == 1)
+        wire.server.releaseWindows()
+        wire.toClient(wire.serverSends())
+        wire.toServer(wire.clientSends(at: start))
+        wire.settle()
+        #expect(wire.server.requests.requests.isEmpty && wire.server.openStreams == 0)
+        let outcomes = wire.client.takeOutcomes()
+        #expect(outcomes.map(\.end) == [.overdue, .released])
+        #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequests == 0)
+    }
+
+    @Test func `a request that has not left to its end is unprocessed, however its connection ends`() throws {
+        var server = ServerLimits()
+        server.streamWindowBytes = 100
+        let wire = Wire.open(server: server)
+        wire.server.holdWindows()
+        wire.client.push(tag: 1)
+        wire.client.push(tag: 2, deadline: start)
+        let third = try #require(wire.client.push(tag: 3))
+        wire.client.push(body: [], tag: 4)
+        wire.toServer(wire.clientSends())
+        #expect(wire.client.withdraw(third))
+        wire.client.expire(at: start)
+        wire.client.end()
+        let known = Dictionary(grouping: wire.client.takeOutcomes(), by: \.tag).mapValues { $0[0] }
+        #expect(known[1]?.end == .notProcessed && known[1]?.mayHaveBeenProcessed == false)
+        #expect(known[2]?.end == .overdue && known[2]?.mayHaveBeenProcessed == false)
+        #expect(known[3]?.end == .cancelled && known[3]?.mayHaveBeenProcessed == false)
+        #expect(known[4]?.end == .connectionLost && known[4]?.mayHaveBeenProcessed == true)
+    }
+
+    @Test func `all that has not left is taken back at once, and what has left goes on`() {
+        let wire = Wire.open()
+        wire.client.push(tag: 1)
+        wire.toServer(wire.clientSends())
+        for tag in 2...4 { wire.client.push(tag: UInt64(tag)) }
+        wire.client.withdrawAll()
+        #expect(wire.client.takeOutcomes().map(\.tag) == [2, 3, 4])
+        wire.settle()
+        #expect(wire.server.requests.requests.count == 1 && wire.client.openRequests == 1)
+        #expect(wire.client.takeOutcomes().map(\.end) == [.released, .released, .released])
     }
 }

@@ -26,7 +26,8 @@ private struct RandomRun {
     var random: SeededGenerator
     var submitted: [UInt64: RequestID] = [:]
     var ends: [UInt64: RequestOutcome] = [:]
-    var lateAnswers: Set<UInt64> = []
+    /// Requests of which the last word was said after they had ended.
+    var lasts: Set<UInt64> = []
     var answeredByServer: Set<UInt64> = []
     var unanswered: [IncomingRequest] = []
     var tags: [Int32: UInt64] = [:]
@@ -86,17 +87,19 @@ private struct RandomRun {
             let tag = UInt64(submitted.count)
             let deadline = Instant(
                 nanoseconds: random.below(2) == 0 ? .max : now + Int64(random.below(6_000_000)))
+            let leaveBy = Instant(
+                nanoseconds: random.below(2) == 0 ? .max : now + Int64(random.below(6_000_000)))
             let room = wire.client.room
             let id = wire.client.push(
                 "/\(tag)", id: "", body: [UInt8](repeating: 7, count: random.below(900)), tag: tag,
-                template: template, deadline: deadline)
+                template: template, leaveBy: leaveBy, deadline: deadline)
             if (id != nil) != (room > 0) { faults.append("room was \(room) and submit said \(id != nil)") }
             if let id { submitted[tag] = id }
         }
     }
 
     private mutating func up() {
-        wire.toServer(wire.clientSends())
+        wire.toServer(wire.clientSends(at: Instant(nanoseconds: now)))
         let batch = wire.server.requests
         for request in batch.requests {
             unanswered.append(request)
@@ -141,9 +144,7 @@ private struct RandomRun {
         for outcome in wire.client.takeOutcomes() {
             if outcome.isLate {
                 if ends[outcome.tag] == nil { faults.append("\(outcome.tag) was late before it ended") }
-                if !lateAnswers.insert(outcome.tag).inserted {
-                    faults.append("\(outcome.tag) was late twice")
-                }
+                if !lasts.insert(outcome.tag).inserted { faults.append("\(outcome.tag) was late twice") }
             } else if ends.updateValue(outcome, forKey: outcome.tag) != nil {
                 faults.append("\(outcome.tag) ended twice")
             }
@@ -165,6 +166,8 @@ private struct RandomRun {
         }
         for tag in submitted.keys where ends[tag] == nil { faults.append("\(tag) never ended") }
         for (tag, end) in ends {
+            let isGivenUp = end.end == .overdue || end.end == .cancelled
+            if isGivenUp != lasts.contains(tag) { faults.append("no last word on \(tag), or one too many") }
             if end.end == .answered, !answeredByServer.contains(tag) { faults.append("\(tag) has no answer") }
             if !end.mayHaveBeenProcessed, answeredByServer.contains(tag) {
                 faults.append("\(tag) was answered but called unprocessed (\(end.end))")

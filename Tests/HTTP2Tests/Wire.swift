@@ -30,7 +30,9 @@ final class Wire {
         return wire
     }
 
-    func clientSends() -> [UInt8] { drain { [client] in client.pull(into: $0) } }
+    func clientSends(at now: Instant = Instant(nanoseconds: .min)) -> [UInt8] {
+        drain { [client] in client.pull(into: $0, at: now) }
+    }
     func serverSends() -> [UInt8] { drain { [server] in server.pull(into: $0) } }
 
     func toServer(_ bytes: [UInt8]) { feed(bytes) { [server] in server.receive($0) } }
@@ -106,11 +108,12 @@ extension ClientSession {
     func push(
         _ path: String = "/3/device/" + Push.token, id: String = "", body: [UInt8] = Push.body,
         tag: UInt64 = 0,
-        template: RequestTemplate = Push.template(), deadline: Instant = .distantFuture
+        template: RequestTemplate = Push.template(), leaveBy: Instant = .distantFuture,
+        deadline: Instant = .distantFuture
     ) -> RequestID? {
         submit(
             template, path: Array(path.utf8).span, varying: Array(id.utf8).span,
-            body: body.isEmpty ? nil : SharedBody(body.span), tag: tag, deadline: deadline)
+            body: body.isEmpty ? nil : SharedBody(body.span), tag: tag, leaveBy: leaveBy, deadline: deadline)
     }
 
     func takeOutcomes() -> [RequestOutcome] {

@@ -4,8 +4,8 @@ package enum ChannelProblem: Error, Sendable, CustomStringConvertible {
     case refused(Answer)
     /// There was no answer; whether it was done is said by the end.
     case unanswered(PushEnd)
-    /// The client takes no more requests now, or has stopped.
-    case noRoom
+    /// The request was not even begun.
+    case notTaken(PushRefusal)
     /// The bundle id or the channel id cannot stand in a request.
     case badName
     /// The answer could not be read.
@@ -18,7 +18,9 @@ package enum ChannelProblem: Error, Sendable, CustomStringConvertible {
         case .unanswered(.unknown):
             "apns did not answer, and may have done it; list the channels before you try again"
         case .unanswered: "apns could not be reached; try again"
-        case .noRoom: "too many requests are open, or the client has stopped; try again later"
+        case .notTaken(.full): "too many requests about channels are open; try again later"
+        case .notTaken(.stopped): "this process is stopping; try again when it runs"
+        case .notTaken(.noProviderKey): "there is no key file for the app's team and key id; put it there"
         case .badName: "bundle id or channel id has characters that cannot be sent; correct it"
         case .unreadable: "the answer of apns could not be understood; look at its status page"
         }

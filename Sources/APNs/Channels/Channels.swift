@@ -68,7 +68,7 @@ package struct Channels: Sendable {
             let isRunning = client.loop.execute {
                 begin(profile, method, what, channelID, body) { continuation.resume(returning: $0) }
             }
-            if !isRunning { continuation.resume(returning: .failure(.noRoom)) }
+            if !isRunning { continuation.resume(returning: .failure(.notTaken(.stopped))) }
         }
         return try answer.get()
     }
@@ -79,8 +79,7 @@ package struct Channels: Sendable {
         _ done: @escaping @Sendable (Result<PushDetails, ChannelProblem>) -> Void
     ) {
         let endpoint = client.provider.settings.hosts(profile.environment).channels
-        let pool = client.pool(
-            endpoint, profile, answerBytesMax: client.provider.settings.channelAnswerBytesMax)
+        let pool = client.pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .channels))
         let path = "/1/apps/\(profile.bundleID)/\(what)"
         let headers = channelID.map { [HeaderField("apns-channel-id", $0)] } ?? []
         let isPath = path.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -89,10 +88,13 @@ package struct Channels: Sendable {
                 .fixed(path: Array(path.utf8)), method: method, headers: headers, body: body, pool: pool)
         else { return done(.failure(.badName)) }
         let deadline = client.loop.now.advanced(byMilliseconds: Channels.deadlineMilliseconds)
-        let isTaken = client.ask(template, deadline: deadline) { outcome, details in
-            done(Channels.result(outcome, details))
+        do {
+            try client.ask(template, PushLimits(deadline: deadline)) { outcome, details in
+                done(Channels.result(outcome, details))
+            }
+        } catch {
+            done(.failure(.notTaken(error)))
         }
-        if !isTaken { done(.failure(.noRoom)) }
     }
 
     private static func result(

@@ -8,17 +8,17 @@ internal import Telemetry
 /// ones for tokens that are not to be trusted. No lock, no task and no allocation for a push.
 ///
 /// Push as many as there is `room` for in one turn of the loop: they leave together at its end. What
-/// ended in a turn comes in one call. Nothing queues without a limit: `push` says no, and the caller
-/// waits for outcomes.
+/// ended in a turn comes in one call. Nothing queues without a limit, and each pool has its own: `push`
+/// says no, and the caller waits for outcomes of that pool.
 ///
-/// Pinned to its loop; holds itself until `stop`. `@unchecked Sendable` so that the reference can travel.
+/// Pinned to its loop; holds itself until `stop`, which must come before the loop's end. `@unchecked
+/// Sendable` so that the reference can travel.
 package final class APNsClient: TurnHook, @unchecked Sendable {
     package let provider: Provider
     package let loop: EventLoop
     let reader = JSONReader()
     private weak var receiver: (any PushReceiver)?
-    private var pools: [ConnectedPool] = []
-    private var poolOf: [ConnectedPool.Key: ConnectedPool] = [:]
+    private var pools = PoolDirectory()
     private var growing: [ConnectedPool] = []
     private var flushing: [ConnectedPool] = []
     private var flushed: [ConnectedPool] = []
@@ -33,6 +33,12 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
     private var timer: LoopTimer?
     @safe @exclusivity(unchecked) private var isHooked = false
     @safe @exclusivity(unchecked) package private(set) var isStopped = false
+    /// When a stopped client closes what is still open, and who waits for its end.
+    private var closeTimer: LoopTimer?
+    private var stopWaiters: [() -> Void] = []
+
+    /// Pushes wait for a connection no longer than this before somebody looks.
+    private static let busyTickMilliseconds = 50
 
     /// On the loop.
     package init(_ provider: Provider, on loop: EventLoop, receiver: any PushReceiver) {
@@ -45,54 +51,79 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
 
     // MARK: Pushes
 
-    /// How many pushes are taken now, whatever their app.
-    package var room: Int { isStopped ? 0 : max(0, provider.settings.requestsMax - open) }
+    /// How many pushes of this template are taken now: those of other apps take nothing from it. Where it
+    /// is 0, pushes of this pool are open or wait, and it changes with their outcomes.
+    package func room(for template: PushTemplate, isSuspect: Bool = false) -> Int {
+        isStopped ? 0 : template.pool(isSuspect: isSuspect).pool.room
+    }
 
-    /// Takes a push, or says no: there is no room, or too much waits for this app.
+    /// Takes a push, or says why not; then nothing becomes of it.
     ///
     /// - Parameters:
     ///   - token: the bytes of the push token; empty for a broadcast.
-    ///   - deadline: when it ends without an answer, if none has come; `unknown` if it had left.
     ///   - isSuspect: the token was never seen to work, or failed the last time.
+    @discardableResult
     package func push(
-        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadline: Instant,
+        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, limits: PushLimits,
         isSuspect: Bool = false
-    ) -> PushHandle? {
+    ) throws(PushRefusal) -> PushHandle {
         precondition(token.count <= PushToken.bytesMax, "the token is too long")
         precondition(template.pool.client === self, "a template of another client")
-        guard room > 0 else { return nil }
-        let pool = isSuspect ? template.suspects ?? template.pool : template.pool
+        guard !isStopped else { throw .stopped }
+        let pool = template.pool(isSuspect: isSuspect)
         open += 1
-        guard let ticket = pool.push(template, token: token, id: id, tag: tag, deadline: deadline) else {
+        do {
+            let ticket = try pool.push(template, token: token, id: id, tag: tag, limits)
+            hook()
+            return PushHandle(pool: pool.number, ticket: ticket)
+        } catch {
             open -= 1
-            return nil
+            throw error
         }
-        hook()
-        return PushHandle(pool: pool.index, ticket: ticket)
     }
 
-    /// Takes back a push of which no byte has left; its outcome says `withdrawn`. False when it is too late.
-    package func withdraw(_ handle: PushHandle) -> Bool { pools[Int(handle.pool)].withdraw(handle.ticket) }
+    /// Puts another push in the place of one that waits for a connection: a newer state to the same token,
+    /// which leaves when the older would have left. The older ends as `withdrawn`, and the handle names the
+    /// newer. False when it is too late: withdraw the older or await its end, and push the newer.
+    package func replace(
+        _ handle: PushHandle, with template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64,
+        limits: PushLimits
+    ) -> Bool {
+        precondition(token.count <= PushToken.bytesMax, "the token is too long")
+        guard !isStopped, let pool = pools[handle.pool] else { return false }
+        // Over another pool it would be another place.
+        guard pool === template.pool(isSuspect: pool.key.purpose == .suspects) else { return false }
+        return pool.replace(handle.ticket, template, token: token, id: id, tag: tag, limits)
+    }
+
+    /// Takes back a push that has not left to its end; its outcome says `withdrawn`. False when it is too late.
+    package func withdraw(_ handle: PushHandle) -> Bool {
+        pools[handle.pool]?.withdraw(handle.ticket) ?? false
+    }
+
+    /// Takes back every push of an app that has not left: each ends as `withdrawn`. What is on its way goes on.
+    package func withdrawAll(of profile: PushProfile) {
+        for pool in pools.all where pool.key.profile == profile && pool.key.purpose != .channels {
+            pool.withdrawAll()
+        }
+    }
 
     /// One request whose outcome goes to its caller, not to the receiver.
     func ask(
-        _ template: PushTemplate, deadline: Instant,
+        _ template: PushTemplate, _ limits: PushLimits,
         _ completion: @escaping (PushOutcome, PushDetails?) -> Void
-    )
-        -> Bool
-    {
-        guard room > 0 else { return false }
+    ) throws(PushRefusal) {
+        guard !isStopped else { throw .stopped }
         open += 1
         let id = PushID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
-        guard
-            template.pool.push(
-                template, token: Span(), id: id, tag: 0, deadline: deadline, completion: completion) != nil
-        else {
+        do {
+            _ = try template.pool(isSuspect: false).push(
+                template, token: Span(), id: id, tag: 0, limits, completion: completion)
+        } catch {
             open -= 1
-            return false
+            throw error
         }
         hook()
-        return true
     }
 
     // MARK: Templates
@@ -103,8 +134,9 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
     ) throws(HeaderFault) -> PushTemplate {
         let endpoint = provider.settings.hosts(profile.environment).push
         return try PushTemplate(
-            .device, headers: headers.fields, body: body, pool: pool(endpoint, profile),
-            suspects: pool(endpoint, profile, isSuspect: true))
+            .device, headers: headers.fields, body: body,
+            pool: pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)),
+            suspects: pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .suspects)))
     }
 
     /// One broadcast to a channel.
@@ -114,30 +146,48 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         let endpoint = provider.settings.hosts(profile.environment).broadcast
         return try PushTemplate(
             .fixed(path: Array("/4/broadcasts/apps/\(profile.bundleID)".utf8)), headers: headers.fields,
-            body: body, pool: pool(endpoint, profile))
+            body: body, pool: pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)))
     }
 
-    func pool(
-        _ endpoint: Endpoint, _ profile: PushProfile, isSuspect: Bool = false, answerBytesMax: Int = 4_096
-    ) -> ConnectedPool {
-        let key = ConnectedPool.Key(endpoint: endpoint, profile: profile, isSuspect: isSuspect)
-        if let known = poolOf[key] { return known }
-        let settings = isSuspect ? provider.settings.pool.forSuspects : provider.settings.pool
-        let pool = ConnectedPool(
-            key, index: Int32(pools.count), settings, answerBytesMax: answerBytesMax, client: self)
-        pools.append(pool)
-        poolOf[key] = pool
+    func pool(_ key: ConnectedPool.Key) -> ConnectedPool {
+        if let known = pools[key] {
+            known.wantedAt = loop.now
+            return known
+        }
+        let pool =
+            switch key.purpose {
+            case .pushes: newPool(key, provider.settings.pool)
+            case .suspects: newPool(key, provider.settings.pool.forSuspects)
+            case .channels:
+                newPool(
+                    key, provider.settings.pool.forChannels,
+                    answerBytesMax: provider.settings.channelAnswerBytesMax)
+            }
+        if !isStopped {
+            pools.add(pool)
+            watchSoon(pool)
+        }
         return pool
     }
 
-    /// How it stands with an app: nil before its first template.
+    private func newPool(
+        _ key: ConnectedPool.Key, _ settings: PoolSettings, answerBytesMax: Int = 4_096
+    ) -> ConnectedPool {
+        ConnectedPool(
+            key, number: pools.nextNumber(), settings, answerBytesMax: answerBytesMax, client: self)
+    }
+
+    /// How it stands with an app: nil before its first template, and after it had nothing to do for a while.
     package func health(of profile: PushProfile) -> PoolHealth? {
         let endpoint = provider.settings.hosts(profile.environment).push
-        guard let pool = poolOf[ConnectedPool.Key(endpoint: endpoint, profile: profile, isSuspect: false)]
+        guard let pool = pools[ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)]
         else { return nil }
         return PoolHealth(
             isWorking: pool.pool.isAuthorised, connections: pool.pool.openConnections, trouble: pool.trouble)
     }
+
+    /// Pools that have pushes or connections, or had them lately.
+    var poolCount: Int { pools.all.count }
 
     // MARK: Ends
 
@@ -157,7 +207,23 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
 
     func ended(_ pool: ConnectedPool, _ slot: Int, _ end: PushEnd) {
         provider.metrics.ended(end)
-        settle(pool, slot, isLate: false, keeps: end == .unknown(.overdue)) { $0.append(tag: $1, end) }
+        settle(pool, slot, isLate: false, keeps: end == .unknown(.overdue)) {
+            $0.append(tag: $1, end, isLate: false)
+        }
+    }
+
+    /// No answer will come any more to a push that was told as unknown.
+    func lateOver(_ pool: ConnectedPool, _ slot: Int) {
+        let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: false)
+        if parcel.completion == nil { outcomes.append(tag: parcel.tag, .unknown(.overdue), isLate: true) }
+        hook()
+    }
+
+    /// A push that waited has another in its place, which is open in its stead.
+    func replaced(_ pool: ConnectedPool, _ slot: Int) {
+        let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: false)
+        outcomes.append(tag: parcel.tag, .withdrawn, isLate: false)
+        hook()
     }
 
     /// - Parameter keeps: an answer may still come for it.
@@ -211,12 +277,14 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         if !growing.isEmpty {
             let pools = growing
             growing.removeAll(keepingCapacity: true)
-            for pool in pools { pool.grow() }
+            for pool in pools {
+                pool.grow()
+                watchSoon(pool)
+            }
         }
         deliver()
         flush()
         tellMetrics()
-        watch(withinMilliseconds: 50)
         letGoIfOver()
     }
 
@@ -231,7 +299,10 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
     private func flush() {
         guard !flushing.isEmpty else { return }
         swap(&flushing, &flushed)
-        for pool in flushed { pool.turnEnds() }
+        for pool in flushed {
+            pool.turnEnds()
+            watchSoon(pool)
+        }
         flushed.removeAll(keepingCapacity: true)
     }
 
@@ -243,36 +314,63 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         openTold = open
     }
 
+    // MARK: Time
+
+    /// Each pool has its own time: one that is busy wakes no other.
     private func tick() {
-        for pool in pools { pool.tick() }
-        endOfTurnIfIdle()
-        let next = pools.reduce(1_000) { min($0, $1.pool.tickMilliseconds) }
-        watch(withinMilliseconds: next)
+        let now = loop.now
+        for pool in pools.all where pool.tickAt <= now {
+            pool.tick()
+            pool.tickAt = now.advanced(byMilliseconds: pool.pool.tickMilliseconds)
+            if pool.isOver { pools.remove(pool) }
+        }
+        if let next = pools.all.lazy.map(\.tickAt).min() { timer?.schedule(at: next) }
         letGoIfOver()
     }
 
-    /// A client that is stopped lets go of its pools, which hold it, with the last connection.
-    private func letGoIfOver() {
-        guard isStopped, !isHooked, !pools.contains(where: { $0.pool.connectionCount > 0 }) else { return }
-        pools.removeAll()
-        poolOf.removeAll()
-        timer?.cancel()
+    /// Something happens in a pool: it is looked after soon.
+    private func watchSoon(_ pool: ConnectedPool) {
+        let due = loop.now.advanced(byMilliseconds: APNsClient.busyTickMilliseconds)
+        if pool.tickAt > due { pool.tickAt = due }
+        if let timer, !timer.isScheduled || timer.due > pool.tickAt { timer.schedule(at: pool.tickAt) }
     }
 
-    private func endOfTurnIfIdle() { if !outcomes.isEmpty || !growing.isEmpty { hook() } }
+    // MARK: The end
 
-    private func watch(withinMilliseconds pause: Int) {
-        guard let timer, !pools.isEmpty else { return }
-        let due = loop.now.advanced(byMilliseconds: pause)
-        if !timer.isScheduled || timer.due > due { timer.schedule(at: due) }
-    }
-
-    /// Takes no more pushes, says goodbye, and closes each connection when its pushes have ended.
-    package func stop() {
+    /// Takes no more pushes; what waits ends as `notProcessed(.stopped)`, what has left is awaited until the
+    /// deadline and is unknown then. All have ended, and were told, when `done` is called. On the loop.
+    package func stop(by deadline: Instant? = nil, _ done: @escaping () -> Void = {}) {
         loop.preconditionOnLoop()
-        isStopped = true
-        for pool in pools { pool.shutDown() }
+        stopWaiters.append(done)
+        if !isStopped {
+            isStopped = true
+            for pool in pools.all { pool.stop() }
+            closeTimer = LoopTimer(on: loop) { [weak self] in self?.closeAll() }
+        }
+        let latest = deadline ?? loop.now.advanced(byMilliseconds: provider.settings.stopMilliseconds)
+        if let closeTimer, !closeTimer.isScheduled || closeTimer.due > latest {
+            closeTimer.schedule(at: latest)
+        }
         hook()
+    }
+
+    private func closeAll() {
+        for pool in pools.all { pool.closeAll() }
+        hook()
+    }
+
+    /// A client that is stopped lets go of its pools, which hold it, when the last connection has gone and
+    /// the last outcome was told.
+    private func letGoIfOver() {
+        guard isStopped, !isHooked, outcomes.isEmpty,
+            !pools.all.contains(where: { $0.pool.connectionCount > 0 })
+        else { return }
+        pools = PoolDirectory()
+        timer?.cancel()
+        closeTimer?.cancel()
+        let waiters = stopWaiters
+        stopWaiters.removeAll()
+        for waiter in waiters { waiter() }
     }
 }
 

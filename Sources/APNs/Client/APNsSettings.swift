@@ -27,8 +27,6 @@ package struct APNsSettings: Sendable {
     /// Who may vouch for these hosts.
     package var trust = TLSTrust.system
     package var pool = PoolSettings()
-    /// Pushes of one client that have not ended; one more is not taken.
-    package var requestsMax = 2_000
     /// A connection that is not there by then has failed: name, TCP and TLS together.
     package var connectMilliseconds = 10_000
     /// Bytes that APNs does not acknowledge for so long end the connection.
@@ -36,6 +34,10 @@ package struct APNsSettings: Sendable {
     /// One connection to a host in so long, after a burst; all loops of the process together.
     package var connectIntervalMilliseconds = 1_000
     package var connectsBurst = 1
+    /// A pool without pushes and connections goes after so long, and comes back with the next push.
+    package var idlePoolMilliseconds = 60_000
+    /// A client that is told to stop closes what is still open after so long, where nobody says how long.
+    package var stopMilliseconds = 30_000
     /// Bytes of an answer on the channel hosts: a list of 10,000 channels has more than an error.
     package var channelAnswerBytesMax = 2 * 1_024 * 1_024
 

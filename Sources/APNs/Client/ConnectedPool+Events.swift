@@ -86,15 +86,17 @@ extension ConnectedPool {
     func takeOutcomes(of connection: PushConnection) {
         guard connection.session.hasOutcomes else { return }
         let batch = connection.session.outcomes
-        for outcome in batch.outcomes { take(outcome, batch) }
+        for outcome in batch.outcomes { take(outcome, batch, connection) }
         connection.session.clearOutcomes()
     }
 
-    private func take(_ outcome: RequestOutcome, _ batch: OutcomeBatch) {
+    private func take(
+        _ outcome: RequestOutcome, _ batch: OutcomeBatch, _ connection: PushConnection
+    ) {
         let ticket = PoolTicket(tag: outcome.tag)
-        guard outcome.end == .answered else { return takeUnanswered(ticket, outcome) }
+        guard outcome.end == .answered else { return takeUnanswered(ticket, outcome, connection) }
         if outcome.status == 200, outcome.fields.isEmpty, outcome.body.isEmpty {
-            return takeAccepted(ticket)
+            return takeAccepted(ticket, outcome, connection)
         }
         let details = PushDetails(outcome, batch, with: client.reader)
         let verdict = pool.ended(ticket, .answered(effect(of: details, ticket)), at: now)
@@ -103,35 +105,53 @@ extension ConnectedPool {
         case .again:
             client.provider.metrics.refused(details.answer)
             client.provider.metrics.again.add()
-        case .stale: break
+        case .lateOver: break
+        case .stale: takeStale(ticket, outcome, connection)
         }
     }
 
-    private func takeAccepted(_ ticket: PoolTicket) {
+    /// An answer to a push that was given up before it had left to its end: its stream has closed with it.
+    private func takeStale(
+        _ ticket: PoolTicket, _ outcome: RequestOutcome, _ connection: PushConnection
+    ) {
+        if outcome.isLate { _ = pool.freed(ticket, on: connection.number) }
+    }
+
+    private func takeAccepted(
+        _ ticket: PoolTicket, _ outcome: RequestOutcome, _ connection: PushConnection
+    ) {
         switch pool.ended(ticket, .answered(.authorises), at: now) {
         case .ended: client.accepted(self, Int(ticket.index), isLate: false)
         case .late: client.accepted(self, Int(ticket.index), isLate: true)
-        case .again, .stale: break
+        case .stale: takeStale(ticket, outcome, connection)
+        case .again, .lateOver: break
         }
         if trouble != nil { trouble = nil }
     }
 
-    private func takeUnanswered(_ ticket: PoolTicket, _ outcome: RequestOutcome) {
+    private func takeUnanswered(
+        _ ticket: PoolTicket, _ outcome: RequestOutcome, _ connection: PushConnection
+    ) {
         if outcome.end == .reset || outcome.end == .refused {
             client.provider.metrics.reset(
                 outcome.end == .refused ? "REFUSED_STREAM" : outcome.code.description)
         }
-        let known: PoolOutcome =
+        let verdict =
             switch outcome.end {
-            case .notProcessed, .answered: .notProcessed
-            case .refused: .refused
-            case .reset: .reset(isCalm: outcome.code == .enhanceYourCalm)
-            case .connectionLost: .connectionLost
-            case .overdue: .overdue(hasLeft: outcome.hasLeft)
-            case .cancelled: .withdrawn
+            case .notProcessed, .answered: pool.ended(ticket, .notProcessed, at: now)
+            case .refused: pool.ended(ticket, .refused, at: now)
+            case .reset:
+                pool.ended(
+                    ticket,
+                    .reset(isCalm: outcome.code == .enhanceYourCalm, hasLeft: outcome.hasLeft), at: now)
+            case .connectionLost: pool.ended(ticket, .connectionLost, at: now)
+            case .overdue: pool.ended(ticket, .overdue(hasLeft: outcome.hasLeft), at: now)
+            case .cancelled: pool.ended(ticket, .withdrawn, at: now)
+            case .released: pool.freed(ticket, on: connection.number)
             }
-        switch pool.ended(ticket, known, at: now) {
+        switch verdict {
         case .ended(let end): client.ended(self, Int(ticket.index), end)
+        case .lateOver: client.lateOver(self, Int(ticket.index))
         case .again: client.provider.metrics.again.add()
         case .late, .stale: break
         }
@@ -163,7 +183,8 @@ extension ConnectedPool {
                 key.profile.key, revision: bearerRevision(of: ticket), at: now)
             refreshBearer()
             return .tokenTooMany
-        case .appMisconfigured, .serverTrouble, .requestFaulty: return .nothing
+        case .serverTrouble: return .serverTrouble
+        case .appMisconfigured, .requestFaulty: return .nothing
         }
     }
 }

@@ -3,15 +3,26 @@ internal import Lifecycle
 
 /// A `Pool` with its connections: does what the pool decides, and tells it what happens.
 final class ConnectedPool {
-    /// What a connection is bound to.
+    /// What a connection is bound to, and for what: each purpose has room of its own.
     struct Key: Hashable {
+        enum Purpose {
+            case pushes
+            /// Pushes to tokens that are not to be trusted.
+            case suspects
+            /// The management of channels.
+            case channels
+        }
+
         let endpoint: Endpoint
         let profile: PushProfile
-        let isSuspect: Bool
+        let purpose: Purpose
     }
 
     let key: Key
-    let index: Int32
+    /// Unique in the life of the client.
+    let number: Int32
+    /// Its name in the budget of connects: unique in the process.
+    private let asker: UInt64
     let client: APNsClient
     let answerBytesMax: Int
     /// Unchecked, as what follows: pushes touch it many times, on one thread, and no call into it calls back.
@@ -21,6 +32,12 @@ final class ConnectedPool {
     var bearer: ProviderBearer?
     /// Why there is no connection, until there is one that works.
     var trouble: String?
+    /// When the client looks after it next.
+    var tickAt: Instant
+    /// When somebody last made a template for it.
+    var wantedAt: Instant
+    /// The client looks after it.
+    var isListed = false
 
     @safe @exclusivity(unchecked) private var line = PushLine()
     /// Pushes taken since the last `flush`.
@@ -29,12 +46,15 @@ final class ConnectedPool {
     /// Pushes go to their connections so many at a time: bearer and connection are looked up once for them.
     private static let gatheredMax = 32
 
-    init(_ key: Key, index: Int32, _ settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
+    init(_ key: Key, number: Int32, _ settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
         self.key = key
-        self.index = index
+        self.number = number
         self.client = client
         self.answerBytesMax = answerBytesMax
+        asker = client.provider.nextAsker()
         pool = Pool(settings, seed: UInt64.random(in: .min ... .max))
+        tickAt = client.loop.now
+        wantedAt = client.loop.now
         refreshBearer()
     }
 
@@ -45,16 +65,30 @@ final class ConnectedPool {
 
     /// - Parameter token: its bytes, empty where the path is fixed.
     func push(
-        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadline: Instant,
+        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, _ limits: PushLimits,
         completion: ((PushOutcome, PushDetails?) -> Void)? = nil
-    ) -> PoolTicket? {
-        guard let ticket = pool.submit(deadline: deadline, at: now) else { return nil }
+    ) throws(PushRefusal) -> PoolTicket {
+        if bearer == nil { refreshBearer() }
+        guard bearer != nil else { throw .noProviderKey }
+        let ticket = try pool.submit(leaveBy: limits.leaveBy, attempts: limits.attempts, at: now)
         let parcel = unsafe parcels.take(Int(ticket.index), token)
-        unsafe parcel.pointee.begin(template, id, tag, deadline: deadline, at: now, completion)
+        unsafe parcel.pointee.begin(template, id, tag, limits, at: now, completion)
         wantsFlush()
         gathered += 1
         if gathered >= min(ConnectedPool.gatheredMax, settings.waitingMax) { flush() }
         return ticket
+    }
+
+    /// Puts another push in the place of one that still waits here.
+    func replace(
+        _ ticket: PoolTicket, _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64,
+        _ limits: PushLimits
+    ) -> Bool {
+        guard pool.replace(ticket, leaveBy: limits.leaveBy, attempts: limits.attempts) else { return false }
+        client.replaced(self, Int(ticket.index))
+        let parcel = unsafe parcels.take(Int(ticket.index), token)
+        unsafe parcel.pointee.begin(template, id, tag, limits, at: now, nil)
+        return true
     }
 
     /// Takes back a push that has not left.
@@ -72,6 +106,16 @@ final class ConnectedPool {
         takeOutcomes(of: connection)
         connection.wantsToSend()
         return true
+    }
+
+    /// Takes back all that has not left.
+    func withdrawAll() {
+        for ticket in pool.takeWaiting() { client.ended(self, Int(ticket.index), .withdrawn) }
+        for connection in connections where connection.session.openRequests > 0 {
+            connection.session.withdrawAll()
+            takeOutcomes(of: connection)
+            connection.wantsToSend()
+        }
     }
 
     /// Asks for `turnEnds`.
@@ -102,6 +146,7 @@ final class ConnectedPool {
                 pool.notTaken(next.ticket)
             }
         }
+        act()
         if pool.isWorkWaiting { client.wantsGrowth(self) }
     }
 
@@ -118,7 +163,7 @@ final class ConnectedPool {
         let request = connection.submit(
             template.request(bearer), path: bytes.span.extracting(path),
             varying: bytes.span.extracting(PushLine.id), body: template.body, tag: ticket.tag,
-            deadline: unsafe parcel.pointee.deadline)
+            leaveBy: unsafe parcel.pointee.leaveBy, deadline: unsafe parcel.pointee.deadline)
         guard let request else { return false }
         unsafe parcel.pointee.left(request, bearer)
         return true
@@ -140,18 +185,25 @@ final class ConnectedPool {
             takeOutcomes(of: connection)
             if connection.session.wantsToSend { connection.wantsToSend() }
         }
-        pool.tick(at: now) { mayConnect(isFirst: $0) }
+        pool.tick(at: now) { mayConnect($0) }
         act()
         flush()
     }
 
     func grow() {
-        pool.grow(at: now) { mayConnect(isFirst: $0) }
+        pool.grow(at: now) { mayConnect($0) }
         act()
     }
 
-    private func mayConnect(isFirst: Bool) -> Bool {
-        bearer != nil && client.provider.mayConnect(to: key.endpoint.host, isFirst: isFirst, at: now)
+    private func mayConnect(_ ask: ConnectAsk) -> Bool {
+        bearer != nil && client.provider.mayConnect(to: key.endpoint.host, for: asker, ask, at: now)
+    }
+
+    /// Nothing is open or connected, and nobody has wanted it for a while.
+    var isOver: Bool {
+        pool.isQuiet && pool.connectionCount == 0
+            && now.milliseconds(since: max(wantedAt, pool.usedAt ?? wantedAt))
+                >= client.provider.settings.idlePoolMilliseconds
     }
 
     /// The present token; connections that were opened with another key are over.
@@ -161,8 +213,13 @@ final class ConnectedPool {
         bearer = fresh
     }
 
-    func shutDown() {
-        pool.shutDown(at: now)
+    func stop() {
+        pool.stop(at: now)
+        act()
+    }
+
+    func closeAll() {
+        pool.closeAll()
         act()
     }
 
@@ -177,6 +234,7 @@ final class ConnectedPool {
             case .finish(let number): connection(number)?.finish()
             case .close(let number): connection(number)?.close()
             case .end(let ticket, let end): client.ended(self, Int(ticket.index), end)
+            case .lateOver(let ticket): client.lateOver(self, Int(ticket.index))
             }
         }
     }

@@ -6,6 +6,7 @@ struct Parcel {
     private(set) var template: PushTemplate?
     private(set) var id = PushID(high: 0, low: 0)
     private(set) var tag: UInt64 = 0
+    private(set) var leaveBy = Instant.distantFuture
     private(set) var deadline = Instant.distantFuture
     private(set) var takenAt = Instant.distantFuture
     private(set) var request: RequestID?
@@ -13,13 +14,14 @@ struct Parcel {
     private(set) var completion: Completion?
 
     mutating func begin(
-        _ template: PushTemplate, _ id: PushID, _ tag: UInt64, deadline: Instant, at now: Instant,
+        _ template: PushTemplate, _ id: PushID, _ tag: UInt64, _ limits: PushLimits, at now: Instant,
         _ completion: Completion?
     ) {
         self.template = template
         self.id = id
         self.tag = tag
-        self.deadline = deadline
+        leaveBy = limits.leaveBy
+        deadline = limits.deadline
         takenAt = now
         self.completion = completion
     }

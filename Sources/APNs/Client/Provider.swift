@@ -10,7 +10,12 @@ package final class Provider: Sendable {
     package let metrics: APNsMetrics
     let log: Log
     let tls: TLSContext
-    private let budgets = TracedLock<[String: ConnectBudget]>([:])
+    private struct Budgets {
+        var ofHost: [String: ConnectBudget] = [:]
+        var lastAsker: UInt64 = 0
+    }
+
+    private let budgets = TracedLock(Budgets())
 
     package init(
         _ settings: APNsSettings, tokens: ProviderTokens, metrics: Metrics, log: Log
@@ -23,14 +28,17 @@ package final class Provider: Sendable {
     }
 
     /// Whether a connection to the host may be opened now; taken out of the budget if so.
-    func mayConnect(to host: String, isFirst: Bool, at now: Instant) -> Bool {
+    func mayConnect(to host: String, for asker: UInt64, _ ask: ConnectAsk, at now: Instant) -> Bool {
+        let fresh = ConnectBudget(
+            intervalMilliseconds: settings.connectIntervalMilliseconds, burst: settings.connectsBurst)
+        return budgets.withLock { $0.ofHost[host, default: fresh].take(for: asker, ask, at: now) }
+    }
+
+    /// The name of one more pool that will ask.
+    func nextAsker() -> UInt64 {
         budgets.withLock { budgets in
-            var budget =
-                budgets[host]
-                ?? ConnectBudget(
-                    intervalMilliseconds: settings.connectIntervalMilliseconds, burst: settings.connectsBurst)
-            defer { budgets[host] = budget }
-            return budget.take(isFirst: isFirst, at: now)
+            budgets.lastAsker += 1
+            return budgets.lastAsker
         }
     }
 }

@@ -42,7 +42,7 @@ final class PushConnection: TLSConnectionDelegate {
     /// what nghttp2 keeps of a request is still in the processor's caches when it leaves soon.
     func submit(
         _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8>, body: SharedBody?, tag: UInt64,
-        deadline: Instant
+        leaveBy: Instant, deadline: Instant
     ) -> RequestID? {
         if session.unsentBytes >= PushConnection.unsentBytesMax {
             tls?.sendAhead()
@@ -50,7 +50,8 @@ final class PushConnection: TLSConnectionDelegate {
             if isFull { return nil }
         }
         return session.submit(
-            template, path: path, varying: varying, body: body, tag: tag, deadline: deadline)
+            template, path: path, varying: varying, body: body, tag: tag, leaveBy: leaveBy, deadline: deadline
+        )
     }
 
     func wantsToSend() { tls?.wantsToSend() }
@@ -83,7 +84,7 @@ final class PushConnection: TLSConnectionDelegate {
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let count = unsafe session.pull(into: buffer)
+        let count = unsafe session.pull(into: buffer, at: pool.client.loop.now)
         // Not taken here: whoever is told may push, and this may be within a push.
         if session.hasOutcomes { pool.wantsFlush() }
         if isFull, session.unsentBytes < PushConnection.unsentBytesMax {

@@ -3,8 +3,10 @@ package struct PushOutcome: Sendable {
     /// What `push` was given.
     package let tag: UInt64
     package let end: PushEnd
-    /// The answer to a push that was told as `unknown(.overdue)` before: it is known now. If the push
-    /// was sent again meanwhile, it was perhaps sent twice.
+    /// The last word on a push that was told as `unknown(.overdue)` before, and there is one for each: its
+    /// answer, so that it is known now – or `unknown(.overdue)` again, when no answer will come any more.
+    /// With either the push is off the wire, and its token free. If it was sent again meanwhile, it was
+    /// perhaps sent twice.
     package let isLate: Bool
     /// 0 without an answer.
     package let status: UInt16
@@ -36,9 +38,9 @@ package struct PushOutcomes {
 
     var isEmpty: Bool { list.isEmpty }
 
-    mutating func append(tag: UInt64, _ end: PushEnd) {
+    mutating func append(tag: UInt64, _ end: PushEnd, isLate: Bool) {
         list.append(
-            PushOutcome(tag: tag, end: end, isLate: false, status: 0, disposition: nil, details: -1))
+            PushOutcome(tag: tag, end: end, isLate: isLate, status: 0, disposition: nil, details: -1))
     }
 
     mutating func appendAccepted(tag: UInt64, isLate: Bool) {
@@ -70,6 +72,7 @@ package protocol PushReceiver: AnyObject {
 
 /// Names one push of one client, to take it back. Stale once the push has ended.
 package struct PushHandle: Hashable, Sendable {
+    /// Its number in the client.
     let pool: Int32
     let ticket: PoolTicket
 }

@@ -12,9 +12,9 @@ package final class PushTemplate {
     }
 
     let kind: Kind
-    let pool: ConnectedPool
+    private(set) var pool: ConnectedPool
     /// For tokens that are not to be trusted; none for broadcasts and channels.
-    let suspects: ConnectedPool?
+    private var suspects: ConnectedPool?
     let body: SharedBody?
     private let method: String
     private let headers: [HeaderField]
@@ -33,6 +33,18 @@ package final class PushTemplate {
         self.suspects = suspects
         // What is wrong with a header is told here, not with the first push.
         encoded = try encode("bearer")
+    }
+
+    /// A pool that went because nobody needed it comes back here, or another in its place.
+    func pool(isSuspect: Bool) -> ConnectedPool {
+        guard isSuspect, let suspects else {
+            if !pool.isListed { pool = pool.client.pool(pool.key) }
+            return pool
+        }
+        if suspects.isListed { return suspects }
+        let fresh = suspects.client.pool(suspects.key)
+        self.suspects = fresh
+        return fresh
     }
 
     private func encode(_ bearer: String) throws(HeaderFault) -> RequestTemplate {

@@ -14,7 +14,7 @@ extension Pool {
         connections[index].readAt = now
         connections[index].recycleAt = now.advanced(
             byMilliseconds: jitter.milliseconds(in: settings.recycleMilliseconds))
-        if isRetired { retire(index, at: now) }
+        if isStopped { retire(index, at: now) }
     }
 
     /// The peer's SETTINGS hold from now on.
@@ -69,7 +69,10 @@ extension Pool {
             case .open:
                 release(ticket.index)
                 actions.append(.end(ticket, .unknown(.connectionLost)))
-            case .late: forgetLate(ticket.index, nil)
+            case .late:
+                lateCount -= 1
+                release(ticket.index)
+                actions.append(.lateOver(ticket))
             case .free, .waiting, .resting: break
             }
         }
@@ -94,9 +97,19 @@ extension Pool {
         for index in connections.indices { retire(index, at: now) }
     }
 
-    /// The pool is not needed any more: it opens nothing again, and is over when `connectionCount` is 0.
-    package mutating func shutDown(at now: Instant) {
-        isRetired = true
+    /// Takes no more requests and ends those that wait or rest; connections close when theirs have ended.
+    /// It opens nothing again, and is over when `connectionCount` is 0.
+    package mutating func stop(at now: Instant) {
+        isStopped = true
+        for ticket in takeWaiting() { actions.append(.end(ticket, .notProcessed(.stopped))) }
         retireAll(at: now)
+    }
+
+    /// Closes every connection at once, whatever is open on it.
+    package mutating func closeAll() {
+        for index in connections.indices {
+            connections[index].phase = .closing
+            actions.append(.close(connections[index].number))
+        }
     }
 }

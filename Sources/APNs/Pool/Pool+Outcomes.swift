@@ -8,16 +8,31 @@ extension Pool {
         let connection = index(of: requests[Int(ticket.index)].connection)
         switch requests[Int(ticket.index)].phase {
         case .open: break
-        case .late: return endedLate(ticket, outcome, connection)
+        case .late: return endedLate(ticket, outcome, connection, at: now)
         case .free, .waiting, .resting: return .stale
         }
-        if let connection {
-            connections[connection].live -= 1
-            connections[connection].isBlocked = false
-        }
+        if let connection { take(outcome, connection, at: now) }
         let verdict = judge(ticket, outcome, connection, at: now)
         if case .ended(let end) = verdict, end != .unknown(.overdue) { release(ticket.index) }
         return verdict
+    }
+
+    /// What it says of its connection.
+    private mutating func take(_ outcome: PoolOutcome, _ index: Int, at now: Instant) {
+        connections[index].live -= 1
+        connections[index].isBlocked = false
+        switch outcome {
+        case .answered, .refused: connections[index].overdues = 0
+        case .reset(let isCalm, _):
+            connections[index].overdues = 0
+            if isCalm { connections[index].calm(settings, at: now) }
+        case .overdue(let hasLeft):
+            if hasLeft { connections[index].late += 1 } else { connections[index].givenUp += 1 }
+            connections[index].overdues += 1
+            if connections[index].isDeaf(settings) { retire(index, at: now) }
+        case .withdrawn: connections[index].givenUp += 1
+        case .notProcessed, .connectionLost: break
+        }
     }
 
     private mutating func judge(
@@ -25,23 +40,17 @@ extension Pool {
     ) -> PoolVerdict {
         switch outcome {
         case .answered(let effect): return answered(ticket, effect, connection, at: now)
-        case .notProcessed: return goAgain(ticket, at: now) ? .again : .ended(.notProcessed(.overdue))
-        case .refused: return refused(ticket, at: now)
-        case .reset(let isCalm):
-            if isCalm, let connection { connections[connection].halveWindow(settings, at: now) }
-            return .ended(.unknown(.reset))
+        case .notProcessed:
+            return goAgain(ticket, at: now)
+                ? .again : .ended(.notProcessed(isStopped ? .stopped : .overdue))
+        // Reset before its end had left, it is as unprocessed as a refused one.
+        case .refused, .reset(_, hasLeft: false): return refused(ticket, at: now)
+        case .reset: return .ended(.unknown(.reset))
         case .connectionLost: return .ended(.unknown(.connectionLost))
         case .overdue(hasLeft: false): return .ended(.notProcessed(.overdue))
         case .overdue(hasLeft: true):
-            guard let connection else {
-                release(ticket.index)
-                return .ended(.unknown(.overdue))
-            }
-            connections[connection].late += 1
             lateCount += 1
             requests[Int(ticket.index)].phase = .late
-            requests[Int(ticket.index)].due =
-                now.advanced(byMilliseconds: settings.lateAnswerMilliseconds)
             return .ended(.unknown(.overdue))
         case .withdrawn: return .ended(.withdrawn)
         }
@@ -51,40 +60,44 @@ extension Pool {
         _ ticket: PoolTicket, _ effect: AnswerEffect, _ connection: Int?, at now: Instant
     ) -> PoolVerdict {
         let hasRetried = requests[Int(ticket.index)].hasRetriedToken
+        if let connection { apply(effect, connection, at: now) }
         switch effect {
-        case .nothing: return .ended(.answered)
-        case .authorises:
-            if let connection { authorised(connection) }
-            return .ended(.answered)
+        case .nothing, .authorises, .serverTrouble: return .ended(.answered)
         case .connectionOver:
-            if let connection { retire(connection, at: now) }
             requests[Int(ticket.index)].moves += 1
             if requests[Int(ticket.index)].moves > settings.movesMax { return .ended(.answered) }
-        case .tokenExpired(let isRemade):
-            if !isRemade, let connection { retire(connection, at: now) }
-            if hasRetried { return .ended(.answered) }
-            requests[Int(ticket.index)].hasRetriedToken = true
-        case .tokenTooMany:
-            if let connection { retire(connection, at: now) }
+        case .tokenExpired, .tokenTooMany:
             if hasRetried { return .ended(.answered) }
             requests[Int(ticket.index)].hasRetriedToken = true
         }
-        return goAgain(ticket, at: now) ? .again : .ended(.answered)
+        guard requests[Int(ticket.index)].attemptsLeft > 0, goAgain(ticket, at: now) else {
+            return .ended(.answered)
+        }
+        requests[Int(ticket.index)].attemptsLeft -= 1
+        return .again
     }
 
-    private mutating func authorised(_ index: Int) {
-        backoff.succeeded()
-        connections[index].isAuthorised = true
+    /// What an answer does to the connection it came on.
+    private mutating func apply(_ effect: AnswerEffect, _ index: Int, at now: Instant) {
+        connections[index].answered(isTrouble: effect == .serverTrouble, settings, at: now)
+        switch effect {
+        case .nothing, .serverTrouble, .tokenExpired(isRemade: true): break
+        case .authorises:
+            backoff.succeeded()
+            connections[index].isAuthorised = true
+        case .connectionOver, .tokenTooMany, .tokenExpired(isRemade: false): retire(index, at: now)
+        }
     }
 
     private mutating func goAgain(_ ticket: PoolTicket, at now: Instant) -> Bool {
-        guard now < requests[Int(ticket.index)].deadline else { return false }
+        guard !isStopped, now < requests[Int(ticket.index)].leaveBy else { return false }
         requeue(ticket)
         return true
     }
 
     private mutating func refused(_ ticket: PoolTicket, at now: Instant) -> PoolVerdict {
         let index = Int(ticket.index)
+        guard !isStopped else { return .ended(.notProcessed(.stopped)) }
         requests[index].refusals += 1
         guard requests[index].refusals <= settings.refusalsMax else { return .ended(.notProcessed(.refused)) }
         requests[index].phase = .resting
@@ -95,20 +108,32 @@ extension Pool {
     }
 
     private mutating func endedLate(
-        _ ticket: PoolTicket, _ outcome: PoolOutcome, _ connection: Int?
+        _ ticket: PoolTicket, _ outcome: PoolOutcome, _ connection: Int?, at now: Instant
     ) -> PoolVerdict {
-        forgetLate(ticket.index, connection)
         guard case .answered(let effect) = outcome else { return .stale }
-        if effect == .authorises, let connection { authorised(connection) }
-        return .late
-    }
-
-    mutating func forgetLate(_ index: Int32, _ connection: Int?) {
         if let connection {
             connections[connection].late -= 1
             connections[connection].isBlocked = false
+            connections[connection].overdues = 0
+            apply(effect, connection, at: now)
         }
         lateCount -= 1
-        release(index)
+        release(ticket.index)
+        return .late
+    }
+
+    /// A stream has closed whose request had been told as overdue or withdrawn, without an answer: the
+    /// connection has room again, and an overdue request is over for good.
+    package mutating func freed(_ ticket: PoolTicket, on number: UInt32) -> PoolVerdict {
+        guard let connection = index(of: number) else { return .stale }
+        connections[connection].isBlocked = false
+        guard isCurrent(ticket), requests[Int(ticket.index)].phase == .late else {
+            connections[connection].givenUp -= 1
+            return .stale
+        }
+        connections[connection].late -= 1
+        lateCount -= 1
+        release(ticket.index)
+        return .lateOver
     }
 }

@@ -2,12 +2,10 @@ package import Lifecycle
 
 /// What time does.
 extension Pool {
-    /// - Parameter mayConnect: asks the host's budget; called when a connection would be opened, with
-    ///   whether the pool has none that works.
-    package mutating func tick(at now: Instant, mayConnect: (_ isFirst: Bool) -> Bool) {
+    /// - Parameter mayConnect: asks the host's budget; called when a connection would be opened.
+    package mutating func tick(at now: Instant, mayConnect: (ConnectAsk) -> Bool) {
         if restingCount > 0 { wake(at: now) }
         if waitingCount > 0 || isWorkWaiting { expire(at: now) }
-        if lateCount > 0 { giveUpLate(at: now) }
         for index in connections.indices.reversed() {
             watch(index, at: now)
             recycle(index, at: now)
@@ -26,7 +24,7 @@ extension Pool {
 
     private mutating func wake(at now: Instant) {
         for index in requests.indices where requests[index].phase == .resting {
-            guard requests[index].due <= now || requests[index].deadline <= now else { continue }
+            guard requests[index].due <= now || requests[index].leaveBy <= now else { continue }
             restingCount -= 1
             requeue(PoolTicket(index: Int32(index), generation: requests[index].generation))
         }
@@ -35,12 +33,8 @@ extension Pool {
     /// Ends what waited in vain. The queues are swept in between: what ended must not pile up there.
     private mutating func expire(at now: Instant) {
         for index in requests.indices where requests[index].phase == .waiting {
-            guard requests[index].deadline <= now else { continue }
-            waitingCount -= 1
-            let ticket = PoolTicket(index: Int32(index), generation: requests[index].generation)
-            let fault: PushFault = requests[index].refusals > 0 ? .refused : .noConnection
-            release(ticket.index)
-            actions.append(.end(ticket, .notProcessed(fault)))
+            guard requests[index].leaveBy <= now else { continue }
+            endTooLate(PoolTicket(index: Int32(index), generation: requests[index].generation))
         }
         let known = requests
         let isKept = { (ticket: PoolTicket) in
@@ -49,12 +43,6 @@ extension Pool {
         }
         again.sweep(isKept)
         waiting.sweep(isKept)
-    }
-
-    private mutating func giveUpLate(at now: Instant) {
-        for slot in requests.indices where requests[slot].phase == .late && requests[slot].due <= now {
-            forgetLate(Int32(slot), index(of: requests[slot].connection))
-        }
     }
 
     // MARK: Connections
@@ -79,25 +67,28 @@ extension Pool {
         actions.append(.close(connections[index].number))
     }
 
-    /// Replaces what is old, and retires it when its replacement works.
+    /// Replaces what is old and retires it when its replacement works; retires what nobody needs.
     private mutating func recycle(_ index: Int, at now: Instant) {
         guard connections[index].phase == .open else { return }
         let isUsedUp = connections[index].requestsLeft < settings.requestsPerConnectionMax / 10
         if now >= connections[index].recycleAt || isUsedUp { connections[index].isStale = true }
-        guard connections[index].isStale else { return }
+        let isUnused =
+            !isWarm(at: now) && connections[index].streams == 0 && waitingCount + restingCount == 0
+        guard connections[index].isStale || isUnused else { return }
         let replacement = self.index(of: connections[index].replacement)
         let isReplaced =
             replacement.map { next in
                 connections[next].phase == .open
                     && (connections[next].isAuthorised || connections[index].streams == 0)
             } ?? false
-        if isReplaced || !isWarm(at: now) && connections[index].streams == 0 { retire(index, at: now) }
+        if isReplaced || isUnused { retire(index, at: now) }
     }
 
-    /// Ends a retired connection when its last request has ended or its time is up.
+    /// Ends a retired connection when its last request has ended, or its time is up. Late answers are waited
+    /// for, but not by a pool that stops.
     private mutating func conclude(_ index: Int, at now: Instant) {
         guard connections[index].phase == .retiring else { return }
-        if connections[index].live == 0, connections[index].late == 0 || !isWarm(at: now) {
+        if connections[index].live == 0, connections[index].late == 0 || isStopped {
             connections[index].phase = .closing
             actions.append(.finish(connections[index].number))
         } else if now.milliseconds(since: connections[index].retiredAt) >= settings.retireMilliseconds {
@@ -114,8 +105,8 @@ extension Pool {
 
     /// Opens a connection where one is needed, one at a time. Also asked for outside of ticks, when
     /// requests wait.
-    package mutating func grow(at now: Instant, mayConnect: (_ isFirst: Bool) -> Bool) {
-        guard !isRetired, now >= backoff.nextAttempt else { return }
+    package mutating func grow(at now: Instant, mayConnect: (ConnectAsk) -> Bool) {
+        guard !isStopped, now >= backoff.nextAttempt else { return }
         guard !connections.contains(where: { $0.isComing(settings, at: now) }) else { return }
         let usable = connections.count { $0.phase == .open && !$0.isStalled(settings, at: now) }
         let fresh = connections.count { $0.phase == .open && !$0.isStale }
@@ -126,7 +117,8 @@ extension Pool {
         let isNeeded = waitingCount > 0 && !hasRoom && fresh < settings.connectionsMax
         let isKept = usable == 0 && fresh < settings.connectionsMax && isWarm(at: now)
         let replaces = stale != nil && isWarm(at: now)
-        guard isNeeded || isKept || replaces, mayConnect(usable == 0) else { return }
+        let ask = ConnectAsk(isFirst: usable == 0, failures: backoff.failures, lastAt: connectedAt)
+        guard isNeeded || isKept || replaces, mayConnect(ask) else { return }
         let number = newConnection(at: now)
         if let stale { connections[stale].replacement = number }
         actions.append(.connect(number))

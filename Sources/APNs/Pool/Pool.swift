@@ -4,7 +4,8 @@ package import Lifecycle
 /// are opened, asked, replaced and closed, and what is known of a request that got no answer. It has no
 /// socket, no clock and no thread: events come in with their time, actions go out.
 ///
-/// A request ends exactly once, with `.ended` or `.end`; after `unknown(.overdue)` one `.late` may follow.
+/// A request ends exactly once, with `.ended` or `.end`; after `unknown(.overdue)` there follows exactly one
+/// `.late` or `.lateOver`, with which its token is free again.
 package struct Pool {
     package let settings: PoolSettings
     var jitter: Jitter
@@ -24,7 +25,9 @@ package struct Pool {
     private var run = SendRun()
     private var lastNumber: UInt32 = 0
     var usedAt: Instant?
-    var isRetired = false
+    /// When the last connection was opened.
+    var connectedAt: Instant?
+    package internal(set) var isStopped = false
     var actions: [PoolAction] = []
 
     /// Requests of one moment that go over one connection before the least loaded is looked for again.
@@ -52,24 +55,44 @@ package struct Pool {
 
     // MARK: Requests
 
-    /// Takes a request; nil when `waitingMax` requests wait.
-    package mutating func submit(deadline: Instant, at now: Instant) -> PoolTicket? {
-        guard waitingCount + restingCount < settings.waitingMax else { return nil }
+    /// How many requests are taken now.
+    package var room: Int {
+        guard !isStopped else { return 0 }
+        let freeStreams = connections.reduce(0) { $0 + max(0, $1.room) }
+        let waits = settings.waitingMax + freeStreams - waitingCount - restingCount
+        return max(0, min(settings.requestsMax - openRequests, waits))
+    }
+
+    /// Takes a request, or says why not.
+    package mutating func submit(
+        leaveBy: Instant, attempts: Int = PushLimits.attemptsUsual, at now: Instant
+    ) throws(PushRefusal) -> PoolTicket {
+        guard !isStopped else { throw .stopped }
+        // What is known without a look at the connections decides nearly always.
+        let isPlenty =
+            waitingCount + restingCount < settings.waitingMax && openRequests < settings.requestsMax
+        guard isPlenty || room > 0 else { throw .full }
         usedAt = now
         let index = takeSlot()
-        requests[Int(index)].begin(deadline: deadline)
+        requests[Int(index)].begin(leaveBy: leaveBy, attempts: attempts)
         let ticket = PoolTicket(index: index, generation: requests[Int(index)].generation)
         waitingCount += 1
         waiting.append(ticket)
         return ticket
     }
 
-    /// The next request that has a connection to go over. The caller sends it, or says `notTaken`.
+    /// The next request that has a connection to go over. The caller sends it, or says `notTaken`. What had
+    /// to leave before ends here: look at the actions.
     package mutating func nextSend(at now: Instant) -> (ticket: PoolTicket, connection: UInt32)? {
         while let ticket = again.first ?? waiting.first {
             let isAgain = !again.isEmpty
             guard isCurrent(ticket), requests[Int(ticket.index)].phase == .waiting else {
                 dequeue(isAgain)
+                continue
+            }
+            guard now < requests[Int(ticket.index)].leaveBy else {
+                dequeue(isAgain)
+                endTooLate(ticket)
                 continue
             }
             let avoided = requests[Int(ticket.index)].connection
@@ -98,6 +121,29 @@ package struct Pool {
             connections[index].isBlocked = true
         }
         requeue(ticket)
+    }
+
+    /// Ends a request that waits, because it had to leave before.
+    mutating func endTooLate(_ ticket: PoolTicket) {
+        waitingCount -= 1
+        let fault: PushFault = requests[Int(ticket.index)].refusals > 0 ? .refused : .noConnection
+        release(ticket.index)
+        actions.append(.end(ticket, .notProcessed(fault)))
+    }
+
+    /// Another request in the place of one that waits or rests: it keeps the ticket. False when it has been
+    /// sent, or has ended.
+    package mutating func replace(
+        _ ticket: PoolTicket, leaveBy: Instant, attempts: Int = PushLimits.attemptsUsual
+    ) -> Bool {
+        guard !isStopped, isCurrent(ticket) else { return false }
+        switch requests[Int(ticket.index)].phase {
+        case .waiting, .resting: break
+        case .free, .open, .late: return false
+        }
+        requests[Int(ticket.index)].leaveBy = leaveBy
+        requests[Int(ticket.index)].attemptsLeft = attempts - 1
+        return true
     }
 
     /// Takes back a request that has not been sent; false when it has, or has ended.
@@ -191,6 +237,7 @@ package struct Pool {
     mutating func newConnection(at now: Instant) -> UInt32 {
         lastNumber += 1
         connections.append(PoolConnection(number: lastNumber, settings, at: now))
+        connectedAt = now
         return lastNumber
     }
 

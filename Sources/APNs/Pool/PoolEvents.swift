@@ -5,12 +5,12 @@ package enum PoolOutcome: Sendable, Hashable {
     case notProcessed
     /// REFUSED_STREAM: surely not processed.
     case refused
-    /// Any other RST_STREAM; `isCalm` with ENHANCE_YOUR_CALM.
-    case reset(isCalm: Bool)
+    /// Any other RST_STREAM; `isCalm` with ENHANCE_YOUR_CALM, and whether the request may have left.
+    case reset(isCalm: Bool, hasLeft: Bool)
     case connectionLost
-    /// The deadline passed; whether a byte may have left.
+    /// The deadline passed, or the time to leave; whether it may have left. Its stream is still there.
     case overdue(hasLeft: Bool)
-    /// The owner took it back before a byte had left.
+    /// The owner took it back before it had left. Its stream is still there.
     case withdrawn
 }
 
@@ -19,6 +19,8 @@ package enum AnswerEffect: Sendable, Hashable {
     /// It shows that the provider token is accepted here.
     case authorises
     case nothing
+    /// A status of 5xx: fewer at a time.
+    case serverTrouble
     /// UnrelatedKeyIdInToken, IdleTimeout, Shutdown: nothing more goes over this connection.
     case connectionOver
     /// ExpiredProviderToken. The request goes again once: with a new token (`isRemade`), or, where the
@@ -34,6 +36,8 @@ package enum PoolVerdict: Sendable, Hashable {
     case ended(PushEnd)
     /// The answer to a request that was told as unknown: tell its owner that it is known now.
     case late
+    /// No answer to such a request will come any more: tell its owner.
+    case lateOver
     /// It goes again; nothing is told.
     case again
     /// The request had ended before.
@@ -48,6 +52,8 @@ package enum PoolAction: Sendable, Hashable {
     case finish(UInt32)
     /// Close at once.
     case close(UInt32)
-    /// A request ended without having been sent.
+    /// A request ended otherwise than by an outcome.
     case end(PoolTicket, PushEnd)
+    /// No answer will come any more to a request that was told as unknown.
+    case lateOver(PoolTicket)
 }

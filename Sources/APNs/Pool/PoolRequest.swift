@@ -29,7 +29,7 @@ struct PoolRequest {
         case resting
         /// On a connection.
         case open
-        /// Reported as unknown; its answer may still come until `due`.
+        /// Reported as unknown; its answer may still come until its stream closes.
         case late
     }
 
@@ -37,20 +37,23 @@ struct PoolRequest {
     var generation: UInt32 = 0
     var refusals: UInt8 = 0
     var moves: UInt8 = 0
+    /// How often it may still leave because of an answer.
+    var attemptsLeft = 0
     /// It has been sent again because of the provider token, which is done once.
     var hasRetriedToken = false
     /// The connection it is on, or the one it should not be on again; 0 is none.
     var connection: UInt32 = 0
-    var deadline = Instant.distantFuture
+    var leaveBy = Instant.distantFuture
     var due = Instant.distantFuture
 
-    mutating func begin(deadline: Instant) {
+    mutating func begin(leaveBy: Instant, attempts: Int) {
         phase = .waiting
         generation &+= 1
         refusals = 0
         moves = 0
         hasRetriedToken = false
         connection = 0
-        self.deadline = deadline
+        self.leaveBy = leaveBy
+        attemptsLeft = attempts - 1
     }
 }

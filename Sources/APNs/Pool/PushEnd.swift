@@ -12,9 +12,9 @@ package enum PushEnd: Sendable, Hashable {
 
 /// Why a push has no answer.
 package enum PushFault: String, Sendable, Hashable, CaseIterable {
-    /// Its deadline passed.
+    /// Its deadline passed, or the time by which it had to leave.
     case overdue
-    /// Its deadline passed before there was a connection with a free stream.
+    /// It had to leave before there was a connection with a free stream.
     case noConnection = "no_connection"
     /// REFUSED_STREAM again and again.
     case refused
@@ -23,4 +23,6 @@ package enum PushFault: String, Sendable, Hashable, CaseIterable {
     case connectionLost = "connection_lost"
     /// There is no key file for the app's team and key id.
     case noProviderKey = "no_provider_key"
+    /// The client was told to stop before it left.
+    case stopped
 }

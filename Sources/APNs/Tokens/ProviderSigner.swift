@@ -8,6 +8,7 @@ struct ProviderSigner {
     private struct Made {
         let text: String
         let at: Instant
+        let policy: ProviderTokenPolicy
     }
 
     let name: ProviderKeyName
@@ -27,13 +28,15 @@ struct ProviderSigner {
     }
 
     /// The token for now, made if it is time. Signing takes some microseconds, and once in fifty minutes.
-    mutating func bearer(at now: Instant, wall: () -> WallTime, revision next: () -> Int) -> ProviderBearer {
-        if present == nil || policy.decide(at: now) == .make {
-            let token = ProviderToken.make(
-                teamID: name.teamID, keyID: name.keyID, key: file.key, at: wall())
+    mutating func bearer(at now: Instant, wall: (Instant) -> WallTime, revision next: () -> Int)
+        -> ProviderBearer
+    {
+        let wall = wall(now)
+        if present == nil || policy.decide(at: now, wall: wall) == .make {
+            let token = ProviderToken.make(teamID: name.teamID, keyID: name.keyID, key: file.key, at: wall)
             former = present
-            present = Made(text: "bearer \(token)", at: now)
-            policy.made(at: now)
+            policy.made(at: now, wall: wall)
+            present = Made(text: "bearer \(token)", at: now, policy: policy)
             revision = next()
             madeCount += 1
         }
@@ -50,7 +53,7 @@ struct ProviderSigner {
         guard revision == self.revision else { return }
         if let former, now.milliseconds(since: former.at) < ProviderTokenPolicy.refreshMilliseconds {
             present = former
-            policy.made(at: former.at)
+            policy.returned(to: former.policy)
             self.revision = next()
         }
         former = nil

@@ -20,13 +20,16 @@ package final class ProviderTokens: Sendable {
     }
 
     private let source: ProviderKeySource
-    private let wall: @Sendable () -> WallTime
+    private let wall: @Sendable (Instant) -> WallTime
     private let state = TracedLock(State())
     private let made: Counter
 
     /// Reads nothing yet: `reload` does, and says what is wrong.
+    ///
+    /// - Parameter wall: what the wall clock shows at an instant, which is the present.
     package init(
-        _ source: ProviderKeySource, metrics: Metrics, wall: @escaping @Sendable () -> WallTime = WallTime.now
+        _ source: ProviderKeySource, metrics: Metrics,
+        wall: @escaping @Sendable (Instant) -> WallTime = { _ in WallTime.now() }
     ) {
         self.source = source
         self.wall = wall

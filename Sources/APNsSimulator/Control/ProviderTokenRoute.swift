@@ -49,10 +49,10 @@ struct ProviderTokenRoute {
 
 extension ProviderTokenRoute.Made {
     fileprivate mutating func token(of signer: ProviderTokenRoute.Signer) -> String {
-        let now = Instant.now()
-        guard policy.decide(at: now) == .make else { return text }
-        text = signer.token(at: .now())
-        policy.made(at: now)
+        let (now, wall) = (Instant.now(), WallTime.now())
+        guard policy.decide(at: now, wall: wall) == .make else { return text }
+        text = signer.token(at: wall)
+        policy.made(at: now, wall: wall)
         return text
     }
 }

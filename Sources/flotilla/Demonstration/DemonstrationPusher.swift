@@ -65,6 +65,8 @@ final class DemonstrationPusher: PushReceiver, @unchecked Sendable {
     private func pushed(_ token: PushToken, _ client: APNsClient, _ template: PushTemplate) -> Bool {
         let id = PushID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
         let deadline = client.loop.now.advanced(byMilliseconds: Self.deadlineMilliseconds)
-        return client.push(template, token: token.bytes.span, id: id, tag: 0, deadline: deadline) != nil
+        let handle = try? client.push(
+            template, token: token.bytes.span, id: id, tag: 0, limits: PushLimits(deadline: deadline))
+        return handle != nil
     }
 }

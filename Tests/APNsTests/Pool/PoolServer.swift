@@ -14,12 +14,14 @@ extension PoolWorld {
     mutating func arrive() {
         guard let number = pick(), var link = links[number] else { return }
         guard link.isOpen else { return handshake(number) }
-        link.flush()
-        if link.isFull { pool.drained(number) }
-        link.isFull = false
+        if isCalm { link.isClogged = false }
+        let flushed = link.flush(at: now)
+        if link.isFull, !link.isClogged { pool.drained(number) }
+        if !link.isClogged { link.isFull = false }
         let frames = link.toServer
         link.toServer = []
         links[number] = link
+        close(flushed.closed, tooLate: flushed.tooLate, number)
         for frame in frames { take(frame, number) }
         let held = links[number]?.held ?? []
         links[number]?.held = []
@@ -28,7 +30,18 @@ extension PoolWorld {
         }
     }
 
+    /// What the session told while it sent.
+    private mutating func close(_ closed: [Int], tooLate: [Int], _ number: UInt32) {
+        for id in tooLate + closed {
+            guard let stream = links[number]?.streams[id] else { continue }
+            if !stream.isReported { outcome(number, stream.ticket, .overdue(hasLeft: false)) }
+            links[number]?.forget(id)
+            freed(number, stream.ticket)
+        }
+    }
+
     private mutating func handshake(_ number: UInt32) {
+        if isBlackHole { return }
         if !isCalm, random.below(6) == 0 { return close(number) }
         links[number]?.isOpen = true
         links[number]?.toClient.append(.settings([1, 3, 100][random.below(3)]))
@@ -37,10 +50,14 @@ extension PoolWorld {
 
     private mutating func take(_ frame: PoolLink.Frame, _ number: UInt32) {
         guard let link = links[number], frame.stream <= link.goawayLast else { return }
-        let choice = isCalm ? 0 : random.below(12)
+        if link.isDeaf {
+            if random.below(2) == 0 { accept(frame, link) }
+            return
+        }
+        let choice = isCalm ? 0 : random.below(13)
         switch choice {
         case 0...6:
-            accept(frame.owner, link, frame.stream)
+            accept(frame, link)
             if !isCalm, random.below(3) == 0 {
                 links[number]?.held.append(frame)
             } else {
@@ -48,7 +65,7 @@ extension PoolWorld {
             }
         case 7: say(number, .refuse(frame.stream))
         case 8:
-            if random.below(2) == 0 { accept(frame.owner, link, frame.stream) }
+            if random.below(2) == 0 { accept(frame, link) }
             say(number, .reset(frame.stream, isCalm: random.below(2) == 0))
         case 9:
             let effects: [AnswerEffect] = [
@@ -56,6 +73,7 @@ extension PoolWorld {
                 .tokenTooMany,
             ]
             say(number, .answer(frame.stream, effects[random.below(effects.count)]))
+        case 10, 11: say(number, .answer(frame.stream, .serverTrouble))
         default: break
         }
     }
@@ -70,7 +88,7 @@ extension PoolWorld {
 
     mutating func misbehave() {
         guard !isCalm, let number = pick(), let link = links[number], link.isOpen else { return }
-        switch random.below(5) {
+        switch random.below(8) {
         case 0, 1: say(number, .settings([0, 1, 2, 7, 100][random.below(5)]))
         case 2:
             guard link.goawayLast == .max else { return }
@@ -80,6 +98,8 @@ extension PoolWorld {
             links[number]?.goawayLast = min(read, unread)
             say(number, .goaway(last: min(read, unread), isCalm: random.below(4) == 0))
         case 3: links[number]?.isSilent = true
+        case 4: links[number]?.isDeaf = true
+        case 5, 6: links[number]?.isClogged.toggle()
         default: close(number)
         }
     }
@@ -110,10 +130,17 @@ extension PoolWorld {
         case .goaway(let last, let isCalm): hearGoaway(number, last, isCalm)
         case .pong: pool.pong(number)
         case .answer(let stream, let effect):
-            if effect == .authorises { links[number]?.isAuthorised = true }
+            if links[number]?.streams[stream] != nil { links[number]?.heardAnswer(effect, at: now) }
             finish(number, stream, .answered(effect))
-        case .refuse(let stream): finish(number, stream, .refused)
-        case .reset(let stream, let isCalm): finish(number, stream, .reset(isCalm: isCalm))
+        case .refuse(let stream):
+            links[number]?.overdues = 0
+            finish(number, stream, .refused)
+        case .reset(let stream, let isCalm):
+            links[number]?.overdues = 0
+            if isCalm, links[number]?.streams[stream]?.isReported == false {
+                links[number]?.heardCalm(at: now)
+            }
+            finish(number, stream, .reset(isCalm: isCalm, hasLeft: true))
         }
     }
 
@@ -128,7 +155,11 @@ extension PoolWorld {
     private mutating func finish(_ number: UInt32, _ id: Int, _ outcome: PoolOutcome) {
         guard let stream = links[number]?.streams[id] else { return }
         links[number]?.forget(id)
-        if stream.isReported, case .answered = outcome {} else if stream.isReported { return }
+        if stream.isReported, !outcome.isAnswer { return freed(number, stream.ticket) }
         self.outcome(number, stream.ticket, outcome)
     }
+}
+
+extension PoolOutcome {
+    fileprivate var isAnswer: Bool { if case .answered = self { true } else { false } }
 }

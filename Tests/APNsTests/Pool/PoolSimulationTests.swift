@@ -25,18 +25,21 @@ import Testing
     @Test func `the simulation meets every way in which a request can end`() {
         var met: Set<PushEnd?> = []
         var lateAnswers = 0
+        var latesOver = 0
         for seed in 0..<400 {
             var world = PoolWorld(seed: seed)
             for _ in 0..<120 { world.step() }
             world.settle()
             met.formUnion(world.ends)
-            lateAnswers += world.lateAnswers.count
+            lateAnswers += world.lateAnswers
+            latesOver += world.latesOver
         }
         let all: [PushEnd] = [
             .answered, .withdrawn, .unknown(.overdue), .unknown(.reset), .unknown(.connectionLost),
             .notProcessed(.overdue), .notProcessed(.noConnection), .notProcessed(.refused),
+            .notProcessed(.stopped),
         ]
-        #expect(met == Set(all) && lateAnswers > 0)
+        #expect(met == Set(all) && lateAnswers > 0 && latesOver > 0)
     }
 
     @Test(arguments: PoolMutant.allCases)
@@ -47,25 +50,45 @@ import Testing
 }
 
 extension PoolWorld {
-    /// The server behaves and time passes: everything must come to its end.
+    /// The server behaves and time passes: everything must come to its end, new requests are answered, and
+    /// then the pool stops and lets go of everything.
     mutating func settle() {
         isCalm = true
-        for _ in 0..<400 {
-            for number in links.keys.sorted() { hear(number) }
-            for _ in 0..<4 { arrive() }
-            pass(milliseconds: 50)
-            send()
-        }
-        if ends.contains(where: { $0 == nil }) || !owners.isEmpty { faults.insert("a request never ended") }
-        if !settled() { faults.insert("requests are left in the pool's table") }
+        live(milliseconds: 20_000)
+        if !owners.isEmpty || !lates.isEmpty { faults.insert("a request never ended") }
+        if !pool.isQuiet { faults.insert("requests are left in the pool's table") }
         if pool.isWorkWaiting || pool.waitingCount != 0 || pool.restingCount != 0 || pool.lateCount != 0 {
             faults.insert("the pool's queues are not empty")
         }
         if pool.connections.contains(where: { $0.streams != 0 }) {
             faults.insert("a stream is counted for ever")
         }
-        pool.shutDown(at: now)
+        if !pool.isStopped {
+            probe()
+            stop()
+        }
         for _ in 0..<800 where !links.isEmpty { pass(milliseconds: 50) }
         if !links.isEmpty || pool.connectionCount != 0 { faults.insert("a connection is left") }
+    }
+
+    mutating func live(milliseconds: Int) {
+        for _ in 0..<milliseconds / 50 {
+            for number in links.keys.sorted() { hear(number) }
+            for _ in 0..<4 { arrive() }
+            pass(milliseconds: 50)
+            send()
+        }
+    }
+
+    /// Whatever has happened, a pool whose server behaves answers again: after as many overdue requests as a
+    /// deaf connection may cost, and the pauses between connections.
+    private mutating func probe() {
+        for _ in 0..<4 * pool.settings.overduesMax + 20 {
+            let limits = PushLimits(deadline: now.advanced(byMilliseconds: 2_500))
+            let probe = submit(limits)
+            live(milliseconds: 2_550)
+            if let probe, owned[probe]?.end == .answered { return }
+        }
+        faults.insert("a pool whose server behaves answers nothing any more")
     }
 }

@@ -19,13 +19,23 @@ private struct Stand {
     }
 
     mutating func tick(_ milliseconds: Int) -> [PoolAction] {
-        pool.tick(at: at(milliseconds)) { budget.take(isFirst: $0, at: at(milliseconds)) }
+        pool.tick(at: at(milliseconds)) { budget.take(for: 1, $0, at: at(milliseconds)) }
         return pool.takeActions()
     }
 
     mutating func submit(_ count: Int = 1, _ milliseconds: Int, deadline: Int = 5_000) {
         for _ in 0..<count {
-            _ = pool.submit(deadline: at(milliseconds + deadline), at: at(milliseconds))
+            _ = try? pool.submit(leaveBy: at(milliseconds + deadline), at: at(milliseconds))
+        }
+    }
+
+    /// Why one more is not taken.
+    mutating func refusal(_ milliseconds: Int) -> PushRefusal? {
+        do throws(PushRefusal) {
+            _ = try pool.submit(leaveBy: at(milliseconds + 5_000), at: at(milliseconds))
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -184,23 +194,222 @@ private struct Stand {
 @Test func `ENHANCE_YOUR_CALM halves the window, and it comes back`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open(streams: 40)
-    stand.submit(60, 100, deadline: 1_000_000)
+    stand.submit(60, 100, deadline: 10_000_000)
     let sent = stand.sends(100)
     #expect(sent.count == 40)
-    #expect(stand.pool.ended(sent[0].ticket, .reset(isCalm: true), at: at(110)) == .ended(.unknown(.reset)))
+    let reset = stand.pool.ended(sent[0].ticket, .reset(isCalm: true, hasLeft: true), at: at(110))
+    #expect(reset == .ended(.unknown(.reset)))
     for send in sent[1...] { _ = stand.pool.ended(send.ticket, .answered(.authorises), at: at(120)) }
     #expect(stand.sends(120).count == 20)
     stand.pool.read(1, at: at(60_000))
+    _ = stand.tick(60_000)
+    #expect(stand.pool.connections[0].windowMax == 20)
     _ = stand.tick(60_200)
+    #expect(stand.pool.connections[0].windowMax == 70, "a twentieth of its full width more")
+}
+
+// MARK: What must not go wrong again
+
+@Test func `a pool that stops ends what waits and rests, takes nothing more, and lets the others end`() {
+    var stand = Stand { $0.connectionsMax = 1 }
+    stand.open(streams: 2)
+    stand.submit(5, 100)
+    let sent = stand.sends(100)
+    #expect(stand.pool.ended(sent[0].ticket, .refused, at: at(110)) == .again)
+    stand.pool.stop(at: at(120))
+    let ended = stand.pool.takeActions().count {
+        if case .end(_, .notProcessed(.stopped)) = $0 { true } else { false }
+    }
+    #expect(ended == 4, "three waited, one rested")
+    #expect(stand.refusal(130) == .stopped)
+    #expect(stand.tick(200).isEmpty, "one is still open")
+    #expect(stand.pool.ended(sent[1].ticket, .refused, at: at(210)) == .ended(.notProcessed(.stopped)))
+    #expect(stand.tick(250) == [.finish(1)])
+}
+
+@Test func `a connection that answers PING and no request is retired, and late answers are still taken`() {
+    var stand = Stand {
+        $0.connectionsMax = 1
+        $0.overduesMax = 3
+    }
+    stand.open()
+    stand.submit(3, 100)
+    let sent = stand.sends(100)
+    for send in sent.prefix(2) {
+        _ = stand.pool.ended(send.ticket, .overdue(hasLeft: true), at: at(5_100))
+    }
+    stand.submit(1, 5_200)
+    #expect(stand.sends(5_200).count == 1, "two in a row are not yet deaf")
+    #expect(
+        stand.pool.ended(sent[2].ticket, .overdue(hasLeft: true), at: at(5_300)) == .ended(.unknown(.overdue))
+    )
+    stand.pool.pong(1)
+    stand.pool.read(1, at: at(5_350))
+    stand.submit(1, 5_400)
+    #expect(stand.sends(5_400).isEmpty)
+    #expect(stand.tick(5_450) == [.connect(2)], "another takes its place")
+    #expect(stand.pool.ended(sent[0].ticket, .answered(.authorises), at: at(5_500)) == .late)
+    #expect(stand.pool.freed(sent[1].ticket, on: 1) == .lateOver)
+}
+
+@Test func `the suspects' only connection is retired after one overdue push where it never took any`() {
+    var settings = PoolSettings().forSuspects
+    settings.backoffMilliseconds = 0...0
+    var pool = Pool(settings, seed: 1)
+    var budget = ConnectBudget()
+    let first = try? pool.submit(leaveBy: at(1_000), at: at(0))
+    pool.tick(at: at(0)) { budget.take(for: 1, $0, at: at(0)) }
+    #expect(pool.takeActions() == [.connect(1)])
+    pool.connected(1, at: at(10))
+    pool.settings(1, streamsMax: 100)
+    #expect(pool.nextSend(at: at(10))?.ticket == first)
+    _ = first.map { pool.ended($0, .overdue(hasLeft: true), at: at(1_000)) }
+    _ = try? pool.submit(leaveBy: at(5_000), at: at(1_100))
+    #expect(pool.nextSend(at: at(1_100)) == nil)
+    pool.tick(at: at(1_150)) { budget.take(for: 1, $0, at: at(1_150)) }
+    #expect(pool.takeActions() == [.connect(2)])
+}
+
+@Test func `the stream of a push that was given up is counted until its reset has left`() {
+    var stand = Stand { $0.connectionsMax = 1 }
+    stand.open(streams: 2)
+    stand.submit(4, 100)
+    let sent = stand.sends(100)
+    #expect(sent.count == 2)
+    _ = stand.pool.ended(sent[0].ticket, .overdue(hasLeft: false), at: at(110))
+    _ = stand.pool.ended(sent[1].ticket, .withdrawn, at: at(110))
+    #expect(stand.sends(120).isEmpty)
+    #expect(stand.pool.freed(sent[0].ticket, on: 1) == .stale)
+    #expect(stand.sends(130).count == 1)
+    #expect(stand.pool.freed(sent[1].ticket, on: 1) == .stale)
+    #expect(stand.sends(140).count == 1)
+}
+
+@Test func `what had to leave before does not leave, though a stream becomes free`() {
+    var stand = Stand { $0.connectionsMax = 1 }
+    stand.open(streams: 1)
+    stand.submit(2, 100, deadline: 1_000)
+    let sent = stand.sends(100)
+    _ = stand.pool.ended(sent[0].ticket, .answered(.authorises), at: at(1_100))
+    #expect(stand.sends(1_100).isEmpty)
+    let ends = stand.pool.takeActions()
+    #expect(ends.count == 1)
+    if case .end(_, .notProcessed(.noConnection)) = ends.first {} else { Issue.record("\(ends)") }
+}
+
+@Test(arguments: [AnswerEffect.connectionOver, .tokenExpired(isRemade: true), .tokenTooMany])
+func `an answer that asks for another try ends a push that is past its time to leave`(effect: AnswerEffect) {
+    var stand = Stand { $0.connectionsMax = 2 }
+    stand.open()
+    stand.submit(2, 100, deadline: 1_000)
+    let sent = stand.sends(100)
+    #expect(stand.pool.ended(sent[0].ticket, .answered(effect), at: at(1_099)) == .again)
+    #expect(stand.pool.ended(sent[1].ticket, .answered(effect), at: at(1_100)) == .ended(.answered))
+}
+
+@Test func `a push goes again as often as it may because of answers, and what APNs did not take is free`()
+    throws
+{
+    var stand = Stand { $0.connectionsMax = 1 }
+    stand.open()
+    let ticket = try stand.pool.submit(leaveBy: at(9_000), attempts: 2, at: at(100))
+    #expect(stand.sends(100).count == 1)
+    #expect(stand.pool.ended(ticket, .notProcessed, at: at(110)) == .again)
+    #expect(stand.sends(110).count == 1)
+    #expect(stand.pool.ended(ticket, .answered(.tokenExpired(isRemade: true)), at: at(120)) == .again)
+    #expect(stand.sends(120).count == 1)
+    #expect(stand.pool.ended(ticket, .answered(.connectionOver), at: at(130)) == .ended(.answered))
+}
+
+@Test func `a refused push goes over another connection, though that one has more to do`() throws {
+    var stand = Stand { $0.connectionsMax = 2 }
+    stand.open(streams: 40)
+    stand.submit(45, 100, deadline: 100_000)
+    let all = stand.sends(100)
+    stand.pool.read(1, at: at(1_000))
+    #expect(all.count == 40 && stand.tick(1_050) == [.connect(2)])
+    stand.pool.connected(2, at: at(1_060))
+    stand.pool.settings(2, streamsMax: 100)
+    let second = stand.sends(1_060)
+    #expect(second.map(\.connection) == [2])
+    for send in second { _ = stand.pool.ended(send.ticket, .answered(.authorises), at: at(1_070)) }
+    let rest = stand.sends(1_070)
+    #expect(rest.count == 4 && rest.allSatisfy { $0.connection == 2 })
+    // The first connection has 30 streams, the second 3 and refuses the fourth.
+    for send in all.prefix(10) { _ = stand.pool.ended(send.ticket, .answered(.authorises), at: at(1_080)) }
+    let refused = try #require(rest.first)
+    #expect(stand.pool.ended(refused.ticket, .refused, at: at(1_090)) == .again)
+    stand.pool.read(1, at: at(1_150))
+    stand.pool.read(2, at: at(1_150))
+    _ = stand.tick(1_195)
+    #expect(stand.sends(1_195).map(\.connection) == [1])
+}
+
+@Test func `answers of 5xx halve the window once for a burst, and it rises by steps`() {
+    var stand = Stand {
+        $0.connectionsMax = 1
+        $0.streamsPerConnectionMax = 40
+        $0.waitingMax = 200
+        $0.requestsMax = 400
+    }
+    stand.open(streams: 100)
+    stand.submit(150, 100, deadline: 10_000_000)
+    let sent = stand.sends(100)
+    #expect(sent.count == 40)
+    for send in sent { _ = stand.pool.ended(send.ticket, .answered(.serverTrouble), at: at(200)) }
+    let half = stand.sends(200)
+    #expect(half.count == 20)
+    for send in half { _ = stand.pool.ended(send.ticket, .answered(.serverTrouble), at: at(500)) }
+    let quarter = stand.sends(500)
+    #expect(quarter.count == 10)
+    for send in quarter { _ = stand.pool.ended(send.ticket, .answered(.authorises), at: at(600)) }
+    stand.pool.read(1, at: at(1_500))
+    _ = stand.tick(1_499)
+    #expect(stand.pool.connections[0].windowMax == 10)
+    _ = stand.tick(1_500)
+    #expect(stand.pool.connections[0].windowMax == 12)
+    for second in 2...20 { _ = stand.tick(1_500 + 1_000 * second) }
     #expect(stand.pool.connections[0].windowMax == 40)
 }
 
-@Test func `who has no connection goes before who wants one more`() {
-    var budget = ConnectBudget()
-    let taken = [
-        budget.take(isFirst: false, at: at(0)), budget.take(isFirst: true, at: at(500)),
-        budget.take(isFirst: false, at: at(1_000)), budget.take(isFirst: true, at: at(1_050)),
-        budget.take(isFirst: false, at: at(2_049)), budget.take(isFirst: false, at: at(2_050)),
-    ]
-    #expect(taken == [true, false, false, true, false, true])
+@Test func `a push that replaces another leaves in its place`() {
+    var stand = Stand { $0.connectionsMax = 1 }
+    stand.open(streams: 1)
+    stand.submit(3, 100)
+    let first = stand.sends(100)
+    let isTooLate = !stand.pool.replace(first[0].ticket, leaveBy: at(9_000))
+    #expect(isTooLate, "it has been sent")
+    let second = PoolTicket(index: first[0].ticket.index + 1, generation: 1)
+    let isReplaced = stand.pool.replace(second, leaveBy: at(150))
+    #expect(isReplaced)
+    _ = stand.pool.ended(first[0].ticket, .answered(.authorises), at: at(140))
+    #expect(stand.sends(140).map(\.ticket) == [second])
+}
+
+@Test func `there is room for the free streams and a little more, and never beyond the pool's limit`() {
+    var stand = Stand {
+        $0.waitingMax = 5
+        $0.requestsMax = 12
+        $0.connectionsMax = 1
+    }
+    #expect(stand.pool.room == 5, "no connection yet")
+    stand.open(streams: 4)
+    #expect(stand.pool.room == 9)
+    stand.submit(20, 100)
+    #expect(stand.pool.room == 0 && stand.pool.openRequests == 9)
+    #expect(stand.sends(100).count == 4)
+    stand.pool.settings(1, streamsMax: 100)
+    #expect(stand.pool.room == 3, "twelve at most")
+    #expect(stand.refusal(110) == nil)
+    stand.submit(20, 110)
+    #expect(stand.pool.openRequests == 12 && stand.refusal(110) == .full)
+}
+
+@Test func `connections that nobody needs are given up`() {
+    var stand = Stand { $0.keptMilliseconds = 10_000 }
+    stand.open()
+    #expect(stand.tick(9_900).isEmpty)
+    #expect(stand.tick(10_000) == [.finish(1)])
+    stand.pool.closed(1, at: at(10_001))
+    #expect(stand.tick(11_000).isEmpty && stand.pool.connectionCount == 0)
 }

@@ -3,27 +3,20 @@ import Simulation
 
 @testable import APNs
 
-/// A way to be wrong on purpose, to show that the simulation would see it.
-enum PoolMutant: CaseIterable {
-    /// Takes every stream of a connection that said GOAWAY for unprocessed, whatever its last stream is.
-    case ignoresLastStream
-    /// Takes the requests of a broken connection for unprocessed.
-    case lostIsUnprocessed
-    /// Does not hear of a smaller SETTINGS_MAX_CONCURRENT_STREAMS.
-    case ignoresSmallerSettings
-    /// Does not hear of GOAWAY.
-    case ignoresGoaway
-    /// Opens connections without asking the budget.
-    case ignoresBudget
-    /// Loses the outcome of a reset.
-    case losesResets
-    /// Gives requests a second end.
-    case endsTwice
-}
-
 /// A pool, the sessions under it and the server behind them, as values: frames take their time in both
 /// directions, the server does anything it may, and every promise of the pool is checked from outside.
 struct PoolWorld {
+    /// What the owner knows of one request.
+    struct Owned {
+        var limits: PushLimits
+        /// Its place among those that were never sent; nil once it was.
+        var place: Int?
+        var end: PushEnd?
+        var accepted = 0
+        /// How often it went again because of an answer.
+        var moves = 0
+    }
+
     var random: SeededGenerator
     let mutant: PoolMutant?
     var pool: Pool
@@ -32,14 +25,22 @@ struct PoolWorld {
     var links: [UInt32: PoolLink] = [:]
     var owners: [PoolTicket: Int] = [:]
     var lates: [PoolTicket: Int] = [:]
-    var ends: [PushEnd?] = []
-    var deadlines: [Instant] = []
-    var accepted: [Int] = []
-    var lateAnswers: Set<Int> = []
+    var owned: [Int: Owned] = [:]
+    private var lastOwner = 0
+    private var lastPlace = 0
+    private var unsentPlaces: Set<Int> = []
+    var lateAnswers = 0
+    var latesOver = 0
     var connects: [Instant] = []
     var faults: Set<String> = []
     var isCalm = false
-    let lateMilliseconds: Int
+    /// Nobody answers when it connects.
+    var isBlackHole = false
+    /// In the budget, where several pools share one.
+    var asker: UInt64 = 1
+
+    var ends: [PushEnd?] { owned.keys.sorted().map { owned[$0]?.end } }
+    private var lateMilliseconds: Int { pool.settings.lateAnswerMilliseconds }
 
     init(seed: Int, mutant: PoolMutant? = nil) {
         random = SeededGenerator(seed)
@@ -48,83 +49,243 @@ struct PoolWorld {
         settings.connectionsMax = 1 + random.below(4)
         settings.streamsPerConnectionMax = 1 + random.below(20)
         settings.waitingMax = 1 + random.below(60)
+        settings.requestsMax = settings.waitingMax + random.below(80)
         settings.requestsPerConnectionMax = [20, 200, 1_000_000][random.below(3)]
         settings.recycleMilliseconds = [1_000...3_000, 60_000...120_000][random.below(2)]
         settings.keptMilliseconds = [0, 5_000][random.below(2)]
-        lateMilliseconds = [0, 700][random.below(2)]
-        settings.lateAnswerMilliseconds = lateMilliseconds
+        settings.lateAnswerMilliseconds = [0, 700][random.below(2)]
+        settings.overduesMax = 1 + random.below(5)
+        settings.backoffMilliseconds = 500...5_000
         pool = Pool(settings, seed: random.next())
     }
 
     // MARK: The owner
 
     mutating func step() {
-        switch random.below(12) {
+        switch random.below(13) {
         case 0...2: submit()
         case 3...5: arrive()
         case 6, 7: hear()
         case 8: misbehave()
         case 9: pass(milliseconds: 1 + random.below(80))
         case 10: pass(milliseconds: 200 + random.below(2_000))
-        default: withdraw()
+        case 11: random.below(2) == 0 ? replace() : withdraw()
+        default: rare()
         }
         send()
     }
 
-    private mutating func submit() {
-        for _ in 0..<(1 + random.below(12)) {
-            let deadline = now.advanced(byMilliseconds: 50 + random.below(6_000))
-            let isFull = pool.waitingCount + pool.restingCount >= pool.settings.waitingMax
-            guard let ticket = pool.submit(deadline: deadline, at: now) else {
-                if !isFull { faults.insert("refused a request without need") }
-                return
-            }
-            if isFull { faults.insert("took a request beyond waitingMax") }
-            owners[ticket] = ends.count
-            ends.append(nil)
-            deadlines.append(deadline)
-            accepted.append(0)
+    private mutating func rare() {
+        switch random.below(40) {
+        case 0: stop()
+        case 1: withdrawAll()
+        case 2 where pool.isStopped: closeAll()
+        default: break
         }
     }
 
-    private mutating func withdraw() {
-        guard let ticket = owners.keys.min(by: { $0.tag < $1.tag }), pool.withdraw(ticket) else { return }
-        end(ticket, .withdrawn)
+    private func limits() -> (inout SeededGenerator) -> PushLimits {
+        { [now] random in
+            let deadline = now.advanced(byMilliseconds: 50 + random.below(6_000))
+            let leaveBy = now.advanced(byMilliseconds: 50 + random.below(6_000))
+            return PushLimits(leaveBy: leaveBy, deadline: deadline, attempts: 1 + random.below(4))
+        }
     }
+
+    private mutating func submit() {
+        for _ in 0..<(1 + random.below(12)) { _ = submit(limits()(&random)) }
+    }
+
+    /// The new request, or nil where it is not taken.
+    mutating func submit(_ limits: PushLimits) -> Int? {
+        let room = pool.room
+        do {
+            let ticket = try pool.submit(leaveBy: limits.leaveBy, attempts: limits.attempts, at: now)
+            if room == 0 { faults.insert("took a request without room") }
+            lastPlace += 1
+            let owner = own(ticket, limits, place: lastPlace)
+            if owners.count > pool.settings.requestsMax { faults.insert("more requests than requestsMax") }
+            return owner
+        } catch {
+            if room > 0 { faults.insert("refused a request though there was room") }
+            if (error == .stopped) != pool.isStopped { faults.insert("the wrong reason for a refusal") }
+            return nil
+        }
+    }
+
+    private mutating func own(_ ticket: PoolTicket, _ limits: PushLimits, place: Int?) -> Int {
+        lastOwner += 1
+        owners[ticket] = lastOwner
+        owned[lastOwner] = Owned(limits: limits, place: place)
+        if let place { unsentPlaces.insert(place) }
+        return lastOwner
+    }
+
+    private var oldest: PoolTicket? { owners.keys.min { $0.tag < $1.tag } }
+
+    private mutating func withdraw() {
+        guard let ticket = oldest else { return }
+        if pool.withdraw(ticket) { return end(ticket, .withdrawn) }
+        // What the session has not sent it takes back.
+        guard let number = pool.connection(of: ticket), let link = links[number],
+            let (id, stream) = link.streams.first(where: { $0.value.ticket == ticket && !$0.value.isReported }
+            ),
+            !stream.hasLeft
+        else { return }
+        links[number]?.streams[id]?.isReported = true
+        links[number]?.streams[id]?.isGivenUp = true
+        outcome(number, ticket, .withdrawn)
+    }
+
+    private mutating func replace() {
+        let tickets = owners.keys.sorted { $0.tag < $1.tag }
+        guard !tickets.isEmpty else { return }
+        let ticket = tickets[random.below(tickets.count)]
+        let limits = limits()(&random)
+        guard let old = owners[ticket],
+            pool.replace(ticket, leaveBy: limits.leaveBy, attempts: limits.attempts)
+        else { return }
+        if pool.connection(of: ticket) != nil { faults.insert("replaced a request that was sent") }
+        let place = owned[old]?.place
+        end(ticket, .withdrawn)
+        _ = own(ticket, limits, place: place)
+    }
+
+    private mutating func withdrawAll() {
+        for ticket in pool.takeWaiting() { end(ticket, .withdrawn) }
+        if pool.waitingCount + pool.restingCount > 0 { faults.insert("something still waits") }
+    }
+
+    mutating func stop() {
+        pool.stop(at: now)
+        act()
+        let waiting = owners.keys.contains { pool.connection(of: $0) == nil }
+        if waiting { faults.insert("a pool that stopped leaves a request waiting") }
+    }
+
+    /// The deadline of the stop.
+    mutating func closeAll() {
+        pool.closeAll()
+        act()
+        if !owners.isEmpty || !lates.isEmpty { faults.insert("a pool that closed has left a request open") }
+        if !links.isEmpty { faults.insert("a connection is left") }
+    }
+
+    // MARK: Sending
 
     mutating func send() {
         while let next = pool.nextSend(at: now) {
+            act()
             guard var link = links[next.connection] else {
                 faults.insert("sent over a connection that is not there")
                 return
             }
-            if let fault = link.faultOfSending(mutant) { faults.insert(fault) }
-            guard let owner = owners[next.ticket] else {
+            guard let owner = owners[next.ticket], let known = owned[owner] else {
                 faults.insert("sent a request that had ended")
                 return
             }
+            if let fault = link.faultOfSending(pool.settings, at: now) { faults.insert(fault) }
+            if known.limits.leaveBy <= now { faults.insert("sent a request that had to leave before") }
+            left(owner)
             guard link.takesMore else {
                 links[next.connection]?.isFull = true
                 pool.notTaken(next.ticket)
                 continue
             }
-            link.send(next.ticket, owner, deadlines[owner])
+            link.send(next.ticket, owner, known.limits)
             links[next.connection] = link
         }
+        act()
     }
 
+    /// Requests that were never sent leave in the order of their places.
+    private mutating func left(_ owner: Int) {
+        guard let place = owned[owner]?.place else { return }
+        if unsentPlaces.min() != place { faults.insert("one has overtaken another") }
+        unsentPlaces.remove(place)
+        owned[owner]?.place = nil
+    }
+
+    // MARK: Ends
+
     mutating func end(_ ticket: PoolTicket, _ end: PushEnd) {
-        guard let owner = owners.removeValue(forKey: ticket) else {
+        guard let owner = owners.removeValue(forKey: ticket), let known = owned[owner] else {
             faults.insert("a request that nobody has ended")
             return
         }
-        if ends[owner] != nil { faults.insert("ended twice") }
-        ends[owner] = end
+        if known.end != nil { faults.insert("ended twice") }
+        owned[owner]?.end = end
+        if let place = known.place { unsentPlaces.remove(place) }
         switch end {
         case .notProcessed, .withdrawn:
-            if accepted[owner] > 0 { faults.insert("accepted, but called unprocessed") }
+            if known.accepted > 0 { faults.insert("accepted, but called unprocessed") }
         case .unknown(.overdue): lates[ticket] = owner
         case .unknown, .answered: break
+        }
+    }
+
+    mutating func outcome(_ number: UInt32, _ ticket: PoolTicket, _ outcome: PoolOutcome) {
+        var outcome = outcome
+        if mutant == .lostIsUnprocessed, outcome == .connectionLost { outcome = .notProcessed }
+        if mutant == .losesResets, case .reset = outcome { return }
+        if case .overdue = outcome { links[number]?.overdues += 1 }
+        let verdict = pool.ended(ticket, outcome, at: now)
+        if case .answered = outcome, verdict == .again, let owner = owners[ticket] {
+            owned[owner]?.moves += 1
+            if let known = owned[owner], known.moves >= known.limits.attempts {
+                faults.insert("tried more often than allowed")
+            }
+        }
+        settle(ticket, verdict)
+    }
+
+    /// The stream of a request that was told before has closed.
+    mutating func freed(_ number: UInt32, _ ticket: PoolTicket) {
+        if mutant == .losesFreed { return }
+        settle(ticket, pool.freed(ticket, on: number))
+    }
+
+    private mutating func settle(_ ticket: PoolTicket, _ verdict: PoolVerdict) {
+        switch verdict {
+        case .ended(let end):
+            self.end(ticket, end)
+            if mutant == .endsTwice { self.end(ticket, end) }
+        case .late: lateOver(ticket, isAnswer: true)
+        case .lateOver: lateOver(ticket, isAnswer: false)
+        case .again where pool.isStopped: faults.insert("goes again in a pool that has stopped")
+        case .again, .stale: break
+        }
+    }
+
+    private mutating func lateOver(_ ticket: PoolTicket, isAnswer: Bool) {
+        if lates.removeValue(forKey: ticket) == nil { faults.insert("late twice, or not overdue before") }
+        if isAnswer { lateAnswers += 1 } else { latesOver += 1 }
+    }
+
+    mutating func close(_ number: UInt32) {
+        guard let link = links.removeValue(forKey: number) else { return }
+        // What is in the server's hands it may still take, unseen.
+        for frame in link.toServer where random.below(2) == 0 { accept(frame, link) }
+        for stream in link.streams.values.sorted(by: { $0.ticket.tag < $1.ticket.tag }) {
+            if stream.isReported {
+                freed(number, stream.ticket)
+            } else {
+                outcome(number, stream.ticket, stream.hasLeft ? .connectionLost : .notProcessed)
+            }
+        }
+        pool.closed(number, at: now)
+        act()
+    }
+
+    mutating func accept(_ frame: PoolLink.Frame, _ link: PoolLink) {
+        guard frame.stream <= link.goawayLast, link.streams[frame.stream]?.hasLeft != false,
+            let known = owned[frame.owner]
+        else { return }
+        owned[frame.owner]?.accepted += 1
+        if known.accepted > 0 { faults.insert("accepted twice") }
+        switch known.end {
+        case .notProcessed, .withdrawn: faults.insert("accepted, but called unprocessed")
+        case nil, .answered, .unknown: break
         }
     }
 
@@ -134,13 +295,12 @@ struct PoolWorld {
         now = now.advanced(byMilliseconds: milliseconds)
         for number in links.keys.sorted() { expire(number) }
         let isBudgeted = mutant != .ignoresBudget
-        pool.tick(at: now) { isFirst in
-            budget.take(isFirst: isFirst, at: now) || !isBudgeted
-        }
+        let asker = asker
+        pool.tick(at: now) { ask in budget.take(for: asker, ask, at: now) || !isBudgeted }
         act()
     }
 
-    private mutating func act() {
+    mutating func act() {
         for action in pool.takeActions() {
             switch action {
             case .connect(let number):
@@ -148,10 +308,12 @@ struct PoolWorld {
                     faults.insert("connects more often than the budget allows")
                 }
                 connects.append(now)
-                links[number] = PoolLink(number, unsentMax: [.max, 1 + random.below(4)][random.below(2)])
+                links[number] = PoolLink(
+                    number, unsentMax: [.max, 1 + random.below(4)][random.below(2)], pool.settings)
             case .ping(let number): links[number]?.ping()
             case .finish(let number), .close(let number): close(number)
             case .end(let ticket, let end): self.end(ticket, end)
+            case .lateOver(let ticket): lateOver(ticket, isAnswer: false)
             }
         }
     }
@@ -159,55 +321,13 @@ struct PoolWorld {
     /// What the session underneath does on its own when deadlines pass.
     private mutating func expire(_ number: UInt32) {
         guard let streams = links[number]?.streams else { return }
-        for (id, stream) in streams.sorted(by: { $0.key < $1.key }) where stream.deadline <= now {
-            let isGivenUp = now.milliseconds(since: stream.deadline) >= lateMilliseconds
-            if !stream.isReported { outcome(number, stream.ticket, .overdue(hasLeft: stream.hasLeft)) }
+        for (id, stream) in streams.sorted(by: { $0.key < $1.key }) where !stream.isGivenUp {
+            let limits = stream.limits
+            guard limits.deadline <= now || !stream.hasLeft && limits.leaveBy <= now else { continue }
+            let isGivenUp = now.milliseconds(since: limits.deadline) >= lateMilliseconds || !stream.hasLeft
             links[number]?.streams[id]?.isReported = true
-            if isGivenUp || !stream.hasLeft { links[number]?.forget(id) }
-        }
-    }
-
-    func settled() -> Bool { pool.isQuiet && owners.isEmpty }
-
-    // MARK: Outcomes
-
-    mutating func outcome(_ number: UInt32, _ ticket: PoolTicket, _ outcome: PoolOutcome) {
-        var outcome = outcome
-        if mutant == .lostIsUnprocessed, outcome == .connectionLost { outcome = .notProcessed }
-        if mutant == .losesResets, case .reset = outcome { return }
-        switch pool.ended(ticket, outcome, at: now) {
-        case .ended(let end):
-            self.end(ticket, end)
-            if mutant == .endsTwice { self.end(ticket, end) }
-        case .late:
-            guard let owner = lates.removeValue(forKey: ticket) else {
-                faults.insert("late, but not overdue before")
-                return
-            }
-            if !lateAnswers.insert(owner).inserted { faults.insert("late twice") }
-        case .again, .stale: break
-        }
-    }
-
-    mutating func close(_ number: UInt32) {
-        guard let link = links.removeValue(forKey: number) else { return }
-        // What is in the server's hands it may still take, unseen.
-        for frame in link.toServer where random.below(2) == 0 { accept(frame.owner, link, frame.stream) }
-        for stream in link.streams.values.sorted(by: { $0.ticket.tag < $1.ticket.tag })
-        where !stream.isReported {
-            outcome(number, stream.ticket, stream.hasLeft ? .connectionLost : .notProcessed)
-        }
-        pool.closed(number, at: now)
-        act()
-    }
-
-    mutating func accept(_ owner: Int, _ link: PoolLink, _ stream: Int) {
-        guard stream <= link.goawayLast, link.streams[stream]?.hasLeft != false else { return }
-        accepted[owner] += 1
-        if accepted[owner] > 1 { faults.insert("accepted twice") }
-        switch ends[owner] {
-        case .notProcessed, .withdrawn: faults.insert("accepted, but called unprocessed")
-        case nil, .answered, .unknown: break
+            links[number]?.streams[id]?.isGivenUp = isGivenUp
+            if !stream.isReported { outcome(number, stream.ticket, .overdue(hasLeft: stream.hasLeft)) }
         }
     }
 }

@@ -1,0 +1,198 @@
+import HTTP2
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNs
+
+/// What one app may hold, and what others keep.
+@Suite struct RoomTests {
+    private static let other = PushProfile(
+        environment: .sandbox, bundleID: "com.example.other", key: Pusher.keyName)
+
+    @Test func `an app whose pushes get no answer leaves another's rate as it was`() async throws {
+        let dead = UInt64(100_000)
+        let server = try ScriptedServer { connection, request in
+            if request.tag < dead { connection.accept(request) }
+        }
+        let alone = try Pusher(server)
+        let began = Instant.now()
+        alone.push(1..<4_001)
+        _ = try await alone.all(4_000)
+        let aloneMilliseconds = Instant.now().milliseconds(since: began)
+
+        let beside = try Pusher(server)
+        let taken = beside.onLoop { client -> Int in
+            guard let template = try? Pusher.template(client, Self.other) else { return -1 }
+            let limits = PushLimits(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            return (0..<5_000).count { index in
+                let token = Pusher.token(UInt64(index))
+                let tag = dead + UInt64(index)
+                return
+                    (try? client.push(
+                        template, token: token.span, id: PushID(high: 0, low: tag), tag: tag, limits: limits))
+                    != nil
+            }
+        }
+        #expect(taken == beside.provider.settings.pool.waitingMax, "it holds what waits, and no more")
+        let beganBeside = Instant.now()
+        beside.push(10_001..<14_001)
+        _ = try await beside.all(4_000)
+        let besideMilliseconds = Instant.now().milliseconds(since: beganBeside)
+        #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
+    }
+
+    @Test func `room is told before a push, and a push that is refused says why`() async throws {
+        let server = try ScriptedServer { connection, request in
+            connection.after(milliseconds: 50) { connection.accept(request) }
+        }
+        let pusher = try Pusher(server) {
+            $0.pool.waitingMax = 5
+            $0.pool.requestsMax = 8
+        }
+        let (before, taken, after) = pusher.onLoop { client -> (Int, Int, Int) in
+            guard let template = try? Pusher.template(client) else { return (0, 0, 0) }
+            let before = client.room(for: template)
+            let limits = PushLimits(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            let taken = (1...20).count { tag in
+                do throws(PushRefusal) {
+                    let token = Pusher.token(UInt64(tag))
+                    try client.push(
+                        template, token: token.span, id: PushID(high: 0, low: UInt64(tag)), tag: UInt64(tag),
+                        limits: limits)
+                    return true
+                } catch {
+                    return error != .full
+                }
+            }
+            return (before, taken, client.room(for: template))
+        }
+        #expect(before == 5 && taken == 5 && after == 0)
+        _ = try await pusher.all(5)
+        #expect(pusher.onLoop { client in (try? Pusher.template(client)).map { client.room(for: $0) } } == 8)
+    }
+
+    @Test func `the management of channels has room of its own`() async throws {
+        let server = try ScriptedServer { connection, request in
+            if request.path.hasSuffix("all-channels") {
+                connection.refuse(request, 200, #"{"channels":["a"]}"#)
+            }
+        }
+        let pusher = try Pusher(server) {
+            $0.pool.requestsMax = 10
+            $0.pool.waitingMax = 10
+        }
+        pusher.push(1..<101)
+        try await eventually("pushes without room") { pusher.onLoop { $0.open } >= 10 }
+        let channels = pusher.onLoop { Channels($0) }
+        #expect(try await channels.list(Pusher.profile) == ["a"])
+    }
+
+    @Test func `a newer push takes the place of one that waits, and the older is told as withdrawn`()
+        async throws
+    {
+        let order = TracedLock<[UInt64]>([])
+        let server = try ScriptedServer { connection, request in
+            order.withLock { $0.append(request.tag) }
+            connection.after(milliseconds: 20) { connection.accept(request) }
+        }
+        let pusher = try Pusher(server) {
+            $0.pool.connectionsMax = 1
+            $0.pool.streamsPerConnectionMax = 1
+        }
+        let isReplaced = pusher.onLoop { client -> Bool in
+            guard let template = try? Pusher.template(client) else { return false }
+            let limits = PushLimits(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            let handles = (1...4).map { tag in
+                let token = Pusher.token(UInt64(tag))
+                return try? client.push(
+                    template, token: token.span, id: PushID(high: 0, low: UInt64(tag)), tag: UInt64(tag),
+                    limits: limits)
+            }
+            guard let second = handles[1] else { return false }
+            let token = Pusher.token(12)
+            return client.replace(
+                second, with: template, token: token.span, id: PushID(high: 0, low: 12), tag: 12,
+                limits: limits)
+        }
+        #expect(isReplaced)
+        let seen = try await pusher.all(5)
+        #expect(seen[2]?.map(\.end) == [.withdrawn])
+        #expect(order.withLock { $0 } == [1, 12, 3, 4])
+        #expect(pusher.onLoop { $0.open } == 0)
+    }
+
+    @Test func `all that has not left of one app is taken back at once, and another app's is not`()
+        async throws
+    {
+        let server = try ScriptedServer { connection, request in
+            connection.after(milliseconds: 1_000) { connection.accept(request) }
+        }
+        let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        pusher.push(1..<21)
+        pusher.push(21..<41, profile: Self.other)
+        try await eventually("a push of each at the server") { server.read { $0.requests } == 2 }
+        pusher.onLoop { $0.withdrawAll(of: Pusher.profile) }
+        let seen = try await pusher.all(40)
+        #expect((1..<21).count { seen[$0]?.map(\.end) == [.withdrawn] } == 19)
+        #expect((21..<41).allSatisfy { seen[$0]?.map(\.end) == [.answered] })
+    }
+
+    @Test func `an overdue push is told once more when nothing can come of it any more`() async throws {
+        let server = try ScriptedServer { _, _ in }
+        let pusher = try Pusher(server) { $0.pool.lateAnswerMilliseconds = 300 }
+        pusher.push(1..<2, deadlineMilliseconds: 200)
+        try await eventually("the last word") { pusher.ends(1).count == 2 }
+        let seen = try #require(pusher.seen[1])
+        #expect(seen.map(\.end) == [.unknown(.overdue), .unknown(.overdue)])
+        #expect(seen.map(\.isLate) == [false, true])
+        #expect(!pusher.metrics.render().contains("flotilla_apns_late_answers_total 1"))
+    }
+
+    @Test func `a connection that answers PING and no push is replaced, and the pushes after it arrive`()
+        async throws
+    {
+        let server = try ScriptedServer { connection, request in
+            if connection.number.isMultiple(of: 2) { connection.accept(request) }
+        }
+        let pusher = try Pusher(server) {
+            $0.pool.lateAnswerMilliseconds = 60_000
+            $0.pool.backoffMilliseconds = 1...50
+        }
+        for isSuspect in [false, true] {
+            let first = isSuspect ? UInt64(1_000) : 1
+            var last = first
+            while !pusher.ends(last).contains(.answered), last < first + 20 {
+                last += 1
+                pusher.push(last..<last + 1, deadlineMilliseconds: 300, isSuspect: isSuspect)
+                _ = try await pusher.outcome(last)
+            }
+            #expect(last <= first + 4, "\(last)")
+        }
+    }
+
+    @Test func `a pool that nobody needs goes, and comes back for a template that was kept`() async throws {
+        let server = try ScriptedServer { connection, request in connection.accept(request) }
+        let pusher = try Pusher(server) {
+            $0.pool.keptMilliseconds = 100
+            $0.idlePoolMilliseconds = 300
+        }
+        let kept = KeptTemplate()
+        pusher.onLoop { kept.template = try? Pusher.template($0) }
+        try pusher.push(1) { _ in try #require(kept.template) }
+        _ = try await pusher.outcome(1)
+        try await eventually("no pools") { pusher.onLoop { $0.poolCount } == 0 }
+        try await eventually("no connections") { server.read { $0.open.isEmpty } }
+        try pusher.push(2) { _ in try #require(kept.template) }
+        #expect(try await pusher.outcome(2).end == .answered)
+        pusher.onLoop { _ in kept.template = nil }
+    }
+}
+
+/// On the client's loop.
+private final class KeptTemplate: @unchecked Sendable {
+    var template: PushTemplate?
+}

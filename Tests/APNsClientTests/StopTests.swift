@@ -1,0 +1,87 @@
+import HTTP2
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import TLS
+import Telemetry
+import Testing
+
+@testable import APNs
+
+/// How a client ends: each push is told, each call is answered, and nothing is left.
+@Suite struct StopTests {
+    /// A stop that is awaited.
+    private func stop(_ pusher: Pusher, milliseconds: Int) async throws -> TracedLock<Bool> {
+        let isOver = TracedLock(false)
+        pusher.onLoop { client in
+            client.stop(by: client.loop.now.advanced(byMilliseconds: milliseconds)) {
+                isOver.withLock { $0 = true }
+            }
+        }
+        return isOver
+    }
+
+    @Test func `what waits for a connection is told as unprocessed, and calls about channels return`()
+        async throws
+    {
+        // It takes connections and never says a word.
+        let run = try RunningLoop()
+        let mute = MuteListener()
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 100) { _ in
+            mute
+        }
+        defer { listener.stop() }
+        let pusher = try Pusher(
+            Endpoint(host: "127.0.0.1", port: listener.port),
+            trust: .authorities(.text(CertificateAuthority(name: "x").certificatePEM)))
+        pusher.push(1..<21)
+        let channels = pusher.onLoop { Channels($0) }
+        let call = Task { try? await channels.list(Pusher.profile) }
+        try await eventually("the call") { pusher.onLoop { $0.open } == 21 }
+        let isOver = try await stop(pusher, milliseconds: 60_000)
+        try await eventually("the end of the stop", seconds: 5) { isOver.withLock { $0 } }
+        #expect((1..<21).allSatisfy { pusher.ends($0) == [.notProcessed(.stopped)] })
+        #expect(await call.value == nil)
+        #expect(pusher.onLoop { $0.open == 0 && $0.poolCount == 0 })
+        #expect(throws: PushRefusal.stopped) { try pusher.push(50) { try Pusher.template($0) } }
+        await #expect(throws: ChannelProblem.self) { try await channels.list(Pusher.profile) }
+    }
+
+    @Test func `what has left is awaited until the deadline, and is unknown then`() async throws {
+        let server = try ScriptedServer { connection, request in
+            if request.tag.isMultiple(of: 2) {
+                connection.after(milliseconds: 300) { connection.accept(request) }
+            }
+        }
+        let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        pusher.push(2..<3)
+        _ = try await pusher.outcome(2)
+        pusher.push(3..<11)
+        try await eventually("the pushes at the server") { server.read { $0.requests } == 9 }
+        let isOver = try await stop(pusher, milliseconds: 1_500)
+        try await eventually("the answers that come") { pusher.seen.count >= 5 }
+        #expect(!isOver.withLock { $0 })
+        try await eventually("the end of the stop", seconds: 5) { isOver.withLock { $0 } }
+        for tag in UInt64(3)..<11 {
+            let expected: PushEnd = tag.isMultiple(of: 2) ? .answered : .unknown(.connectionLost)
+            #expect(pusher.ends(tag) == [expected])
+        }
+    }
+
+    @Test func `a client without anything to do stops at once, and as often as it is told`() async throws {
+        let server = try ScriptedServer { connection, request in connection.accept(request) }
+        let pusher = try Pusher(server)
+        for _ in 0..<2 {
+            let isOver = try await stop(pusher, milliseconds: 60_000)
+            try await eventually("the end of the stop", seconds: 5) { isOver.withLock { $0 } }
+        }
+    }
+}
+
+/// Reads what comes and says nothing.
+private final class MuteListener: TCPConnectionDelegate, @unchecked Sendable {
+    func connected() {}
+    func received(_ bytes: UnsafeRawBufferPointer) {}
+    func writable() {}
+    func closed(_ reason: TCPCloseReason) {}
+}

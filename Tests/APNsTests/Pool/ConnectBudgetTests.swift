@@ -1,0 +1,68 @@
+import Lifecycle
+import Testing
+
+@testable import APNs
+
+private func at(_ milliseconds: Int) -> Instant {
+    Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
+}
+
+@Suite struct ConnectBudgetTests {
+    @Test func `who has no connection goes before who wants one more`() {
+        var budget = ConnectBudget()
+        let first = ConnectAsk(isFirst: true)
+        let more = ConnectAsk(isFirst: false)
+        let taken = [
+            budget.take(for: 1, more, at: at(0)), budget.take(for: 2, first, at: at(500)),
+            budget.take(for: 1, more, at: at(1_000)), budget.take(for: 2, first, at: at(1_050)),
+            budget.take(for: 1, more, at: at(2_049)), budget.take(for: 1, more, at: at(2_050)),
+        ]
+        #expect(taken == [true, false, false, true, false, true])
+    }
+
+    @Test func `two hundred apps whose connections fail cost another a quarter of the budget`() {
+        var budget = ConnectBudget(intervalMilliseconds: 100)
+        var given: [Int: Int] = [:]
+        var last: [Int: Instant] = [:]
+        for time in stride(from: 0, to: 60_000, by: 50) {
+            for app in 0...200 {
+                // App 200 works, and wants as many as it can have.
+                let ask = ConnectAsk(isFirst: app < 200, failures: app < 200 ? 5 : 0, lastAt: last[app])
+                guard budget.take(for: UInt64(app), ask, at: at(time)) else { continue }
+                given[app, default: 0] += 1
+                last[app] = at(time)
+            }
+        }
+        #expect(given[200, default: 0] >= 440, "\(given[200, default: 0]) of 600")
+        let failing = given.filter { $0.key < 200 }
+        #expect(failing.count >= 140 && failing.values.allSatisfy { $0 <= 2 }, "they take turns")
+    }
+
+    @Test func `of those with the same claim each has its turn`() {
+        var budget = ConnectBudget(intervalMilliseconds: 100)
+        var given: [Int: Int] = [:]
+        var last: [Int: Instant] = [:]
+        for time in stride(from: 0, to: 10_000, by: 50) {
+            for app in 0..<5 {
+                let ask = ConnectAsk(isFirst: true, lastAt: last[app])
+                guard budget.take(for: UInt64(app), ask, at: at(time)) else { continue }
+                given[app, default: 0] += 1
+                last[app] = at(time)
+            }
+        }
+        #expect((0..<5).allSatisfy { (19...21).contains(given[$0, default: 0]) }, "\(given)")
+    }
+
+    @Test func `who has stopped asking holds nobody up for longer than two seconds`() {
+        var budget = ConnectBudget()
+        let taken = [
+            budget.take(for: 1, ConnectAsk(isFirst: true), at: at(0)),
+            budget.take(for: 2, ConnectAsk(isFirst: true), at: at(900)),
+        ]
+        #expect(taken == [true, false])
+        let takenAt = stride(from: 1_000, to: 5_000, by: 50).first {
+            budget.take(for: 3, ConnectAsk(isFirst: false), at: at($0))
+        }
+        #expect((takenAt ?? .max) <= 2_900)
+    }
+}

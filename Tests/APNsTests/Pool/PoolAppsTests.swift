@@ -1,0 +1,56 @@
+import Lifecycle
+import Simulation
+import Testing
+
+@testable import APNs
+
+/// Several apps of one process, which share the host's budget of connects and nothing else.
+@Suite struct PoolAppsTests {
+    private static let roundMilliseconds = 50
+    /// Whoever connects to a host that does not answer gives up after this.
+    private static let connectMilliseconds = 10_000
+
+    /// How many requests of an app are answered in a minute, beside so many that connect to nobody.
+    private func answered(seed: Int, blackHoles: Int) -> Int {
+        var app = PoolWorld(seed: seed)
+        app.isCalm = true
+        var holes = (0..<blackHoles).map { index in
+            var hole = PoolWorld(seed: seed + 1_000 * (index + 1))
+            hole.isCalm = true
+            hole.isBlackHole = true
+            hole.asker = UInt64(index) + 2
+            return hole
+        }
+        var submitted: [Int] = []
+        for round in 0..<60_000 / Self.roundMilliseconds {
+            submitted += push(&app, 3)
+            for index in holes.indices {
+                holes[index].budget = app.budget
+                _ = push(&holes[index], 3)
+                if round * Self.roundMilliseconds % Self.connectMilliseconds == 0 {
+                    for number in holes[index].links.keys.sorted() { holes[index].close(number) }
+                }
+                app.budget = holes[index].budget
+            }
+        }
+        #expect(app.faults.isEmpty && holes.allSatisfy { $0.faults.isEmpty }, "seed \(seed)")
+        return submitted.count { app.owned[$0]?.end == .answered }
+    }
+
+    private func push(_ world: inout PoolWorld, _ count: Int) -> [Int] {
+        let limits = PushLimits(deadline: world.now.advanced(byMilliseconds: 5_000))
+        let submitted = (0..<count).compactMap { _ in world.submit(limits) }
+        world.send()
+        world.live(milliseconds: Self.roundMilliseconds)
+        return submitted
+    }
+
+    @Test func `apps that nobody answers leave another's rate as it was`() {
+        for seed in 0..<trials(6) {
+            let alone = answered(seed: seed, blackHoles: 0)
+            let beside = answered(seed: seed, blackHoles: 4)
+            #expect(beside >= alone * 2 / 3, "seed \(seed): \(beside) beside them, \(alone) alone")
+            #expect(alone > 0)
+        }
+    }
+}

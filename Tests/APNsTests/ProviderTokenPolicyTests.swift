@@ -1,0 +1,100 @@
+import Lifecycle
+import Simulation
+import Telemetry
+import Testing
+
+@testable import APNs
+
+/// Hours of a provider whose wall clock is stepped at random, and an APNs that knows the true time.
+private struct TokenWorld {
+    var random: SeededGenerator
+    var policy = ProviderTokenPolicy()
+    var now = Instant(nanoseconds: 0)
+    /// How wrong the wall clock is.
+    var errorMilliseconds: Int64 = 0
+    /// When the clock was last touched.
+    var steppedAt = Instant(nanoseconds: 0)
+    var issued: Int64 = 0
+    var made: [Instant] = []
+    var refused = 0
+    var isStepping: Bool
+
+    private static let began: Int64 = 1_763_600_000_000
+
+    init(seed: Int, isStepping: Bool) {
+        random = SeededGenerator(seed)
+        self.isStepping = isStepping
+    }
+
+    private var trueTime: Int64 { TokenWorld.began + now.nanoseconds / 1_000_000 }
+    private var wall: WallTime { WallTime(milliseconds: trueTime + errorMilliseconds) }
+
+    mutating func step() {
+        now = now.advanced(byMilliseconds: 1 + random.below(4 * 60_000))
+        if isStepping, random.below(12) == 0 {
+            errorMilliseconds = random.below(3) == 0 ? 0 : Int64(random.below(8 * 3_600_000)) - 4 * 3_600_000
+            steppedAt = now
+        }
+        push()
+    }
+
+    mutating func push() {
+        if policy.decide(at: now, wall: wall) == .make {
+            policy.made(at: now, wall: wall)
+            made.append(now)
+            issued = wall.milliseconds
+        }
+        guard abs(trueTime - issued) > 3_600_000 else { return }
+        refused += 1
+        _ = policy.expired(at: now)
+    }
+
+    mutating func correctClock() {
+        isStepping = false
+        errorMilliseconds = 0
+        steppedAt = now
+    }
+
+    /// Most tokens made within Apple's twenty minutes.
+    var mostWithinLeast: Int {
+        made.map { one in
+            made.count { (0..<ProviderTokenPolicy.leastMilliseconds).contains($0.milliseconds(since: one)) }
+        }.max() ?? 0
+    }
+}
+
+@Suite struct ProviderTokenPolicyTests {
+    @Test func `however the clock is stepped, few tokens are made, and a right clock is soon believed`() {
+        for seed in 0..<trials(500) {
+            var world = TokenWorld(seed: seed, isStepping: true)
+            for _ in 0..<300 { world.step() }
+            #expect(world.mostWithinLeast <= 2, "seed \(seed)")
+            world.correctClock()
+            let corrected = world.now
+            while world.now.milliseconds(since: corrected) < ProviderTokenPolicy.leastMilliseconds {
+                world.step()
+            }
+            world.refused = 0
+            for _ in 0..<100 { world.step() }
+            #expect(world.refused == 0, "seed \(seed)")
+        }
+    }
+
+    @Test func `with a clock that is right a token is made each fifty minutes and none is refused`() {
+        var world = TokenWorld(seed: 1, isStepping: false)
+        for _ in 0..<1_000 { world.step() }
+        #expect(world.refused == 0 && world.mostWithinLeast == 1)
+        #expect(world.made.count <= world.now.milliseconds(since: world.made[0]) / 3_000_000 + 1)
+    }
+
+    @Test func `a small correction of the clock makes no token`() {
+        var world = TokenWorld(seed: 1, isStepping: false)
+        world.push()
+        world.errorMilliseconds = 59_000
+        world.push()
+        #expect(world.made.count == 1)
+        world.errorMilliseconds = -61_000
+        world.push()
+        #expect(world.made.count == 2)
+    }
+}

@@ -74,7 +74,7 @@ let package = Package(
         module("APNs", "LiveActivity", "HTTP2", "JSON", "TLS", "Lifecycle", "Telemetry", "CLinux"),
 
         // What every stage shares: the topics as they must be, and the catalogue of apps and keys.
-        module("Topics", "Kafka", "Telemetry"),
+        module("Topics", "Kafka", "Lifecycle", "Telemetry"),
         module("Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "TLS", "Lifecycle", "Telemetry"),
 
         // The stages; they meet in the records of the topics and never import one another.
@@ -97,7 +97,7 @@ let package = Package(
         // What only tests import.
         module("ProcessTesting", "CLinux"),
         module("Simulation", "Lifecycle"),
-        module("KafkaTesting", "CRdKafka", "Broker"),
+        module("KafkaTesting", "CRdKafka", "Broker", "Lifecycle"),
         module(
             "IngestTesting", "Ingest", "Topics", "LiveActivity", "Kafka", "JSON", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),

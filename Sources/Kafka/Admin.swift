@@ -14,8 +14,21 @@ package final class Admin: Sendable {
             .producer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
     }
 
-    /// Makes one request and hands its answer to `read`.
+    /// Makes a request, again while it fails for what heals in time, and hands its answer to `read`.
     func ask<Answer>(
+        _ action: String, _ operation: rd_kafka_admin_op_t, withinMilliseconds limit: Int,
+        request: (_ options: OpaquePointer, _ queue: OpaquePointer) -> Void,
+        read: (OpaquePointer) -> Answer
+    ) throws(KafkaError) -> Answer {
+        let deadline = Deadline(milliseconds: limit)
+        return try Patience.ask(until: deadline) { () throws(KafkaError) in
+            try unsafe askOnce(
+                action, operation, withinMilliseconds: deadline.millisecondsLeft, request: request, read: read
+            )
+        }
+    }
+
+    private func askOnce<Answer>(
         _ action: String, _ operation: rd_kafka_admin_op_t, withinMilliseconds limit: Int,
         request: (_ options: OpaquePointer, _ queue: OpaquePointer) -> Void,
         read: (OpaquePointer) -> Answer

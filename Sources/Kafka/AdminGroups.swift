@@ -12,18 +12,19 @@ package struct GroupLag: Sendable, Equatable {
 extension Admin {
     /// The names of all consumer groups.
     package func groups(withinMilliseconds limit: Int = 5000) throws(KafkaError) -> [String] {
-        try unsafe ask("list groups", RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS, withinMilliseconds: limit) {
-            options, queue in
-            unsafe rd_kafka_ListConsumerGroups(client.pointer, options, queue)
-        } read: { event in
-            var count = 0
-            let listings = unsafe rd_kafka_ListConsumerGroups_result_valid(
-                rd_kafka_event_ListConsumerGroups_result(event), &count)
-            return (0..<count).compactMap { index in
-                unsafe rd_kafka_ConsumerGroupListing_group_id(listings?[index]).map {
-                    unsafe String(cString: $0)
-                }
+        let deadline = Deadline(milliseconds: limit)
+        return try Patience.ask(until: deadline) { () throws(KafkaError) in
+            let (found, code) = try unsafe ask(
+                "list groups", RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS,
+                withinMilliseconds: deadline.millisecondsLeft
+            ) { options, queue in
+                unsafe rd_kafka_ListConsumerGroups(client.pointer, options, queue)
+            } read: { event in
+                unsafe readGroups(event)
             }
+            // A broker that cannot tell would make groups disappear.
+            guard code == .none else { throw KafkaError("list groups", code) }
+            return found
         }
     }
 
@@ -35,15 +36,19 @@ extension Admin {
         var request = unsafe rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer)
         defer { unsafe rd_kafka_ListConsumerGroupOffsets_destroy(request) }
         let action = "ask what group \(group) has committed"
-        let (found, code) = try unsafe ask(
-            action, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, withinMilliseconds: limit
-        ) { options, queue in
-            unsafe rd_kafka_ListConsumerGroupOffsets(client.pointer, &request, 1, options, queue)
-        } read: { event in
-            unsafe readCommitted(event)
+        let deadline = Deadline(milliseconds: limit)
+        return try Patience.ask(until: deadline) { () throws(KafkaError) in
+            let (found, code) = try unsafe ask(
+                action, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS,
+                withinMilliseconds: deadline.millisecondsLeft
+            ) { options, queue in
+                unsafe rd_kafka_ListConsumerGroupOffsets(client.pointer, &request, 1, options, queue)
+            } read: { event in
+                unsafe readCommitted(event)
+            }
+            guard code == .none else { throw KafkaError(action, code) }
+            return found
         }
-        guard code == .none else { throw KafkaError(action, code) }
-        return found
     }
 
     /// How much of these partitions a group has still to read.
@@ -72,6 +77,19 @@ extension Admin {
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
         try client.offsets(for: partitions.map { ($0, time) }, Deadline(milliseconds: limit))
     }
+}
+
+private func readGroups(_ event: OpaquePointer) -> ([String], ErrorCode) {
+    let result = unsafe rd_kafka_event_ListConsumerGroups_result(event)
+    var failed = 0
+    let errors = unsafe rd_kafka_ListConsumerGroups_result_errors(result, &failed)
+    if failed > 0, let error = unsafe errors?[0] { return ([], unsafe ErrorCode(rd_kafka_error_code(error))) }
+    var count = 0
+    let listings = unsafe rd_kafka_ListConsumerGroups_result_valid(result, &count)
+    let found = (0..<count).compactMap { index in
+        unsafe rd_kafka_ConsumerGroupListing_group_id(listings?[index]).map { unsafe String(cString: $0) }
+    }
+    return (found, .none)
 }
 
 private func readCommitted(_ event: OpaquePointer) -> ([CommittedOffset], ErrorCode) {

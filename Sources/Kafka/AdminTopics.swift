@@ -70,7 +70,7 @@ extension Admin {
 
     /// Every topic with its partitions.
     package func topics(withinMilliseconds limit: Int = 5000) throws(KafkaError) -> [TopicDescription] {
-        try unsafe client.metadata(nil, Deadline(milliseconds: limit))
+        try client.topics(Deadline(milliseconds: limit))
     }
 
     /// One topic with its partitions; a topic that is not there is an error.
@@ -78,6 +78,20 @@ extension Admin {
         _ topic: String, withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> TopicDescription {
         try client.describe(Topic(topic, of: client), Deadline(milliseconds: limit))
+    }
+
+    /// Waits until the leader of every partition of these topics answers: only then can they be written and
+    /// read.
+    package func waitUntilUsable(_ topics: [String], withinMilliseconds limit: Int) throws(KafkaError) {
+        let deadline = Deadline(milliseconds: limit)
+        var places: [TopicPartition] = []
+        for topic in topics {
+            places += try client.describe(Topic(topic, of: client), deadline).partitions.map {
+                TopicPartition(topic, $0)
+            }
+        }
+        // In the place of a time, −1 asks for the end.
+        _ = try client.offsets(for: places.map { ($0, -1) }, deadline)
     }
 }
 

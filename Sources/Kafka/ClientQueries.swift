@@ -1,15 +1,30 @@
 internal import CRdKafka
 
-/// What producers, consumers and the admin ask alike. Every call waits for the cluster, within its limit.
+/// What producers, consumers and the admin ask alike. Every call waits for the cluster, within its limit:
+/// also for what only heals in time, such as a leader that is being chosen.
 extension Client {
     func watermarks(_ partition: TopicPartition, _ deadline: Deadline) throws(KafkaError) -> Watermarks {
-        var low: Int64 = 0
-        var high: Int64 = 0
-        let code = unsafe ErrorCode(
-            rd_kafka_query_watermark_offsets(
-                pointer, partition.topic, partition.partition, &low, &high, max(1, deadline.forCall)))
-        guard code == .none else { throw KafkaError("ask for the ends of \(partition)", code) }
-        return Watermarks(low: low, high: high)
+        var mustLookAgain = false
+        return try Patience.ask(until: deadline) { () throws(KafkaError) in
+            if mustLookAgain { refresh([partition.topic], deadline) }
+            mustLookAgain = true
+            var low: Int64 = 0
+            var high: Int64 = 0
+            let code = unsafe ErrorCode(
+                rd_kafka_query_watermark_offsets(
+                    pointer, partition.topic, partition.partition, &low, &high, max(1, deadline.forCall)))
+            guard code == .none else { throw KafkaError("ask for the ends of \(partition)", code) }
+            return Watermarks(low: low, high: high)
+        }
+    }
+
+    /// The library answers from what it remembers of topics, mistakes of the first moment too, until it is
+    /// told to look again.
+    private func refresh(_ topics: Set<String>, _ deadline: Deadline) {
+        for name in topics {
+            guard let topic = try? Topic(name, of: self) else { continue }
+            _ = try? unsafe metadata(topic.pointer, deadline)
+        }
     }
 
     /// The cluster's own id; nil when no broker tells one in time.
@@ -21,16 +36,24 @@ extension Client {
 
     /// What the cluster knows about one topic.
     func describe(_ topic: Topic, _ deadline: Deadline) throws(KafkaError) -> TopicDescription {
-        let topics = try unsafe metadata(topic.pointer, deadline)
-        guard let found = topics.first else {
-            throw KafkaError("describe topic \(topic.name)", .unknownTopic)
+        try Patience.ask(until: deadline) { () throws(KafkaError) in
+            let topics = try unsafe metadata(topic.pointer, deadline)
+            guard let found = topics.first else {
+                throw KafkaError("describe topic \(topic.name)", .unknownTopic)
+            }
+            guard found.code == .none else { throw KafkaError("describe topic \(topic.name)", found.code) }
+            return found
         }
-        guard found.code == .none else { throw KafkaError("describe topic \(topic.name)", found.code) }
-        return found
+    }
+
+    func topics(_ deadline: Deadline) throws(KafkaError) -> [TopicDescription] {
+        try Patience.ask(until: deadline) { () throws(KafkaError) in try unsafe metadata(nil, deadline) }
     }
 
     /// All topics, or one when a pointer is given.
-    func metadata(_ topic: OpaquePointer?, _ deadline: Deadline) throws(KafkaError) -> [TopicDescription] {
+    private func metadata(_ topic: OpaquePointer?, _ deadline: Deadline) throws(KafkaError)
+        -> [TopicDescription]
+    {
         var found: UnsafePointer<rd_kafka_metadata>?
         let code = unsafe ErrorCode(
             rd_kafka_metadata(pointer, topic == nil ? 1 : 0, topic, &found, max(1, deadline.forCall)))
@@ -51,17 +74,22 @@ extension Client {
     func offsets(
         for times: [(TopicPartition, milliseconds: Int64)], _ deadline: Deadline
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
-        let list = PartitionList(times.map { PartitionStart($0.0, .offset($0.milliseconds)) })
-        let code = unsafe ErrorCode(
-            rd_kafka_offsets_for_times(pointer, list.pointer, max(1, deadline.forCall)))
-        guard code == .none else { throw KafkaError("look up offsets by time", code) }
-        if let first = list.firstError {
-            throw KafkaError("look up offsets by time in \(first.partition)", first.code)
+        var mustLookAgain = false
+        return try Patience.ask(until: deadline) { () throws(KafkaError) in
+            if mustLookAgain { refresh(Set(times.map(\.0.topic)), deadline) }
+            mustLookAgain = true
+            let list = PartitionList(times.map { PartitionStart($0.0, .offset($0.milliseconds)) })
+            let code = unsafe ErrorCode(
+                rd_kafka_offsets_for_times(pointer, list.pointer, max(1, deadline.forCall)))
+            guard code == .none else { throw KafkaError("look up offsets by time", code) }
+            if let first = list.firstError {
+                throw KafkaError("look up offsets by time in \(first.partition)", first.code)
+            }
+            var offsets: [TopicPartition: Int64?] = [:]
+            for index in 0..<list.count {
+                offsets[list.partition(index)] = .some(list.offset(index) >= 0 ? list.offset(index) : nil)
+            }
+            return offsets
         }
-        var offsets: [TopicPartition: Int64?] = [:]
-        for index in 0..<list.count {
-            offsets[list.partition(index)] = .some(list.offset(index) >= 0 ? list.offset(index) : nil)
-        }
-        return offsets
     }
 }

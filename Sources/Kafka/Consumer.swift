@@ -10,6 +10,8 @@ package final class Consumer {
     let client: Client
     let options: ConsumerOptions
     var state = AssignmentState()
+    /// Topics of which the library knows the leaders.
+    var described: Set<String> = []
     private var table: TopicTable
     /// What the process itself knows: a process that was stopped sees it in the age of this.
     package private(set) var lastPoll = Instant.now()

@@ -34,8 +34,12 @@ extension Consumer {
         return epoch == state.epoch && !isLost ? group : nil
     }
 
+    /// How long an assignment without a group may wait for the cluster to say where its topics are.
+    private static let describeMilliseconds = 1000
+
     /// Begins reading: the answer to an offer, or at any time without a group.
     package func assign(_ starts: [PartitionStart]) throws(KafkaError) {
+        learnLeaders(of: starts)
         let list = PartitionList(starts)
         try unsafe replaceAssignment(list.pointer)
         state.assigned(starts.lazy.map(\.partition))
@@ -52,6 +56,19 @@ extension Consumer {
     package func release() throws(KafkaError) {
         try unsafe replaceAssignment(nil)
         state.released()
+    }
+
+    /// A member has heard of its topics when it joined. Without a group the library would begin to read
+    /// half a second later: so long it waits when it does not know the leader yet. Best effort: it finds
+    /// out by itself, too.
+    private func learnLeaders(of starts: [PartitionStart]) {
+        guard case .manual = options.membership else { return }
+        let deadline = Deadline(milliseconds: Self.describeMilliseconds)
+        for name in Set(starts.map(\.partition.topic)).subtracting(described) {
+            guard let topic = try? Topic(name, of: client), (try? client.describe(topic, deadline)) != nil
+            else { continue }
+            described.insert(name)
+        }
     }
 
     private func replaceAssignment(

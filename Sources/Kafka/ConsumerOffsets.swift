@@ -55,17 +55,21 @@ extension Consumer {
     package func committed(
         _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [CommittedOffset] {
-        let list = PartitionList(partitions)
-        let code = unsafe ErrorCode(rd_kafka_committed(client.pointer, list.pointer, Int32(clamping: limit)))
-        guard code == .none else { throw KafkaError("ask for committed offsets", code) }
-        if let first = list.firstError {
-            throw KafkaError("ask for the committed offset of \(first.partition)", first.code)
-        }
-        return (0..<list.count).map { index in
-            let offset = list.offset(index)
-            return CommittedOffset(
-                partition: list.partition(index), offset: offset >= 0 ? offset : nil,
-                metadata: list.metadata(index))
+        let deadline = Deadline(milliseconds: limit)
+        return try Patience.ask(until: deadline) { () throws(KafkaError) in
+            let list = PartitionList(partitions)
+            let code = unsafe ErrorCode(
+                rd_kafka_committed(client.pointer, list.pointer, max(1, deadline.forCall)))
+            guard code == .none else { throw KafkaError("ask for committed offsets", code) }
+            if let first = list.firstError {
+                throw KafkaError("ask for the committed offset of \(first.partition)", first.code)
+            }
+            return (0..<list.count).map { index in
+                let offset = list.offset(index)
+                return CommittedOffset(
+                    partition: list.partition(index), offset: offset >= 0 ? offset : nil,
+                    metadata: list.metadata(index))
+            }
         }
     }
 
@@ -78,12 +82,17 @@ extension Consumer {
 
     /// Continues elsewhere. Clear batches that hold older records of these partitions.
     package func seek(_ starts: [PartitionStart], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
-        let list = PartitionList(starts)
-        if let error = unsafe rd_kafka_seek_partitions(client.pointer, list.pointer, Int32(clamping: limit)) {
-            defer { unsafe rd_kafka_error_destroy(error) }
-            throw KafkaError("seek", unsafe ErrorCode(rd_kafka_error_code(error)))
+        let deadline = Deadline(milliseconds: limit)
+        try Patience.ask(until: deadline) { () throws(KafkaError) in
+            let list = PartitionList(starts)
+            if let error = unsafe rd_kafka_seek_partitions(
+                client.pointer, list.pointer, max(1, deadline.forCall))
+            {
+                defer { unsafe rd_kafka_error_destroy(error) }
+                throw KafkaError("seek", unsafe ErrorCode(rd_kafka_error_code(error)))
+            }
+            if let first = list.firstError { throw KafkaError("seek in \(first.partition)", first.code) }
         }
-        if let first = list.firstError { throw KafkaError("seek in \(first.partition)", first.code) }
     }
 
     /// Asks the broker.

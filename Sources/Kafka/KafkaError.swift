@@ -15,7 +15,7 @@ package struct KafkaError: Error, Hashable, CustomStringConvertible {
 
     init(_ action: String, _ code: ErrorCode) { self.init(action, code, code.text) }
 
-    package var description: String { "cannot \(action): \(text); \(code.remedy)" }
+    package var description: String { "cannot \(action): \(text) (\(code.name)); \(code.remedy)" }
 }
 
 extension ErrorCode {

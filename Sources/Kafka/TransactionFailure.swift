@@ -67,5 +67,5 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    package var description: String { "cannot \(operation.rawValue): \(text); \(code.remedy)" }
+    package var description: String { "cannot \(operation.rawValue): \(text) (\(code.name)); \(code.remedy)" }
 }

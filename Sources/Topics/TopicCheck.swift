@@ -1,4 +1,6 @@
+internal import Glibc
 package import Kafka
+internal import Lifecycle
 
 extension TopicLayout {
     /// How long one question to the cluster may take.
@@ -6,10 +8,23 @@ extension TopicLayout {
     /// Of three copies or more: with one alone, what was acknowledged could be lost with one disk.
     private static let insyncReplicasMin: Int64 = 2
 
-    /// What about these topics is not as it must be, all of it.
+    /// Between two looks at topics that do not fit.
+    private static let pauseMicroseconds: UInt32 = 50_000
+
+    /// What about these topics is not as it must be, all of it. A topic that was just made, or altered, is
+    /// not known everywhere in the same instant: so what does not fit is looked at again until it stands.
     package func check(
         _ topics: [TopicName] = TopicName.allCases, on admin: Admin
     ) throws(KafkaError) -> [TopicMismatch] {
+        let limit = Instant.now().advanced(byMilliseconds: ErrorCode.settleMilliseconds)
+        while true {
+            let found = try look(topics, on: admin)
+            if found.isEmpty || Instant.now() >= limit { return found }
+            usleep(Self.pauseMicroseconds)
+        }
+    }
+
+    private func look(_ topics: [TopicName], on admin: Admin) throws(KafkaError) -> [TopicMismatch] {
         let known = try admin.topics(withinMilliseconds: Self.askMilliseconds)
         let descriptions = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
         let existing = topics.map(name).filter { descriptions[$0]?.partitions.isEmpty == false }

@@ -1,5 +1,5 @@
-internal import Glibc
 package import Kafka
+internal import Lifecycle
 
 /// A topic that the cluster did not create.
 package struct TopicNotCreated: Error, CustomStringConvertible {
@@ -18,14 +18,32 @@ package struct TopicNotCreated: Error, CustomStringConvertible {
 }
 
 extension TopicLayout {
-    /// A cluster tells its brokers about a new topic one by one.
-    private static let settleMilliseconds = 10_000
+    /// How long new topics may take until they can be used, on a cluster that has just started itself.
+    private static let settleMilliseconds = 30_000
     private static let invalidReplicationFactor = ErrorCode(rawValue: 38)
 
-    /// Creates those that are missing, and returns their names once the cluster shows them. What is
-    /// there already stays as it is: `check` says whether it fits.
+    /// Creates those that are missing, and returns their names once all of `topics` can be used: Kafka
+    /// answers before its brokers know a new topic and lead its partitions. What is there already stays as
+    /// it is: `check` says whether it fits.
     @discardableResult
     package func create(_ topics: [TopicName] = TopicName.allCases, on admin: Admin) throws -> [String] {
+        let limit = Instant.now().advanced(byMilliseconds: Self.settleMilliseconds)
+        var created: [String] = []
+        while true {
+            created += try createMissing(topics, on: admin)
+            do throws(KafkaError) {
+                try admin.waitUntilUsable(
+                    topics.map(name), withinMilliseconds: max(1, limit.milliseconds(since: .now())))
+                return topics.map(name).filter(created.contains)
+            } catch {
+                // One that was being deleted when it was looked for is gone now, and is made anew.
+                guard error.code.healing == .soon, Instant.now() < limit else { throw error }
+            }
+        }
+    }
+
+    /// The names of those that did not exist.
+    private func createMissing(_ topics: [TopicName], on admin: Admin) throws -> [String] {
         let known = Set(try admin.topics(withinMilliseconds: Self.askMilliseconds).map(\.name))
         let missing = topics.filter { !known.contains(name($0)) }
         if missing.isEmpty { return [] }
@@ -36,23 +54,12 @@ extension TopicLayout {
                     name(topic), partitions: need.partitions, replication: replication,
                     configuration: need.configuration(replication: replication))
             })
-        for outcome in outcomes where outcome.code != .none && outcome.code != .topicExists {
+        for outcome in outcomes
+        where outcome.code != .none && outcome.code != .topicExists && outcome.code.healing != .inTime {
             throw TopicNotCreated(
                 topic: outcome.name, text: outcome.text,
                 lacksBrokers: outcome.code == Self.invalidReplicationFactor)
         }
-        try waitUntilShown(missing, by: admin)
         return outcomes.filter { $0.code == .none }.map(\.name)
-    }
-
-    private func waitUntilShown(_ topics: [TopicName], by admin: Admin) throws {
-        let stepMilliseconds = 20
-        for _ in 0..<Self.settleMilliseconds / stepMilliseconds {
-            let shown = Set(
-                try admin.topics(withinMilliseconds: Self.askMilliseconds).filter { !$0.partitions.isEmpty }
-                    .map(\.name))
-            if topics.allSatisfy({ shown.contains(name($0)) }) { return }
-            usleep(UInt32(stepMilliseconds) * 1000)
-        }
     }
 }

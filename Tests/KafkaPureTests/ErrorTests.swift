@@ -69,10 +69,10 @@ private func `each transactional failure says what to do next`(one: Case) {
     #expect(SendResult(.fatal) == .rebuild(.fatal))
 }
 
-@Test func `an error is one sentence with its remedy`() {
+@Test func `an error is one sentence with its code and its remedy`() {
     let error = KafkaError("create topic jobs", .transport, "broker transport failure")
     #expect(
         error.description
-            == "cannot create topic jobs: broker transport failure; check that the brokers in kafka.brokers run and can be reached"
+            == "cannot create topic jobs: broker transport failure (_TRANSPORT); check that the brokers in kafka.brokers run and can be reached"
     )
 }

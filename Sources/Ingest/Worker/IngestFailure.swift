@@ -3,8 +3,6 @@ package import Lifecycle
 
 /// Why the stage ends; a supervisor starts it again where that helps.
 package enum IngestFailure: Fatal {
-    /// Another process has our identity.
-    case fenced(String)
     /// A client is at its end, or the cluster refuses us.
     case client(String)
     /// A newer program has written what this one would have to understand.
@@ -12,7 +10,6 @@ package enum IngestFailure: Fatal {
 
     package var exitStatus: ExitStatus {
         switch self {
-        case .fenced: .configuration
         case .client: .unavailable
         case .newerRecord: .dataError
         }
@@ -20,7 +17,7 @@ package enum IngestFailure: Fatal {
 
     package var description: String {
         switch self {
-        case .fenced(let text), .client(let text), .newerRecord(let text): text
+        case .client(let text), .newerRecord(let text): text
         }
     }
 }

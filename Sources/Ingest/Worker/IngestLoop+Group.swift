@@ -34,10 +34,7 @@ extension IngestLoop {
                 .field("partition", place.partition), .field("error", failure))
         case .partition, .client: log.warning("reports cannot be read now", .field("error", failure))
         case .rebuild: throw IngestFailure.client(failure.description)
-        case .fenced:
-            throw IngestFailure.fenced(
-                "\(failure); another process uses this identity: give each process a data directory of its own"
-            )
+        case .fenced: throw SharedIdentity(failure)
         }
     }
 
@@ -87,8 +84,8 @@ extension IngestLoop {
         guard mustStartOver, blocked == nil, wrongClock == nil, merger.isReady,
             Instant.now() >= nextStartOver, try openNextView()
         else { return }
-        guard try transaction.prepare(withinMilliseconds: Self.askMilliseconds) else {
-            return startOverAgain("transactions cannot begin")
+        if let obstacle = try transaction.prepare(withinMilliseconds: Self.askMilliseconds) {
+            return startOverAgain(obstacle)
         }
         let places = owned.keys.map { TopicPartition(reportsTopic, $0) }
         do {

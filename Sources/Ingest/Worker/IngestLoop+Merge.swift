@@ -87,7 +87,9 @@ extension IngestLoop {
     }
 
     func commit(_ offsets: [OffsetToCommit], _ group: GroupMetadata) throws -> Bool {
-        let outcome = try transaction.run(offsets, group, onStep: onStep) { producer, topics in
+        let outcome = try transaction.run(
+            offsets, group, onStep: { onStep($0 == .begun ? .transactionBegun : .offsetsSent) }
+        ) { producer, topics in
             output.send(
                 by: producer, installations: topics[0], registry: topics[1], events: topics[2],
                 onStep: onStep)

@@ -111,13 +111,14 @@ final class IngestLoop {
                 kafka, options, transactionalID: identity, name: "ingest-transactions", log: log,
                 metrics: metrics)
         }
-        guard let cluster = installations.clusterID() else {
+        guard
+            let cluster = installations.clusterID(withinMilliseconds: StageTransaction.startMilliseconds)
+        else {
             throw IngestFailure.client("the cluster did not tell its id; check kafka.brokers")
         }
         self.cluster = cluster
-        guard try transaction.prepare(withinMilliseconds: TransactionalProducer.initialiseMilliseconds) else {
-            throw IngestFailure.client(
-                "the cluster did not start transactions in time; check that its brokers run")
+        if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
+            throw IngestFailure.client(obstacle)
         }
     }
 

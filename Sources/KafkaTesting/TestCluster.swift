@@ -1,23 +1,64 @@
 internal import Broker
 internal import Glibc
+internal import Lifecycle
 
 /// A cluster with real transactions for one test: the embedded broker in this process, on an empty
 /// directory, gone with this object. Where `FLOTILLA_KAFKA` gives an address, it is that cluster,
-/// whatever it holds: then tests must name their topics and groups so that they meet no others.
+/// whatever it holds: then tests must name their topics, groups and transactional ids so that they meet no
+/// others. Where `FLOTILLA_WEATHER` gives a seed, the embedded broker has Kafka's weather.
 package final class TestCluster: Sendable {
     package let brokers: [String]
     private let embedded: RunningBroker?
+    private let weather: WeatherStation?
 
-    package init() throws {
-        if let text = unsafe getenv("FLOTILLA_KAFKA").map({ unsafe String(cString: $0) }), !text.isEmpty {
-            brokers = text.split(separator: ",").map(String.init)
-            embedded = nil
+    /// - Parameters:
+    ///   - given: a cluster that runs already; else the one that the environment names.
+    ///   - file, line: who asks, so that each test has a weather of its own from the one seed.
+    package convenience init(
+        _ given: [String]? = nil, file: StaticString = #fileID, line: UInt = #line
+    ) throws {
+        if let given = given ?? Self.given {
+            self.init(given: given)
         } else {
-            let broker = try RunningBroker(.temporary())
-            brokers = ["\(broker.host):\(broker.port)"]
-            embedded = broker
+            try self.init(weather: Self.weatherSeed.map { Self.mixed($0, file, line) })
         }
     }
 
+    private init(given: [String]) {
+        brokers = given
+        (embedded, weather) = (nil, nil)
+    }
+
+    /// The embedded broker in any case.
+    package init(weather seed: UInt64?) throws {
+        var settings = try BrokerSettings.temporary()
+        weather = seed.map { WeatherStation(seed: $0) }
+        weather?.stand(over: &settings)
+        let broker = try RunningBroker(settings)
+        brokers = ["\(broker.host):\(broker.port)"]
+        embedded = broker
+    }
+
     deinit { embedded?.stop() }
+
+    /// Whether the weather lets the leaders of a topic serve.
+    package func isServing(_ topic: String) -> Bool { weather?.isServing(topic) ?? true }
+
+    /// The cluster that the environment names.
+    package static var given: [String]? {
+        text("FLOTILLA_KAFKA").map { $0.split(separator: ",").map(String.init) }
+    }
+
+    package static var weatherSeed: UInt64? { text("FLOTILLA_WEATHER").flatMap(UInt64.init) }
+
+    private static func text(_ name: String) -> String? {
+        let text = unsafe getenv(name).map { unsafe String(cString: $0) }
+        return text?.isEmpty == false ? text : nil
+    }
+
+    private static func mixed(_ seed: UInt64, _ file: StaticString, _ line: UInt) -> UInt64 {
+        var mixed = SplitMix64.mixed(seed &+ UInt64(line))
+        for byte in file.description.utf8 { mixed = SplitMix64.mixed(mixed ^ UInt64(byte)) }
+        return mixed
+    }
 }

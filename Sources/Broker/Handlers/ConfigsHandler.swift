@@ -16,7 +16,8 @@ struct ConfigsHandler {
         var answer = DescribeConfigsResponse.Described(resource: resource)
         switch resource.kind {
         case ConfigResource.topic:
-            guard let topic = node.topics.topic(named: resource.name) else {
+            guard let topic = node.topics.topic(named: resource.name), node.sight(of: topic.name) != .unknown
+            else {
                 answer.error = .unknownTopicOrPartition
                 answer.message = "topic \(resource.name) does not exist"
                 return answer

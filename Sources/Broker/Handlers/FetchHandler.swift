@@ -24,7 +24,7 @@ final class FetchHandler: TurnHook {
                 FetchResponse.writeError(.fetchSessionIDNotFound, to: &writer, version: exchange.version)
             }
         }
-        let parked = ParkedFetch(request, exchange, targets(of: request))
+        let parked = ParkedFetch(request, exchange, targets(of: request), refusals(of: request))
         guard request.waitMillisecondsMax > 0, !parked.isReady else { return answer(parked) }
         if answerIfEnough(parked) { return }
         park(parked)
@@ -33,6 +33,14 @@ final class FetchHandler: TurnHook {
     private func targets(of request: FetchRequest) -> [[PartitionLog?]] {
         request.topics.map { topic in
             topic.partitions.map { node.topics.log(topic.topic, $0.index) }
+        }
+    }
+
+    /// By topic and partition of the request; nothing in the product.
+    private func refusals(of request: FetchRequest) -> [[ErrorCode?]]? {
+        guard node.settings.weather != nil else { return nil }
+        return request.topics.map { topic in
+            topic.partitions.map { node.refusal(byLeaderOf: topic.topic, $0.index) }
         }
     }
 

@@ -35,16 +35,15 @@ enum FetchResponse {
         }
         var room = Room(
             bytesLeft: min(Int(request.bytesMax), limits.fetchBytesMax), recordsLeft: limits.fetchRecordsMax)
-        writer.array(zip(request.topics, parked.targets).map { $0 }) { writer, pair in
-            let (topic, logs) = pair
+        writer.array(request.topics.indices) { writer, place in
+            let topic = request.topics[place]
             writer.string(topic.topic)
-            writer.array(zip(topic.partitions, logs).map { $0 }) { writer, pair in
-                let (partition, log) = pair
+            writer.array(topic.partitions.indices) { writer, index in
+                let partition = topic.partitions[index]
                 writer.int32(partition.index)
-                guard let log else {
-                    return writeEmpty(.unknownTopicOrPartition, nil, to: &writer, version: version)
-                }
-                if let error = error(partition, log) {
+                let log = parked.targets[place][index]
+                guard let log, parked.error(topic: place, partition: index) == nil else {
+                    let error = parked.error(topic: place, partition: index) ?? .unknownTopicOrPartition
                     return writeEmpty(error, log, to: &writer, version: version)
                 }
                 writeRecords(partition, log, request, &room, to: &writer, version: version)

@@ -3,7 +3,9 @@ struct MetadataHandler {
     unowned let node: BrokerNode
 
     func handle(_ request: MetadataRequest, _ exchange: Exchange) {
-        let topics = request.topics?.firstOfEach(Wanted.init).map(find) ?? node.topics.topics.map(describe)
+        let topics =
+            request.topics?.firstOfEach(Wanted.init).map(find)
+            ?? node.topics.topics.map(describe).filter { $0.error == .none }
         let response = MetadataResponse(node: node.identity, topics: topics)
         exchange.answer { response.write(to: &$0, version: exchange.version, request: request) }
     }
@@ -33,8 +35,12 @@ struct MetadataHandler {
     }
 
     private func describe(_ topic: Topic) -> MetadataResponse.Topic {
-        MetadataResponse.Topic(
+        let sight = node.sight(of: topic.name)
+        if sight == .unknown {
+            return MetadataResponse.Topic(error: .unknownTopicOrPartition, name: topic.name)
+        }
+        return MetadataResponse.Topic(
             name: topic.name, id: topic.id, isInternal: topic.isInternal,
-            partitionCount: topic.partitions.count)
+            partitionCount: topic.partitions.count, isLed: sight == .whole)
     }
 }

@@ -26,6 +26,10 @@ struct OffsetsHandler {
             found.error = error
             return found
         }
+        if let error = node.refusal(byLeaderOf: topic, wanted.index) {
+            found.error = error
+            return found
+        }
         let end = committed ? log.lastStableOffset : log.highWatermark
         switch wanted.timestamp {
         case ListOffsetsRequest.earliest: found.offset = log.logStartOffset

@@ -6,14 +6,27 @@ final class ParkedFetch {
     let exchange: Exchange
     /// By topic and partition of the request; nil where there is no such partition.
     private(set) var targets: [[PartitionLog?]]
+    /// Likewise, why a partition gives nothing; none as a rule.
+    private let refusals: [[ErrorCode?]]?
     /// Set while it waits.
     var timer: LoopTimer?
     var isWoken = false
 
-    init(_ request: FetchRequest, _ exchange: Exchange, _ targets: [[PartitionLog?]]) {
+    init(
+        _ request: FetchRequest, _ exchange: Exchange, _ targets: [[PartitionLog?]],
+        _ refusals: [[ErrorCode?]]? = nil
+    ) {
         self.request = request
         self.exchange = exchange
         self.targets = targets
+        self.refusals = refusals
+    }
+
+    /// Why a partition of the request gives nothing: by its place.
+    func error(topic: Int, partition: Int) -> ErrorCode? {
+        if let error = refusals?[topic][partition] { return error }
+        guard let log = targets[topic][partition] else { return .unknownTopicOrPartition }
+        return FetchResponse.error(request.topics[topic].partitions[partition], log)
     }
 
     var logs: [PartitionLog] { targets.flatMap { $0.compactMap { $0 } } }
@@ -26,10 +39,12 @@ final class ParkedFetch {
     /// Whether an answer would say anything: an error, or a byte where a byte is enough.
     var isReady: Bool {
         var isEmpty = true
-        for (topic, logs) in zip(request.topics, targets) {
-            for (partition, log) in zip(topic.partitions, logs) {
+        for (place, topic) in request.topics.enumerated() {
+            for (index, partition) in topic.partitions.enumerated() {
                 isEmpty = false
-                guard let log, FetchResponse.error(partition, log) == nil else { return true }
+                guard let log = targets[place][index], error(topic: place, partition: index) == nil else {
+                    return true
+                }
                 if request.bytesMin <= 1, partition.offset < limit(log) { return true }
             }
         }

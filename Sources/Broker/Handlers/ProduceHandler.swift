@@ -49,6 +49,9 @@ struct ProduceHandler {
                 code: .unknownTopicOrPartition,
                 message: "topic \(topic) has no partition \(partition); create the topic first")
         }
+        if let code = node.refusal(byLeaderOf: topic, partition) {
+            throw Refusal(code: code, message: "topic \(topic), partition \(partition): not now")
+        }
         guard !found.isInternal else {
             throw Refusal(code: .invalidTopic, message: "topic \(topic) is written by the broker only")
         }

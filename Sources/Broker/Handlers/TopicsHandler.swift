@@ -78,11 +78,7 @@ struct TopicsHandler {
                 return outcome
             }
             do throws(TopicStoreError) {
-                let logs = node.topics.topic(named: name)?.partitions ?? []
-                try node.topics.delete(name)
-                node.forget(logs)
-                node.coordination.topicDeleted(name)
-                node.log.info("topic deleted", .field("topic", name))
+                try delete(name)
             } catch {
                 outcome.error = error.code
                 outcome.message = error.description
@@ -90,6 +86,19 @@ struct TopicsHandler {
             return outcome
         }
         exchange.answer { DeleteTopicsResponse.write(outcomes, to: &$0, version: exchange.version) }
+    }
+
+    private func delete(_ name: String) throws(TopicStoreError) {
+        guard let topic = node.topics.topic(named: name), node.lets(topic, linger: { try? remove(name) })
+        else { return try remove(name) }
+    }
+
+    private func remove(_ name: String) throws(TopicStoreError) {
+        let logs = node.topics.topic(named: name)?.partitions ?? []
+        try node.topics.delete(name)
+        node.forget(logs)
+        node.coordination.topicDeleted(name)
+        node.log.info("topic deleted", .field("topic", name))
     }
 
     /// Refused: a key's partition is its hash over their number, and with another number the same key

@@ -35,6 +35,7 @@ struct MetadataResponse {
         var id = TopicID.none
         var isInternal = false
         var partitionCount = 0
+        var isLed = true
     }
 
     var node: Node
@@ -66,9 +67,9 @@ struct MetadataResponse {
         if version >= 10 { writer.uuid(topic.id) }
         if version >= 1 { writer.bool(topic.isInternal) }
         writer.array(0..<topic.partitionCount) { writer, partition in
-            writer.error(.none)
+            writer.error(topic.isLed ? .none : .leaderNotAvailable)
             writer.int32(Int32(partition))
-            writer.int32(Node.id)
+            writer.int32(topic.isLed ? Node.id : -1)
             if version >= 7 { writer.int32(Node.leaderEpoch) }
             writer.array(CollectionOfOne(Node.id)) { $0.int32($1) }
             writer.array(CollectionOfOne(Node.id)) { $0.int32($1) }

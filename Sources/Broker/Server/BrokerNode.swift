@@ -16,6 +16,8 @@ final class BrokerNode {
     /// Every answer is encoded here; see `Session.answer`.
     var scratch = WireWriter(capacity: 64 * 1024)
     private var sessions: [ObjectIdentifier: Session] = [:]
+    /// Topics whose deletion waits for the weather.
+    var lingering: [String: LoopTimer] = [:]
 
     /// The store has recovered its logs; what the coordinators left behind is read here.
     init(
@@ -55,6 +57,7 @@ final class BrokerNode {
 
     /// Readers of a new topic are woken when there is more of it.
     func adopt(_ topic: Topic) {
+        settings.weather?.created(topic.name, at: loop.now)
         for log in topic.partitions {
             log.onAdvance = { [unowned self, unowned log] in fetches.advanced(log) }
         }
@@ -103,6 +106,8 @@ final class BrokerNode {
     var owesAppends: Bool { sessions.values.contains { $0.owesAppends } }
 
     func closeConnections() {
+        for timer in lingering.values { timer.cancel() }
+        lingering = [:]
         for session in Array(sessions.values) { session.close() }
         coordination.stop()
     }

@@ -21,6 +21,7 @@ package struct BrokerSettings: Sendable {
     /// Which partitions' share of a committed transaction is taken back, as no broker should: a test tears
     /// a transaction with it.
     package var transactionTears: TransactionTears?
+    package var weather: (any BrokerWeather)?
     /// Every file operation, which a test can number, let fail, or let the process die at.
     package var disk = Disk()
 

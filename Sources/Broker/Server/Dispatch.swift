@@ -28,6 +28,9 @@ extension BrokerNode {
     }
 
     private func handle(_ request: Request, _ bytes: UnsafeRawBufferPointer, _ exchange: Exchange) {
+        if let error = refusal(byCoordinatorOf: request) {
+            return exchange.answer { request.writeRefusal(error, to: &$0, version: exchange.version) }
+        }
         switch request {
         case .produce(let body): unsafe ProduceHandler(node: self).handle(body, bytes, exchange)
         case .fetch(let body): fetches.handle(body, exchange)
@@ -62,11 +65,11 @@ extension BrokerNode {
             request.keyType == FindCoordinatorRequest.group
             || request.keyType == FindCoordinatorRequest.transaction
         let coordinators = request.keys.map { key in
-            FindCoordinatorResponse.Coordinator(
-                key: key, error: isKnown ? .none : .invalidRequest,
-                errorMessage: isKnown ? nil : "coordinators of kind \(request.keyType) are unknown",
-                nodeID: isKnown ? Node.id : -1, host: isKnown ? identity.host : "",
-                port: isKnown ? Int32(identity.port) : -1)
+            isKnown
+                ? FindCoordinatorResponse.Coordinator(
+                    key: key, nodeID: Node.id, host: identity.host, port: Int32(identity.port))
+                : FindCoordinatorResponse.Coordinator(
+                    none: key, .invalidRequest, "coordinators of kind \(request.keyType) are unknown")
         }
         exchange.answer {
             FindCoordinatorResponse(coordinators: coordinators).write(to: &$0, version: exchange.version)

@@ -1,0 +1,74 @@
+/// Requests that a coordinator may refuse as a whole, because it is not the one or not ready.
+extension Request {
+    /// Nil for what no coordinator answers.
+    var coordinatorCall: CoordinatorCall? {
+        switch self {
+        case .findCoordinator(let body):
+            body.keyType == FindCoordinatorRequest.transaction ? .findTransaction : .findGroup
+        case .group(let body): body.call
+        case .txnOffsetCommit(let body): .group(body.groupID)
+        // Without an id it asks no coordinator, only for a number.
+        case .initProducerID(let body): body.transactionalID.map { .transaction(id: $0) }
+        case .addPartitionsToTxn(let body): .transaction(id: body.transactionalID)
+        case .addOffsetsToTxn(let body): .transaction(id: body.transactionalID)
+        case .endTxn(let body): .end(id: body.transactionalID)
+        default: nil
+        }
+    }
+
+    /// The answer that says nothing but the error.
+    func writeRefusal(_ error: ErrorCode, to writer: inout WireWriter, version: Int16) {
+        switch self {
+        case .findCoordinator(let body):
+            let none = body.keys.map { FindCoordinatorResponse.Coordinator(none: $0, error) }
+            FindCoordinatorResponse(coordinators: none).write(to: &writer, version: version)
+        case .group(let body): body.refused(error).write(to: &writer, version: version)
+        case .txnOffsetCommit(let body):
+            PartitionErrors.all(body.topics, error).write(to: &writer, throttled: true)
+        case .initProducerID:
+            InitProducerIDResponse(error: error).write(to: &writer, version: version)
+        case .addPartitionsToTxn(let body):
+            PartitionErrors.all(body.topics, error).write(to: &writer, throttled: true)
+        case .addOffsetsToTxn, .endTxn: TransactionResponse(error: error).write(to: &writer, version: version)
+        default: preconditionFailure("only a coordinator's requests are refused")
+        }
+    }
+}
+
+extension FindCoordinatorResponse.Coordinator {
+    init(none key: String, _ error: ErrorCode, _ message: String? = nil) {
+        self.init(key: key, error: error, errorMessage: message, nodeID: -1, host: "", port: -1)
+    }
+}
+
+extension GroupRequest {
+    /// Nil for what a person asks about groups.
+    fileprivate var call: CoordinatorCall? {
+        switch self {
+        case .join(let body): .group(body.groupID)
+        case .sync(let body): .group(body.groupID)
+        case .heartbeat(let body): .group(body.groupID)
+        case .leave(let body): .group(body.groupID)
+        case .commit(let body): .group(body.groupID)
+        case .transactionalCommit(let body): .group(body.groupID)
+        case .fetch(let body): body.groups.first.map { .group($0.groupID) }
+        case .list: .group("")
+        case .deleteOffsets, .describe, .delete: nil
+        }
+    }
+
+    fileprivate func refused(_ error: ErrorCode) -> GroupResponse {
+        switch self {
+        case .join(let body): .join(.failed(error, memberID: body.memberID))
+        case .sync: .sync(SyncGroupResponse(error: error))
+        case .heartbeat: .heartbeat(HeartbeatResponse(error: error))
+        case .leave: .leave(LeaveGroupResponse(error: error))
+        case .commit(let body): .commit(.all(body.topics, error))
+        case .transactionalCommit(let body): .transactionalCommit(.all(body.topics, error))
+        case .fetch(let body):
+            .fetch(OffsetFetchResponse(groups: body.groups.map { .init(groupID: $0.groupID, error: error) }))
+        case .list: .list(ListGroupsResponse(error: error, groups: []))
+        case .deleteOffsets, .describe, .delete: preconditionFailure("not asked for the weather")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+package import Broker
+package import Lifecycle
+
+/// A weather over one broker, for as long as it runs.
+package final class WeatherStation: BrokerWeather {
+    private let weather: TracedLock<Weather>
+
+    package init(seed: UInt64) { weather = TracedLock(Weather(seed: seed, at: .now())) }
+
+    package func created(_ topic: String, at now: Instant) { weather.withLock { $0.created(topic, at: now) } }
+
+    package func lingersMilliseconds(_ topic: String, at now: Instant) -> Int {
+        weather.withLock { $0.lingersMilliseconds() }
+    }
+
+    package func sight(of topic: String, at now: Instant) -> TopicSight {
+        weather.withLock { $0.sight(of: topic, at: now) }
+    }
+
+    package func refusal(byLeaderOf topic: String, _ partition: Int32, at now: Instant) -> ErrorCode? {
+        weather.withLock { $0.refusal(byLeaderOf: topic, at: now) }
+    }
+
+    package func refusal(by coordinator: CoordinatorCall, at now: Instant) -> ErrorCode? {
+        weather.withLock { $0.refusal(by: coordinator, at: now) }
+    }
+
+    package func stand(over settings: inout BrokerSettings) {
+        settings.weather = self
+        settings.responseFaults = { [self] _, _ in fault() }
+    }
+
+    func isServing(_ topic: String) -> Bool {
+        let now = Instant.now()
+        return weather.withLock { $0.isServing(topic, at: now) }
+    }
+
+    private func fault() -> ResponseFault {
+        weather.withLock { $0.delayMilliseconds() }.map { .delay(milliseconds: $0) } ?? .deliver
+    }
+}

@@ -1,0 +1,117 @@
+import Glibc
+import KafkaTesting
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+/// What a cluster in Kafka's weather cannot answer yet, and what becomes of it.
+struct HealingTests {
+    private static let seeds: [UInt64] = [1, 2, 3, 4]
+
+    private func admin(_ cluster: TestCluster) throws -> Admin {
+        try Admin(KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
+    }
+
+    /// Created, and not waited for.
+    private func create(_ name: String, _ admin: Admin) throws {
+        let made = try admin.create([NewTopic(name, partitions: 3, replication: 1)])
+        #expect(made.map(\.code) == [ErrorCode.none])
+    }
+
+    @Test(arguments: seeds) func `a topic of a moment ago is described, and its ends are told`(seed: UInt64)
+        async throws
+    {
+        try await onThread {
+            let cluster = try TestCluster(weather: seed)
+            let admin = try admin(cluster)
+            try create("t", admin)
+            #expect(try admin.describe("t").partitions == [0, 1, 2])
+            #expect(try admin.watermarks(of: TopicPartition("t", 2)) == Watermarks(low: 0, high: 0))
+            #expect(try admin.configurations(of: ["t"])["t"]?["cleanup.policy"] == "delete")
+            #expect(try admin.offsets(atMilliseconds: 1, [TopicPartition("t", 0)]).count == 1)
+        }
+    }
+
+    @Test(arguments: seeds) func `once a topic can be used, no leader refuses it`(seed: UInt64) async throws {
+        try await onThread {
+            let cluster = try TestCluster(weather: seed)
+            let admin = try admin(cluster)
+            try create("t", admin)
+            try admin.waitUntilUsable(["t"], withinMilliseconds: 30_000)
+            #expect(cluster.isServing("t"))
+        }
+    }
+
+    @Test(arguments: seeds) func `a stage that starts right after its topics were created can begin`(
+        seed: UInt64
+    ) async throws {
+        try await onThread {
+            let cluster = try TestCluster(weather: seed)
+            let settings = KafkaSettings(brokers: cluster.brokers)
+            try create("t", try admin(cluster))
+            let transaction = StageTransaction(topics: ["t"], log: .silent) {
+                try TransactionalProducer(
+                    settings, transactionalID: "stage", name: "test", log: .silent, metrics: Metrics())
+            }
+            #expect(try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) == nil)
+            #expect(transaction.isReady)
+            #expect(cluster.isServing("t"), "its leaders were waited for")
+        }
+    }
+
+    @Test func `what does not begin in time says which call, with the code`() async throws {
+        try await onThread {
+            let settings = KafkaSettings(brokers: ["127.0.0.1:1"])
+            let transaction = StageTransaction(topics: ["t"], log: .silent) {
+                try TransactionalProducer(
+                    settings, transactionalID: "stage", name: "test", log: .silent, metrics: Metrics())
+            }
+            let began = Instant.now()
+            let obstacle = try transaction.prepare(withinMilliseconds: 300)
+            #expect(Instant.now().milliseconds(since: began) >= 300)
+            #expect(obstacle?.contains("cannot start transactions") == true, "\(obstacle ?? "")")
+            #expect(obstacle?.contains("_TIMED_OUT") == true, "\(obstacle ?? "")")
+            #expect(!transaction.isReady)
+        }
+    }
+
+    @Test func `a topic that is not there is an error after a moment, not after the whole limit`()
+        async throws
+    {
+        try await onThread {
+            let cluster = try TestCluster(weather: nil)
+            let admin = try admin(cluster)
+            let began = Instant.now()
+            let error = #expect(throws: KafkaError.self) {
+                try admin.describe("none", withinMilliseconds: 30_000)
+            }
+            #expect(error?.code.healing == .soon)
+            #expect(error?.description.contains("UNKNOWN") == true, "\(String(describing: error))")
+            #expect((1000...15_000).contains(Instant.now().milliseconds(since: began)))
+        }
+    }
+
+    /// The library looks for a leader that it does not know every half second.
+    @Test func `without a group, reading begins at once`() async throws {
+        try await onThread {
+            let cluster = try TestCluster(weather: nil)
+            let settings = KafkaSettings(brokers: cluster.brokers)
+            try create("t", try admin(cluster))
+            let producer = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+            _ = try producer.store("write", in: producer.topic("t"), key: [1], value: [2])
+            var best = Int.max
+            for _ in 0..<5 {
+                let began = Instant.now()
+                let consumer = try Consumer(
+                    settings, ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
+                try consumer.assign((0..<3).map { PartitionStart(TopicPartition("t", $0), .beginning) })
+                #expect(try consumer.read(1).count == 1)
+                best = min(best, Instant.now().milliseconds(since: began))
+                #expect(consumer.close())
+            }
+            #expect(best < 400)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Broker
+import KafkaTesting
+import Lifecycle
+import Testing
+
+/// What decides about the weather, asked by itself.
+struct WeatherTests {
+    private let start = Instant(nanoseconds: 0)
+
+    private func after(_ milliseconds: Int) -> Instant { start.advanced(byMilliseconds: milliseconds) }
+
+    /// What a client meets that asks every five milliseconds.
+    private func life(_ seed: UInt64) -> [String] {
+        var weather = Weather(seed: seed, at: start)
+        weather.created("t", at: start)
+        return stride(from: 0, to: 20_000, by: 5).map { time in
+            let now = after(time)
+            return [
+                "\(weather.sight(of: "t", at: now))",
+                "\(String(describing: weather.refusal(byLeaderOf: "t", at: now)))",
+                "\(String(describing: weather.refusal(by: .group("g"), at: now)))",
+                "\(String(describing: weather.refusal(by: .findTransaction, at: now)))",
+                "\(weather.delayMilliseconds() ?? 0)",
+            ].joined(separator: " ")
+        }
+    }
+
+    @Test func `the same seed is the same weather, another one is another`() {
+        #expect(life(7) == life(7))
+        #expect(life(7) != life(8))
+    }
+
+    @Test func `a new topic becomes known, then led, then served, and stays so`() {
+        for seed in UInt64(0)..<200 {
+            var weather = Weather(seed: seed, at: start)
+            weather.created("t", at: start)
+            var furthest = 0
+            var served = Int.max
+            for time in 0..<2000 {
+                let now = after(time)
+                let sight = weather.sight(of: "t", at: now)
+                let place = sight == .unknown ? 0 : sight == .leaderless ? 1 : 2
+                #expect(place >= furthest, "seed \(seed)")
+                furthest = place
+                let refusal = weather.refusal(byLeaderOf: "t", at: now)
+                if sight == .unknown { #expect(refusal == .unknownTopicOrPartition, "seed \(seed)") }
+                if sight == .leaderless { #expect(refusal == .notLeaderOrFollower, "seed \(seed)") }
+                if refusal == nil { served = min(served, time) }
+            }
+            let latest = Weather.Limits.unknown + Weather.Limits.leaderless + Weather.Limits.unserved
+            #expect(served <= latest + 10, "seed \(seed)")
+            #expect(weather.sight(of: "another", at: start) == .whole)
+        }
+    }
+
+    @Test(arguments: [CoordinatorCall.group("g"), .transaction(id: "i"), .findGroup, .findTransaction])
+    func `coordinators come back each time, and are there most of the time`(call: CoordinatorCall) {
+        for seed in UInt64(0)..<100 {
+            var weather = Weather(seed: seed, at: start)
+            var absent = 0
+            var longest = 0
+            var run = 0
+            for time in stride(from: 0, to: 100_000, by: 10) {
+                run = weather.refusal(by: call, at: after(time)) == nil ? 0 : run + 10
+                longest = max(longest, run)
+                absent += run == 0 ? 0 : 10
+            }
+            #expect(longest <= Weather.Limits.startingLong + 10, "seed \(seed)")
+            #expect(absent < 12_000, "seed \(seed)")
+        }
+    }
+
+    @Test func `a transaction that ends holds up the next of its id alone, for a moment`() {
+        var held = 0
+        for seed in UInt64(0)..<200 {
+            var weather = Weather(seed: seed, at: start)
+            // In fair weather, behind the start.
+            let end = after(Weather.Limits.startingLong + 1)
+            guard weather.refusal(by: .end(id: "a"), at: end) == nil else { continue }
+            #expect(weather.refusal(by: .transaction(id: "b"), at: end) == nil, "seed \(seed)")
+            if weather.refusal(by: .transaction(id: "a"), at: end) == .concurrentTransactions { held += 1 }
+            let later = end.advanced(byMilliseconds: Weather.Limits.ending)
+            #expect(weather.refusal(by: .transaction(id: "a"), at: later) == nil, "seed \(seed)")
+        }
+        #expect(held > 100)
+    }
+
+    @Test func `few leaders stray and few answers are slow`() {
+        var weather = Weather(seed: 3, at: start)
+        let strayed = (0..<40_000).count { _ in weather.refusal(byLeaderOf: "old", at: start) != nil }
+        #expect((50...150).contains(strayed), "\(strayed)")
+        let slow = (0..<6000).count { _ in weather.delayMilliseconds() != nil }
+        #expect((50...150).contains(slow), "\(slow)")
+    }
+}

@@ -1,0 +1,48 @@
+import Kafka
+import KafkaTesting
+import Telemetry
+import Testing
+
+@testable import Topics
+
+/// Topics of a moment ago, in Kafka's weather.
+struct FreshTopicsTests {
+    private let layout = TopicLayout(prefix: "fresh.", lanes: 3)
+
+    private func admin(_ cluster: TestCluster) throws -> Admin {
+        try Admin(KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
+    }
+
+    @Test(arguments: UInt64(1)...3) func `what create has made can be used`(seed: UInt64) throws {
+        let cluster = try TestCluster(weather: seed)
+        let admin = try admin(cluster)
+        #expect(try layout.create(on: admin) == TopicName.allCases.map(layout.name))
+        for topic in TopicName.allCases { #expect(cluster.isServing(layout.name(topic)), "\(topic)") }
+        #expect(try layout.create(on: admin) == [])
+    }
+
+    @Test(arguments: UInt64(1)...3) func `a topic of a moment ago is not called missing`(seed: UInt64) throws
+    {
+        let cluster = try TestCluster(weather: seed)
+        let admin = try admin(cluster)
+        // As another process would, that does not wait.
+        let made = try admin.create(
+            TopicName.allCases.map { topic in
+                let need = layout.need(of: topic)
+                return NewTopic(
+                    layout.name(topic), partitions: need.partitions, replication: 1,
+                    configuration: need.configuration(replication: 1))
+            })
+        #expect(made.allSatisfy { $0.code == .none })
+        #expect(try layout.check(on: self.admin(cluster)) == [])
+    }
+
+    @Test(arguments: UInt64(1)...3) func `a topic that is being deleted is made anew`(seed: UInt64) throws {
+        let cluster = try TestCluster(weather: seed)
+        let admin = try admin(cluster)
+        try layout.create([.events, .reports], on: admin)
+        #expect(try admin.delete([layout.name(.events)]).map(\.code) == [.none])
+        try layout.create([.events, .reports], on: admin)
+        #expect(try layout.check([.events, .reports], on: admin) == [])
+    }
+}

@@ -9,7 +9,10 @@ final class CatalogFollower {
     private let reader = JSONReader()
     private let log: Log
     private let metrics: CatalogMetrics
+    private let place: TopicPartition
     private var next: Int64 = 0
+    /// Where the topic ended when it was asked; nil before the cluster has answered.
+    private var end: Int64?
     private(set) var view = CatalogView()
     /// Everything that was in the topic when this began has been read.
     private(set) var isAtEnd = false
@@ -22,7 +25,28 @@ final class CatalogFollower {
         consumer = try Consumer(settings, options, name: "catalog", log: log, metrics: metrics)
         self.log = log
         self.metrics = CatalogMetrics(metrics)
-        try consumer.assign([PartitionStart(TopicPartition(topic, 0), .beginning)])
+        place = TopicPartition(topic, 0)
+    }
+
+    /// Asks the cluster where the topic ends, and begins to read. To wait until a fetch comes back empty
+    /// would take as long as the cluster holds one open. Once it has succeeded it does nothing.
+    func begin(withinMilliseconds limit: Int) throws(KafkaError) {
+        if end != nil { return }
+        let ends = try consumer.watermarks(of: place, withinMilliseconds: limit)
+        try consumer.assign([PartitionStart(place, .beginning)])
+        end = ends.high
+        isAtEnd = ends.low == ends.high
+    }
+
+    /// As `begin`, for one who tries again.
+    func begins(withinMilliseconds limit: Int) -> Bool {
+        do throws(KafkaError) {
+            try begin(withinMilliseconds: limit)
+            return true
+        } catch {
+            log.warning("cannot read the catalogue", .field("error", error))
+            return false
+        }
     }
 
     deinit {
@@ -38,6 +62,8 @@ final class CatalogFollower {
         let hasRecords = !batch.isEmpty
         for index in 0..<batch.count { take(batch[index]) }
         batch.clear()
+        // What was compacted away at the very end leaves no record to tell it by; then an end does.
+        if hasRecords, let end, next >= end { isAtEnd = true }
         for event in events {
             switch event {
             case .end: isAtEnd = true
@@ -55,6 +81,7 @@ final class CatalogFollower {
             // The topic was deleted and made anew: what was read before is of another life. A new topic
             // that is as long as the old one looks like it; then a restart is needed.
             view = CatalogView()
+            end = .max
             isAtEnd = false
         }
         next = record.offset + 1

@@ -61,6 +61,7 @@ package final class CatalogReader: Service {
         settings.properties["fetch.wait.max.ms"] = "10"
         let follower = try CatalogFollower(settings, topic: topic, log: .silent, metrics: metrics)
         let deadline = Instant.now().advanced(byMilliseconds: limit)
+        try follower.begin(withinMilliseconds: limit)
         while !follower.isAtEnd {
             guard Instant.now() < deadline else {
                 throw KafkaError("read \(topic)", .timedOut, "no end in sight")

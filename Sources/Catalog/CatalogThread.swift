@@ -7,6 +7,10 @@ internal import Lifecycle
 final class CatalogThread: EventHandler, @unchecked Sendable {
     /// A consumer wants to be polled now and then, whether records come or not.
     private static let pollMilliseconds = 1000
+    /// How long one question to a cluster that may be away holds up this thread, and so its end.
+    private static let askMilliseconds = 500
+    /// The pause before it is asked again.
+    private static let pauseMilliseconds = 50
 
     private let loop: EventLoop
     private let make: @Sendable () throws -> CatalogFollower
@@ -31,7 +35,7 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
     private func begin() throws {
         try follow()
         timer = LoopTimer(on: loop) { [unowned self] in ready(.readable) }
-        timer?.schedule(at: loop.now.advanced(byMilliseconds: Self.pollMilliseconds))
+        timer?.schedule(at: loop.now)
     }
 
     private func follow() throws {
@@ -41,10 +45,15 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
     }
 
     func ready(_ readiness: Readiness) {
-        timer?.schedule(at: loop.now.advanced(byMilliseconds: Self.pollMilliseconds))
         guard let follower else { return }
+        var pause = Self.pauseMilliseconds
+        defer { timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause)) }
         do {
-            if try follower.poll(), follower.isAtEnd { publish(follower.view) }
+            let wasAtEnd = follower.isAtEnd
+            let hasBegun = follower.begins(withinMilliseconds: Self.askMilliseconds)
+            let isChanged = try follower.poll()
+            if follower.isAtEnd, isChanged || !wasAtEnd { publish(follower.view) }
+            if hasBegun { pause = Self.pollMilliseconds }
         } catch {
             again()
         }

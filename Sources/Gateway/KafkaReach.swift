@@ -10,6 +10,8 @@ internal import Telemetry
 final class KafkaReach: @unchecked Sendable {
     private static let askMilliseconds = 2000
     private static let pauseMilliseconds = 3000
+    /// While it has not answered yet.
+    private static let firstPauseMilliseconds = 100
 
     private let loop: EventLoop
     private let admin: Admin
@@ -41,6 +43,8 @@ final class KafkaReach: @unchecked Sendable {
 
     private func ask() {
         if (try? admin.describe(topic, withinMilliseconds: Self.askMilliseconds)) != nil { seen(at: .now()) }
-        timer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.pauseMilliseconds))
+        let isKnown = seenAt.withLock { $0 } != nil
+        let pause = isKnown ? Self.pauseMilliseconds : Self.firstPauseMilliseconds
+        timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause))
     }
 }

@@ -1,0 +1,43 @@
+import Kafka
+import KafkaTesting
+import Lifecycle
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import Catalog
+
+struct CatalogReadinessTests {
+    /// 200 ms are wanted; the library's own clocks, by which it took a second, tick every half second.
+    private static let millisecondsMax = 400
+
+    @Test(arguments: [0, 3]) func `the catalogue is known as soon as the cluster has answered`(apps: Int)
+        async throws
+    {
+        let cluster = try TestCluster(weather: nil)
+        let settings = KafkaSettings(brokers: cluster.brokers)
+        try await onThread {
+            let admin = try Admin(settings, log: .silent, metrics: Metrics())
+            for name in ["catalog", "audit"] {
+                _ = try admin.create([NewTopic(name, partitions: 1, replication: 1)])
+            }
+            let writer = try CatalogWriter(
+                settings, catalog: "catalog", audit: "audit", author: "a test", metrics: Metrics())
+            for number in 0..<apps {
+                try writer.put(makeApp("app-\(number)"), action: "app.create", now: .now())
+            }
+        }
+        var best = Int.max
+        for _ in 0..<5 {
+            let reader = CatalogReader(settings, topic: "catalog")
+            let began = Instant.now()
+            try await reader.start(
+                ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })
+            try await eventually("the catalogue") { reader.view != nil }
+            best = min(best, Instant.now().milliseconds(since: began))
+            #expect(reader.view?.apps.count == apps)
+            await reader.stop(by: .now())
+        }
+        #expect(best < Self.millisecondsMax)
+    }
+}

@@ -71,6 +71,8 @@ final class BrokerPeer {
     static func runBroker(_ arguments: [String]) throws {
         var settings = BrokerSettings(dataDirectory: arguments[0])
         settings.flush = arguments[1] == "os" ? .os : .everyAck
+        // A whole process with Kafka's weather: what tests are given that cannot have a real cluster.
+        if let seed = TestCluster.weatherSeed { WeatherStation(seed: seed).stand(over: &settings) }
         let broker = try RunningBroker(settings)
         announce("127.0.0.1:\(broker.port)")
         waitForEnd()

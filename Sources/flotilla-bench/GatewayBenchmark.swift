@@ -5,37 +5,50 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Reports through the gateway, from curl's end to Kafka's acknowledgement: a real broker and a real
-/// gateway, each in a process of its own, and h2load as the phones.
+/// Reports through the gateway, from curl's end to Kafka's acknowledgement: a real broker, unless a cluster
+/// is given, and a real gateway, each in a process of its own, and h2load as the phones.
 enum GatewayBenchmark {
     private static let connections = 64
 
     static func run(_ arguments: [String]) throws {
-        print("reports through the gateway by HTTP/1.1, \(connections) connections, into the embedded broker")
+        var arguments = arguments
+        let given = try Bootstrap.take(from: &arguments)?.joined(separator: ",")
+        if let unknown = arguments.first { throw BenchmarkFailure("\(unknown) is not known") }
+        let cluster = given ?? "the embedded broker"
+        print("reports through the gateway by HTTP/1.1, \(connections) connections, into \(cluster)")
         for (perBody, requests) in [(1, 100_000), (20, 20_000), (500, 2_000)] {
             var rates: [(core: Double, wall: Double)] = []
-            for _ in 0..<3 { rates.append(try round(perBody: perBody, requests: requests)) }
+            for _ in 0..<3 { rates.append(try round(perBody: perBody, requests: requests, given)) }
             let core = grouped(rates.map(\.core).median)
             let wall = grouped(rates.map(\.wall).median)
             print("  \(perBody) a body: \(core) reports a core-second of the gateway, \(wall) a second seen")
         }
     }
 
-    private static func round(perBody: Int, requests: Int) throws -> (core: Double, wall: Double) {
+    private static func round(
+        perBody: Int, requests: Int, _ given: String?
+    ) throws -> (core: Double, wall: Double) {
         let place = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(getpid())").path
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: place) }
         let flotilla = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("flotilla").path
         let shared = ["--admin-listen", "127.0.0.1:0", "--log-format", "text"]
-        let broker = try PinnedProcess(
-            [flotilla, "broker", "--data", place + "/broker", "--listen", "127.0.0.1:0", "--flush", "os"]
-                + shared, processor: 0, output: place + "/broker.log")
-        let brokers = try address(of: "broker", in: broker)
-        let key = try prepare(brokers)
+        let broker =
+            given == nil
+            ? try PinnedProcess(
+                [flotilla, "broker", "--data", place + "/broker", "--listen", "127.0.0.1:0", "--flush", "os"]
+                    + shared, processor: 0, output: place + "/broker.log") : nil
+        let brokers = try given ?? broker.map { try address(of: "broker", in: $0) } ?? ""
+        let layout = TopicLayout(prefix: "bench-\(UInt32.random(in: 0 ... .max)).", replication: 1)
+        let admin = try Admin(KafkaSettings(brokers: [brokers]), log: .silent, metrics: Metrics())
+        defer { if given != nil { _ = try? admin.delete(TopicName.allCases.map(layout.name)) } }
+        _ = try layout.create(on: admin)
+        let key = try prepare(brokers, layout)
         let gateway = try PinnedProcess(
             [
                 flotilla, "run", "gateway", "--data", place + "/run", "--kafka-brokers", brokers,
+                "--topics-prefix", layout.prefix,
                 "--gateway-listen", "127.0.0.1:0", "--gateway-key-rate", "1000000",
             ] + shared, processor: 1, output: place + "/gateway.log")
         let listening = try address(of: "gateway", in: gateway)
@@ -73,11 +86,9 @@ enum GatewayBenchmark {
         throw BenchmarkFailure("“\(words)” never came: \(process.text().suffix(500))")
     }
 
-    /// The topics, an app, and the text of its key.
-    private static func prepare(_ brokers: String) throws -> String {
+    /// An app, and the text of its key.
+    private static func prepare(_ brokers: String, _ layout: TopicLayout) throws -> String {
         let settings = KafkaSettings(brokers: [brokers])
-        let layout = TopicLayout(replication: 1)
-        _ = try layout.create(on: Admin(settings, log: .silent, metrics: Metrics()))
         let writer = try CatalogWriter(
             settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "flotilla-bench",
             metrics: Metrics())

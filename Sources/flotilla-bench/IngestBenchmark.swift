@@ -23,14 +23,11 @@ enum IngestBenchmark {
         var brokers: [String]?
 
         init(_ arguments: [String]) throws {
+            var arguments = arguments
+            brokers = try Bootstrap.take(from: &arguments)
             var rest = arguments[...]
             while let name = rest.popFirst() {
-                let value = rest.popFirst()
-                if name == "--brokers", let value {
-                    brokers = value.split(separator: ",").map(String.init)
-                    continue
-                }
-                guard let value, let number = Int(value), number > 0 else {
+                guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
                     throw BenchmarkFailure("\(name) needs a number above 0")
                 }
                 switch name {
@@ -40,7 +37,8 @@ enum IngestBenchmark {
                 case "--batch": batch = number
                 default:
                     throw BenchmarkFailure(
-                        "\(name) is not known; use --reports, --installations, --rounds, --batch, --brokers")
+                        "\(name) is not known; use --reports, --installations, --rounds, --batch, --bootstrap"
+                    )
                 }
             }
         }
@@ -80,13 +78,12 @@ enum IngestBenchmark {
         let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let metrics = Metrics()
-        let kafka = bed.settings
-        let layout = bed.layout
+        let (kafka, layout, identity) = (bed.settings, bed.layout, bed.identity)
         var settings = IngestSettings()
         settings.batchRecordsMax = options.batch
         let service = IngestService(settings) {
             IngestPlace(
-                kafka: kafka, layout: layout, identity: "flotilla.ingest.bench.0", stateDirectory: directory,
+                kafka: kafka, layout: layout, identity: identity, stateDirectory: directory,
                 sealingKeys: nil, apps: { [IngestBed.app.id: IngestBed.app] })
         }
         try waiting {

@@ -14,8 +14,11 @@ enum RegistryBenchmark {
         var scans = 5
         var changes = 200_000
         var kafka = 1_000_000
+        var brokers: [String]?
 
         init(_ arguments: [String]) throws {
+            var arguments = arguments
+            brokers = try Bootstrap.take(from: &arguments)
             var rest = arguments[...]
             while let option = rest.popFirst() {
                 guard let value = rest.popFirst().flatMap({ Int($0) }), value >= 0 else {
@@ -28,7 +31,7 @@ enum RegistryBenchmark {
                 case "--kafka": kafka = value
                 default:
                     throw BenchmarkFailure(
-                        "unknown option \(option); there are --tokens --scans --changes --kafka")
+                        "unknown option \(option); there are --tokens --scans --changes --kafka --bootstrap")
                 }
             }
         }
@@ -49,7 +52,9 @@ enum RegistryBenchmark {
         let peak = memory.stop()
         print("  private memory at most \(peak) MiB, \(targets.privateMiB) wanted")
         try lane.close()
-        if options.kafka > 0 { try RegistryThroughKafka.run(rows, options.kafka, directory.path) }
+        if options.kafka > 0 {
+            try RegistryThroughKafka.run(rows, options.kafka, directory.path, options.brokers)
+        }
     }
 
     static func open(_ path: String) throws -> Lane {

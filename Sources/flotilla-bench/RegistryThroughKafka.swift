@@ -5,23 +5,26 @@ internal import Registry
 internal import Store
 internal import Telemetry
 
-/// A lane restored by a consumer from the embedded broker, which runs in the same process and takes its
-/// share of the processor.
+/// A lane restored by a consumer from a given cluster, or from the embedded broker, which runs in the same
+/// process and takes its share of the processor.
 enum RegistryThroughKafka {
-    static func run(_ rows: RegistryRows, _ limit: Int, _ directory: String) throws {
+    static func run(_ rows: RegistryRows, _ limit: Int, _ directory: String, _ given: [String]?) throws {
         let count = min(rows.count, limit)
-        let cluster = try TestCluster()
+        let cluster = try TestCluster(given)
+        let name = "bench-registry-\(UInt32.random(in: 0 ... .max))"
         let settings = KafkaSettings(brokers: cluster.brokers)
         let admin = try Admin(settings, name: "bench", log: .silent, metrics: Metrics())
-        _ = try admin.create([NewTopic("registry", partitions: 1, replication: 1)])
-        try produce(rows, count, settings)
+        _ = try admin.create([NewTopic(name, partitions: 1, replication: 1)])
+        defer { _ = try? admin.delete([name]) }
+        try admin.waitUntilUsable([name], withinMilliseconds: 30_000)
+        try produce(rows, count, settings, name)
         let lane = try RegistryBenchmark.open(directory + "/lane-through-kafka")
         let consumer = try Consumer(
             settings, ConsumerOptions(.manual), name: "bench", log: .silent, metrics: Metrics())
         var batch = RecordBatch()
         let usage = try Usage.of {
             let restore = LaneRestore(lane)
-            try consumer.assign([PartitionStart(Kafka.TopicPartition("registry", 0), .beginning)])
+            try consumer.assign([PartitionStart(Kafka.TopicPartition(name, 0), .beginning)])
             var read = 0
             while read < count {
                 _ = consumer.poll(into: &batch, waitMilliseconds: 100)
@@ -36,14 +39,17 @@ enum RegistryThroughKafka {
         try lane.close()
         _ = consumer.close()
         RegistryBenchmark.line(
-            "restore of \(grouped(Double(count))) rows through Kafka, broker in the same process",
+            "restore of \(grouped(Double(count))) rows through Kafka, "
+                + (given == nil ? "broker in the same process" : "a cluster that was given"),
             Double(count) / usage.seconds, 200_000, "rows")
     }
 
-    private static func produce(_ rows: RegistryRows, _ count: Int, _ settings: KafkaSettings) throws {
+    private static func produce(
+        _ rows: RegistryRows, _ count: Int, _ settings: KafkaSettings, _ name: String
+    ) throws {
         let producer = try Producer(
             settings, ProducerOptions(), name: "bench", log: .silent, metrics: Metrics())
-        let topic = try producer.topic("registry")
+        let topic = try producer.topic(name)
         var deliveries: [Delivery] = []
         var stored = 0
         func settle() {

@@ -1,44 +1,92 @@
+internal import Foundation
 internal import Glibc
+internal import KafkaTesting
 
 /// Benchmarks: each prints what it does, the median of several runs, and its ratio to a peer that did
 /// the same work in the same run.
-private let benchmarks: [(name: String, what: String, run: ([String]) throws -> Void)] = [
-    ("apns", "pushes as senders make them, beside h2load", APNsBenchmark.run),
-    ("apns-simulator", "the simulated APNs, every check made, under h2load", SimulatorBenchmark.run),
-    (
-        "broker", "records and transactions through the embedded broker, beside librdkafka's mock cluster",
-        BrokerBenchmark.run
-    ),
-    ("broker-log", "one partition's log: appends, reads, a start after a kill", BrokerLogBenchmark.run),
-    (
-        "gateway", "reports over HTTP into the embedded broker, with h2load as the phones",
-        GatewayBenchmark.run
-    ),
-    ("http2", "pushes over HTTP/2 and TLS, beside h2load and nghttpd", HTTP2Benchmark.run),
-    (
-        "ingest", "reports through ingest: from Kafka, into the registry, transactions included",
-        IngestBenchmark.run
-    ),
-    (
-        "ingest-kills", "ingest killed at every step while reports flow, against the model",
-        IngestKillsProof.run
-    ),
-    ("ingest-worker", "the ingest stage as a process of its own, for the two above", IngestWorker.run),
-    ("json", "token reports decoded and written, beside Foundation", JSONBenchmark.run),
-    ("kafka", "records produced and consumed, beside the same calls in C", KafkaBenchmark.run),
-    ("merge", "reports merged into installations by the deciding part alone", MergeBenchmark.run),
-    ("registry", "a lane of the registry restored, walked in pages, changed", RegistryBenchmark.run),
-    ("store", "a registry's rows written in random order and scanned", StoreBenchmark.run),
+private struct Benchmark {
+    let name: String
+    let what: String
+    /// As a person writes them; "" when there are none.
+    var options = ""
+    /// It starts a broker where `--bootstrap` names none.
+    var needsCluster = false
+    let run: ([String]) throws -> Void
+
+    var usage: String {
+        let all = options + (needsCluster ? " [--bootstrap HOST:PORT]" : "")
+        return "usage: flotilla-bench \(name) \(all.trimmingCharacters(in: .whitespaces))\n\(what)"
+    }
+}
+
+private let benchmarks = [
+    Benchmark(
+        name: "apns", what: "pushes as senders make them, beside h2load",
+        options: "[--requests N] [--rounds N] [--streams N] [--body-bytes N]", run: APNsBenchmark.run),
+    Benchmark(
+        name: "apns-simulator", what: "the simulated APNs, every check made, under h2load",
+        options: "[PUSHES]", run: SimulatorBenchmark.run),
+    Benchmark(
+        name: "broker",
+        what: "records and transactions through the embedded broker, beside librdkafka's mock cluster",
+        options: "[--records N | --ten-gib]", run: BrokerBenchmark.run),
+    Benchmark(
+        name: "broker-log", what: "one partition's log: appends, reads, a start after a kill",
+        options: "[--mib N] [--records N] [--runs N] [--dir DIRECTORY]", run: BrokerLogBenchmark.run),
+    Benchmark(
+        name: "gateway", what: "reports over HTTP into Kafka, with h2load as the phones",
+        needsCluster: true, run: GatewayBenchmark.run),
+    Benchmark(
+        name: "http2", what: "pushes over HTTP/2 and TLS, beside h2load and nghttpd",
+        options: "[--requests N] [--streams N] [--connections N] [--rounds N] [--json]",
+        run: HTTP2Benchmark.run),
+    Benchmark(
+        name: "ingest", what: "reports through ingest: from Kafka, into the registry, transactions included",
+        options: "[--reports N] [--installations N] [--rounds N] [--batch N]", needsCluster: true,
+        run: IngestBenchmark.run),
+    Benchmark(
+        name: "ingest-kills", what: "ingest killed at every step while reports flow, against the model",
+        options: "[--reports N] [--installations N] [--kills N] [--freezes N] [--seed N]",
+        needsCluster: true, run: IngestKillsProof.run),
+    Benchmark(
+        name: "ingest-worker", what: "the ingest stage as a process of its own, for the two above",
+        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--sweep-milliseconds N] "
+            + "[--die-at-step N] [--at-time N] [--after-step N]", run: IngestWorker.run),
+    Benchmark(
+        name: "json", what: "token reports decoded and written, beside Foundation", run: JSONBenchmark.run),
+    Benchmark(
+        name: "kafka", what: "records produced and consumed, beside the same calls in C",
+        options: "[--records N] [--size BYTES] [--rounds N]", run: KafkaBenchmark.run),
+    Benchmark(
+        name: "merge", what: "reports merged into installations by the deciding part alone",
+        run: MergeBenchmark.run),
+    Benchmark(
+        name: "registry", what: "a lane of the registry restored, walked in pages, changed",
+        options: "[--tokens N] [--scans N] [--changes N] [--kafka ROWS]", needsCluster: true,
+        run: RegistryBenchmark.run),
+    Benchmark(
+        name: "store", what: "a registry's rows written in random order and scanned",
+        options: "[--rows N] [--batch N] [--runs N]", run: StoreBenchmark.run),
 ]
 
-private let arguments = CommandLine.arguments.dropFirst()
+private var arguments = Array(CommandLine.arguments.dropFirst())
 guard let benchmark = benchmarks.first(where: { $0.name == arguments.first }) else {
-    print("usage: flotilla-bench NAME [ARGUMENT…]")
+    print("usage: flotilla-bench NAME [ARGUMENT…]; NAME --help says which")
     for benchmark in benchmarks { print("  \(benchmark.name)  \(benchmark.what)") }
-    exit(64)
+    exit(arguments.first == "--help" ? 0 : 64)
 }
+arguments.removeFirst()
+if arguments.contains("--help") {
+    print(benchmark.usage)
+    exit(0)
+}
+if benchmark.needsCluster, let given = TestCluster.given, !arguments.contains("--bootstrap") {
+    arguments += ["--bootstrap", given.joined(separator: ",")]
+}
+// The programs that are started here would refuse it as a setting that they do not know.
+unsafe unsetenv("FLOTILLA_KAFKA")
 do {
-    try benchmark.run(Array(arguments.dropFirst()))
+    try benchmark.run(arguments)
 } catch {
     print("flotilla-bench \(benchmark.name): \(error)")
     exit(1)

@@ -29,5 +29,8 @@ package final class IngestBed: Sendable {
         try layout.create(on: admin)
     }
 
+    /// A loop's identity that no other test has.
+    package var identity: String { layout.prefix + "ingest.0" }
+
     deinit { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
 }

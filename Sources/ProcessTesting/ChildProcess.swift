@@ -12,6 +12,9 @@ package final class ChildProcess: Sendable {
         var status: Int32?
     }
 
+    /// Of the environment: where tests find their cluster, and the seed of its weather.
+    package static let testVariables = ["FLOTILLA_KAFKA", "FLOTILLA_WEATHER"]
+
     private let name: String
     package let identifier: Int32
     private let standardOutput: CollectedOutput
@@ -20,7 +23,8 @@ package final class ChildProcess: Sendable {
 
     /// - Parameters:
     ///   - executable: a path, or a name that is looked up as a shell would.
-    ///   - environment: what is added to, or with an empty text hidden from, this process's own.
+    ///   - environment: what is added to, or with an empty text hidden from, this process's own; without
+    ///     what steers the tests.
     ///   - input: what the child reads, then the end; without it, nothing at all.
     package init(
         _ executable: String, _ arguments: [String] = [], environment: [String: String] = [:],
@@ -28,7 +32,10 @@ package final class ChildProcess: Sendable {
     ) throws {
         let path = try Self.find(executable)
         name = URL(fileURLWithPath: path).lastPathComponent
-        let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }.filter { !$0.value.isEmpty }
+        var own = ProcessInfo.processInfo.environment
+        // The program would refuse them as settings that it does not know.
+        for name in Self.testVariables { own[name] = nil }
+        let all = own.merging(environment) { $1 }.filter { !$0.value.isEmpty }
         let output = try PipeEnds()
         let errors = try PipeEnds()
         let source = try input.map { _ in try PipeEnds() }

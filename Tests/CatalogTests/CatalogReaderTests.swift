@@ -25,6 +25,7 @@ private struct Bench {
                 name, partitions: 1, replication: 1, configuration: ["cleanup.policy": policy])
             #expect(try admin.create([topic]).allSatisfy { $0.code == .none })
         }
+        try admin.waitUntilUsable([catalog, audit], withinMilliseconds: 30_000)
     }
 
     func writer() throws -> CatalogWriter {

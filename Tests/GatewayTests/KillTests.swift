@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import KafkaTesting
 import Lifecycle
 import ProcessTesting
 import Simulation
@@ -7,13 +8,13 @@ import Testing
 
 @testable import Gateway
 
-/// Real processes: a broker, and gateways that are killed while clients send.
+/// Real processes: gateways that are killed while clients send.
 struct KillTests {
-    private func flotilla(_ arguments: String...) throws -> ChildProcess {
+    private func flotilla(_ arguments: [String]) throws -> ChildProcess {
         try ChildProcess(builtProduct("flotilla"), arguments)
     }
 
-    private func output(_ arguments: String...) async throws -> String {
+    private func output(_ arguments: [String]) async throws -> String {
         let process = try ChildProcess(builtProduct("flotilla"), arguments)
         #expect(try await process.exitStatus() == 0, "\(process.errors)")
         return process.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -52,24 +53,27 @@ struct KillTests {
     @Test(.timeLimit(.minutes(5)))
     func `every report that a killed gateway acknowledged is in the topic`() async throws {
         let directory = try TemporaryDirectory()
-        let broker = try flotilla(
-            "broker", "--data", directory.file("broker"), "--listen", "127.0.0.1:0", "--admin-listen",
-            "127.0.0.1:0", "--log-format", "text")
-        let brokers = try await address(of: "broker", in: broker)
+        let cluster = try TestCluster()
+        let brokers = cluster.brokers.joined(separator: ",")
+        let prefix = "kills\(UInt64.random(in: 0 ... .max))."
+        let place = ["--kafka-brokers", brokers, "--topics-prefix", prefix]
+        _ = try await output(["topics", "create", "--replication", "1", "--lanes", "4"] + place)
         _ = try await output(
-            "topics", "create", "--kafka-brokers", brokers, "--replication", "1", "--lanes", "4")
-        _ = try await output(
-            "apps", "create", "shop", "--bundle-id", "c", "--team-id", "ABCDE12345", "--key-id", "KEY1234567",
-            "--kafka-brokers", brokers)
-        let key = try await output("keys", "create", "shop", "--role", "report", "--kafka-brokers", brokers)
+            [
+                "apps", "create", "shop", "--bundle-id", "c", "--team-id", "ABCDE12345", "--key-id",
+                "KEY1234567",
+            ]
+                + place)
+        let key = try await output(["keys", "create", "shop", "--role", "report"] + place)
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
         var stored: [String] = []
         for life in 0..<trials(4) {
             let gateway = try flotilla(
-                "run", "gateway", "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-                "--kafka-brokers", brokers, "--topics-lanes", "4", "--log-format", "text", "--data",
-                directory.file("run"))
+                [
+                    "run", "gateway", "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+                    "--topics-lanes", "4", "--log-format", "text", "--data", directory.file("run"),
+                ] + place)
             let listening = try await address(of: "gateway", in: gateway)
             let port = try #require(Int(listening.split(separator: ":").last ?? ""))
             try await eventually("readiness") {
@@ -95,7 +99,8 @@ struct KillTests {
         let expected = stored.count
         #expect(expected > 0)
         let found = try await onThread {
-            try StoredReport.all(KafkaSettings(brokers: [brokers]), "flotilla.reports", lanes: 4, expected)
+            try StoredReport.all(
+                KafkaSettings(brokers: cluster.brokers), prefix + "reports", lanes: 4, expected)
         }
         let missing = Set(stored.map { "shop/i:\($0)" }).subtracting(found.map(\.key))
         #expect(

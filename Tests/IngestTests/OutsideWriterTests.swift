@@ -77,7 +77,8 @@ import Topics
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         let producer = try TransactionalProducer(
-            bed.settings, transactionalID: "a backend", name: "backend", log: .silent, metrics: Metrics())
+            bed.settings, transactionalID: bed.layout.prefix + "backend", name: "backend", log: .silent,
+            metrics: Metrics())
         let topic = try producer.topic(bed.layout.name(.reports))
         try producer.initialise()
         var report = report

@@ -14,7 +14,7 @@ final class Stage: Sendable {
     private let failures = TracedLock<[String]>([])
 
     init(
-        _ bed: IngestBed, directory: String, identity: String = "flotilla.ingest.test.0",
+        _ bed: IngestBed, directory: String,
         sealingKeys: SealingKeys? = nil, log: Log = .silent,
         _ change: (inout IngestSettings) -> Void = { _ in },
         clock: @escaping @Sendable () -> WallTime = { .now() },
@@ -23,7 +23,7 @@ final class Stage: Sendable {
         var settings = IngestSettings()
         settings.sessionMilliseconds = 6000
         change(&settings)
-        let (kafka, layout) = (bed.settings, bed.layout)
+        let (kafka, layout, identity) = (bed.settings, bed.layout, bed.identity)
         let metrics = metrics
         service = IngestService(
             settings,

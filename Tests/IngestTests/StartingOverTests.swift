@@ -13,7 +13,6 @@ import Topics
 /// A process that lives on reads everything anew from the committed offsets, once for each thing that went
 /// wrong, and neither what it remembers nor what it has read ahead counts any more.
 @Suite struct StartingOverTests {
-    private static let identity = "flotilla.ingest.test.0"
     /// So long that a slow machine costs nobody the membership: that would be a start over, too.
     private static let sessionMilliseconds = 45_000
     private static let startedOver = "flotilla_ingest_started_over_total"
@@ -48,7 +47,7 @@ import Topics
     /// Takes the stage's name, so that what it does next in a transaction is refused.
     private func fence(_ bed: IngestBed) throws {
         let other = try TransactionalProducer(
-            bed.settings, transactionalID: Self.identity, name: "other", log: .silent, metrics: Metrics())
+            bed.settings, transactionalID: bed.identity, name: "other", log: .silent, metrics: Metrics())
         try other.initialise()
     }
 
@@ -68,7 +67,7 @@ import Topics
         let times = TracedLock(0)
         let settings = bed.settings
         let stage = try await Stage(
-            bed, directory: directory.path, identity: Self.identity,
+            bed, directory: directory.path,
             {
                 $0.batchRecordsMax = 20
                 $0.sessionMilliseconds = Self.sessionMilliseconds
@@ -81,7 +80,7 @@ import Topics
                 }
                 if isThird {
                     let other = try? TransactionalProducer(
-                        settings, transactionalID: Self.identity, name: "other", log: .silent,
+                        settings, transactionalID: bed.identity, name: "other", log: .silent,
                         metrics: Metrics())
                     try? other?.initialise()
                 }
@@ -101,7 +100,7 @@ import Topics
         let directory = try TemporaryDirectory()
         let sender = try ReportSender(bed)
         let stage = try await Stage(
-            bed, directory: directory.path, identity: Self.identity,
+            bed, directory: directory.path,
             { $0.sessionMilliseconds = Self.sessionMilliseconds })
         func send(_ reports: Report..., handled count: Int) async throws {
             for report in reports { sender.send(report) }

@@ -73,11 +73,10 @@ import Topics
         let sender = try ReportSender(bed)
         sendTokens(sender)
         #expect(sender.finish())
-        let identity = "flotilla.ingest.test.0"
         let seen = TracedLock<(failed: Int, begun: [Int])>((0, []))
-        let kafka = bed.settings
+        let (kafka, identity) = (bed.settings, bed.identity)
         let stage = try await Stage(
-            bed, directory: directory.path, identity: identity,
+            bed, directory: directory.path,
             onStep: { step, metrics in
                 switch step {
                 case .transactionBegun: seen.withLock { $0.begun.append(metrics.handled) }

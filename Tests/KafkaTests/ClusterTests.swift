@@ -26,6 +26,7 @@ private final class TestTopic {
             NewTopic(name, partitions: partitions, replication: 1, configuration: configuration)
         ])
         try #require(outcomes.map(\.code) == [ErrorCode.none])
+        try admin.waitUntilUsable([name], withinMilliseconds: 30_000)
     }
 
     deinit { _ = try? admin.delete([name]) }
@@ -168,7 +169,16 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         #expect(send(older, out, "old") == .queued)
         let newer = try makeTransactions(topic, id)
         try newer.initialise()
-        let failure = #expect(throws: TransactionFailure.self) { try older.commit() }
+        var failure = #expect(throws: TransactionFailure.self) { try older.commit() }
+        // Where a partition's leader is the first to refuse it, the library thinks that the transaction alone is lost.
+        if failure?.advice == .abortAndRepeat {
+            failure = #expect(throws: TransactionFailure.self) {
+                try older.abort()
+                try older.begin()
+                #expect(send(older, out, "old") == .queued)
+                try older.commit()
+            }
+        }
         #expect(failure?.advice == .rebuildFenced)
         let again = try newer.topic(topic.name)
         try newer.begin()

@@ -44,15 +44,19 @@ extension Admin {
             unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0)
         }
         defer { unsafe rd_kafka_ConfigResource_destroy_array(&requests, requests.count) }
-        let (found, failed) = try unsafe ask(
-            "describe topics", RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, withinMilliseconds: limit
-        ) { options, queue in
-            unsafe rd_kafka_DescribeConfigs(client.pointer, &requests, requests.count, options, queue)
-        } read: { event in
-            unsafe readSettings(event, onlyOwn: onlyOwn)
+        let deadline = Deadline(milliseconds: limit)
+        return try Patience.ask(until: deadline) { () throws(KafkaError) in
+            let (found, failed) = try unsafe ask(
+                "describe topics", RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS,
+                withinMilliseconds: deadline.millisecondsLeft
+            ) { options, queue in
+                unsafe rd_kafka_DescribeConfigs(client.pointer, &requests, requests.count, options, queue)
+            } read: { event in
+                unsafe readSettings(event, onlyOwn: onlyOwn)
+            }
+            if let failed { throw failed }
+            return found
         }
-        if let failed { throw failed }
-        return found
     }
 }
 

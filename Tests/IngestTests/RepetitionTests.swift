@@ -85,8 +85,12 @@ import Topics
         #expect(try life.registry.keys == rows.keys, "unregistered before it was repeated")
         try await life.send(refusal(of: hash, at: first))
         #expect(try life.registry.keys == rows.keys, "refused before it was repeated")
-        try await life.send(refusal(of: hash, at: WallTime.now().milliseconds))
+        let refused = WallTime.now().milliseconds
+        try await life.send(refusal(of: hash, at: refused))
         #expect(try life.registry.isEmpty, "refused after it was repeated")
+        try await eventually("a time that the refusal does not count for") {
+            WallTime.now().milliseconds > refused + 1500
+        }
         try await life.send(report(.startToken))
         await life.stage.stop()
         #expect(life.stage.failure == nil)

@@ -87,9 +87,10 @@ extension IngestLoop {
     }
 
     func commit(_ offsets: [OffsetToCommit], _ group: GroupMetadata) throws -> Bool {
-        let outcome = try transaction.run(
-            offsets, group, onStep: { onStep($0 == .begun ? .transactionBegun : .offsetsSent) }
-        ) { producer, topics in
+        func onTransactionStep(_ step: StageTransaction.Step) {
+            onStep(step == .begun ? .transactionBegun : .offsetsSent)
+        }
+        let outcome = try transaction.run(offsets, group, onStep: onTransactionStep) { producer, topics in
             output.send(
                 by: producer, installations: topics[0], registry: topics[1], events: topics[2],
                 onStep: onStep)

@@ -70,7 +70,7 @@ struct HealingTests {
             }
             let began = Instant.now()
             let obstacle = try transaction.prepare(withinMilliseconds: 300)
-            #expect(Instant.now().milliseconds(since: began) >= 300)
+            #expect((250...10_000).contains(Instant.now().milliseconds(since: began)))
             #expect(obstacle?.contains("cannot start transactions") == true, "\(obstacle ?? "")")
             #expect(obstacle?.contains("_TIMED_OUT") == true, "\(obstacle ?? "")")
             #expect(!transaction.isReady)

@@ -26,7 +26,7 @@ struct Configuration: ~Copyable {
         if settings.security.usesSCRAM {
             set("sasl.mechanism", settings.scram.rawValue)
             set("sasl.username", settings.user ?? "")
-            set("sasl.password", settings.passwordFile.flatMap(SecretFile.read) ?? "")
+            set("sasl.password", settings.passwordFile.flatMap(PasswordFile.read) ?? "")
         }
         for (name, value) in settings.properties.sorted(by: { $0.key < $1.key }) { set(name, value) }
     }
@@ -39,7 +39,7 @@ struct Configuration: ~Copyable {
         settings.certificateAuthorityFile.map { set("ssl.ca.location", $0) }
         settings.certificateFile.map { set("ssl.certificate.location", $0) }
         settings.keyFile.map { set("ssl.key.location", $0) }
-        settings.keyPasswordFile.flatMap(SecretFile.read).map { set("ssl.key.password", $0) }
+        settings.keyPasswordFile.flatMap(PasswordFile.read).map { set("ssl.key.password", $0) }
     }
 
     /// The library's own words would repeat the value, which may be a secret; ours do not.

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Lifecycle
 
 extension KafkaSettings {
     /// Everything that is wrong with these settings, one sentence each; all of it at once, so that
@@ -26,23 +27,47 @@ extension KafkaSettings {
 
     private func tlsProblems() -> [String] {
         var problems: [String] = []
-        let files = [
-            ("kafka.ca-file", certificateAuthorityFile), ("kafka.certificate-file", certificateFile),
-            ("kafka.key-file", keyFile), ("kafka.key-password-file", keyPasswordFile),
+        let files: [(key: String, path: String?, problem: (String) -> String?)] = [
+            ("kafka.ca-file", certificateAuthorityFile, Self.unreadable),
+            ("kafka.certificate-file", certificateFile, Self.unreadable),
+            ("kafka.key-file", keyFile, Self.unusableKey),
+            ("kafka.key-password-file", keyPasswordFile, PasswordFile.problem),
         ]
-        for case (let key, let path?) in files {
+        for (key, path, problem) in files {
+            guard let path else { continue }
             if !security.usesTLS {
                 problems.append(
                     "\(key) is set but kafka.security.protocol is \(security.rawValue); set it to tls or scram-tls"
                 )
-            } else if let reason = SecretFile.unreadable(path) {
-                problems.append("\(key) names \(path), which cannot be read: \(reason)")
+            } else if let reason = problem(path) {
+                problems.append("\(key) names \(path), which \(reason)")
             }
         }
         if (certificateFile == nil) != (keyFile == nil) {
             problems.append("kafka.certificate-file and kafka.key-file belong together; set both or neither")
         }
         return problems
+    }
+
+    /// A key: librdkafka reads it itself, and does not ask who else can.
+    private static func unusableKey(_ path: String) -> String? {
+        do {
+            close(try SecretFile.open(path).descriptor)
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    private static func unreadable(_ path: String) -> String? {
+        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        guard descriptor >= 0 else { return "cannot be read: \(SystemError.words(for: errno))" }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            return "cannot be read: \(SystemError.words(for: errno))"
+        }
+        return status.st_mode & S_IFMT == S_IFDIR ? "cannot be read: it is a directory" : nil
     }
 
     private func scramProblems() -> [String] {
@@ -59,10 +84,9 @@ extension KafkaSettings {
                 "kafka.scram.user is missing; kafka.security.protocol \(security.rawValue) needs it")
         }
         if let passwordFile {
-            if let reason = SecretFile.unreadable(passwordFile) {
-                problems.append(
-                    "kafka.scram.password-file names \(passwordFile), which cannot be read: \(reason)")
-            } else if SecretFile.read(passwordFile)?.isEmpty ?? true {
+            if let reason = PasswordFile.problem(passwordFile) {
+                problems.append("kafka.scram.password-file names \(passwordFile), which \(reason)")
+            } else if PasswordFile.read(passwordFile)?.isEmpty ?? true {
                 problems.append("kafka.scram.password-file names \(passwordFile), which is empty")
             }
         } else {
@@ -85,30 +109,24 @@ extension KafkaSettings {
     }
 }
 
-/// Reads what is kept out of settings files: passwords, one to a file.
-enum SecretFile {
+/// A password, one to a file.
+enum PasswordFile {
     static let bytesMax = 64 * 1024
 
-    /// Why the file cannot be read, or nil.
-    static func unreadable(_ path: String) -> String? {
-        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
-        guard descriptor >= 0 else { return unsafe String(cString: strerror(errno)) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { return unsafe String(cString: strerror(errno)) }
-        return status.st_mode & S_IFMT == S_IFDIR ? "it is a directory" : nil
-    }
-
-    /// The file's text without the newline at its end.
+    /// The file's text without the newline at its end; nil when there is none that may be used.
     static func read(_ path: String) -> String? {
-        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: bytesMax)
-        let count = unsafe Glibc.read(descriptor, &bytes, bytesMax)
-        guard count >= 0 else { return nil }
-        var text = bytes[..<count]
+        guard var text = (try? SecretFile.read(path, bytesMax: bytesMax)) ?? nil else { return nil }
         while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
         return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Why the file cannot be used, or nil.
+    static func problem(_ path: String) -> String? {
+        do {
+            let bytes = try SecretFile.read(path, bytesMax: bytesMax)
+            return bytes == nil ? "is longer than \(bytesMax) bytes" : nil
+        } catch {
+            return error.reason
+        }
     }
 }

@@ -19,6 +19,8 @@ package final class TemporaryDirectory: Sendable {
     /// Writes a file and gives its path.
     package func write(_ name: String, _ text: String) throws -> String {
         try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+        // A secret may be read by few, and every file of a test may be one.
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file(name))
         return file(name)
     }
 }

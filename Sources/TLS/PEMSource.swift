@@ -17,7 +17,7 @@ package enum PEMSource: Sendable {
         }
     }
 
-    /// - Parameter isPrivate: refuse a file that others than its owner can read.
+    /// - Parameter isPrivate: refuse a file that others than its owner and the owner's group can read.
     func read(isPrivate: Bool = false) throws(TLSSettingsError) -> SecretBytes {
         switch self {
         case .text(let text, _): return SecretBytes(Array(text.utf8))
@@ -26,22 +26,12 @@ package enum PEMSource: Sendable {
     }
 
     private static func read(_ path: String, _ isPrivate: Bool) throws(TLSSettingsError) -> SecretBytes {
-        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
-        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        let (descriptor, size) = isPrivate ? try openSecret(path) : try open(path)
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw unreadable(path, errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw TLSSettingsError("\(path) is not a file") }
-        let mode = status.st_mode & 0o777
-        if isPrivate, mode & 0o077 != 0 {
-            throw TLSSettingsError(
-                "key \(path) can be read by others than its owner (mode \(String(mode, radix: 8))): chmod 600 \(path)"
-            )
+        guard size <= bytesMax else {
+            throw TLSSettingsError("\(path) has \(size) bytes: that is no PEM file")
         }
-        guard status.st_size <= bytesMax else {
-            throw TLSSettingsError("\(path) has \(status.st_size) bytes: that is no PEM file")
-        }
-        let secret = SecretBytes(count: Int(status.st_size))
+        let secret = SecretBytes(count: size)
         var filled = 0
         while filled < secret.count {
             let target = unsafe UnsafeMutableRawBufferPointer(rebasing: secret.memory[filled...])
@@ -53,9 +43,38 @@ package enum PEMSource: Sendable {
         return secret
     }
 
+    private static func openSecret(_ path: String) throws(TLSSettingsError) -> (Int32, Int) {
+        do { return try SecretFile.open(path) } catch {
+            throw TLSSettingsError("key \(path) \(error.reason)")
+        }
+    }
+
+    private static func open(_ path: String) throws(TLSSettingsError) -> (Int32, Int) {
+        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw unreadable(path, code)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw TLSSettingsError("\(path) is not a file")
+        }
+        return (descriptor, Int(status.st_size))
+    }
+
     private static func unreadable(_ path: String, _ code: Int32) -> TLSSettingsError {
         let words = SystemError.words(for: code)
         let remedy = code == EACCES ? "; run as the user that owns it" : ""
         return TLSSettingsError("cannot read \(path): \(words)\(remedy)")
+    }
+}
+
+extension SecretBytes {
+    /// What stands in a file of keys that few can read.
+    package static func read(file path: String) throws(TLSSettingsError) -> SecretBytes {
+        try PEMSource.file(path).read(isPrivate: true)
     }
 }

@@ -70,12 +70,12 @@ private struct KeyDirectory {
 
     @Test func `a key that others can read is refused with a sentence`() throws {
         let keys = try KeyDirectory()
-        try keys.put(SigningKey().pem, mode: 0o640)
+        try keys.put(SigningKey().pem, mode: 0o644)
         let problems = keys.tokens().reload()
         #expect(problems.count == 1)
         #expect(
             problems[0].description.contains("can be read by others")
-                && problems[0].description.contains("chmod 600"))
+                && problems[0].description.contains("chmod o="))
     }
 
     @Test func `a certificate is refused, and it is said why`() throws {

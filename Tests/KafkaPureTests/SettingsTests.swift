@@ -1,3 +1,4 @@
+import Glibc
 import Kafka
 import ProcessTesting
 import Testing
@@ -31,7 +32,7 @@ func `names and addresses are brokers`(broker: String) {
     #expect(
         settings.problems() == [
             "kafka.brokers names \"kafka\", which is not host:port with a port of 1 to 65535",
-            "kafka.ca-file names \(directory.path)/missing.pem, which cannot be read: No such file or directory",
+            "kafka.ca-file names \(directory.path)/missing.pem, which cannot be read: no such file or directory",
             "kafka.certificate-file names \(directory.path), which cannot be read: it is a directory",
             "kafka.certificate-file and kafka.key-file belong together; set both or neither",
             "kafka.scram.user is missing; kafka.security.protocol scram-tls needs it",
@@ -51,4 +52,27 @@ func `names and addresses are brokers`(broker: String) {
             "kafka.ca-file is set but kafka.security.protocol is plaintext; set it to tls or scram-tls",
             "kafka.scram.user or kafka.scram.password-file is set but kafka.security.protocol is plaintext; set it to scram-tls",
         ])
+}
+
+@Test func `a password or a key that everybody can read is refused`() throws {
+    let directory = try TemporaryDirectory()
+    var settings = KafkaSettings(brokers: ["kafka:9092"])
+    settings.security = .scramOverTLS
+    settings.user = "flotilla"
+    settings.certificateFile = try directory.write("certificate.pem", "x")
+    settings.keyFile = try directory.write("key.pem", "x")
+    settings.keyPasswordFile = try directory.write("key-password", "x")
+    settings.passwordFile = try directory.write("password", "x")
+    func protect(_ mode: mode_t) {
+        for file in ["key.pem", "key-password", "password"] {
+            #expect(chmod(directory.path + "/" + file, mode) == 0)
+        }
+    }
+    protect(0o644)
+    let problems = settings.problems()
+    #expect(problems.count == 3)
+    #expect(problems.allSatisfy { $0.contains("can be read by others") && $0.contains("mode 644") })
+    // As Kubernetes mounts secrets: root's, for a group.
+    protect(0o440)
+    #expect(settings.problems() == [])
 }

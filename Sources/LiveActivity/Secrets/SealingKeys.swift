@@ -16,28 +16,17 @@ package struct SealingKeys: Sendable {
     let hash: SecretBytes
     let seals: [(number: Int, key: SecretBytes)]
 
-    /// Reads a file that nobody but its owner may read.
+    /// Reads a file that nobody but its owner and the owner's group may read.
     package init(file path: String) throws(Problem) {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else {
-            throw Problem(
-                description:
-                    "cannot read the sealing keys \(path): \(unsafe String(cString: strerror(errno)))")
+        var bytes: [UInt8]
+        do {
+            bytes = unsafe try SecretBytes.read(file: path).withBytes { unsafe Array($0) }
+        } catch {
+            throw Problem(description: "the sealing keys cannot be used: \(error)")
         }
-        guard status.st_mode & 0o077 == 0 else {
-            throw Problem(description: "the sealing keys \(path) can be read by others: chmod 600 \(path)")
-        }
-        guard let file = unsafe fopen(path, "re") else {
-            throw Problem(
-                description:
-                    "cannot read the sealing keys \(path): \(unsafe String(cString: strerror(errno)))")
-        }
-        defer { unsafe fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 64 * 1024)
-        let count = unsafe fread(&bytes, 1, bytes.count, file)
         defer { unsafe explicit_bzero(&bytes, bytes.count) }
         do {
-            try self.init(lines: bytes[..<count])
+            try self.init(lines: bytes[...])
         } catch {
             throw Problem(description: "the sealing keys \(path): \(error.description)")
         }

@@ -1,0 +1,62 @@
+internal import CLinux
+internal import Glibc
+
+/// A file that holds a secret: a key, a password. It may be read by its owner and by its owner's group –
+/// Kubernetes mounts secrets for a group (`fsGroup`) – and by nobody else.
+package enum SecretFile {
+    /// Why a file cannot be used. `reason` goes on after the file's name: "is not a file".
+    package struct Problem: Error, Equatable {
+        package let reason: String
+    }
+
+    /// Opens the file when it may be used; the descriptor is the caller's to close.
+    package static func open(_ path: String) throws(Problem) -> (descriptor: Int32, bytes: Int) {
+        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        guard descriptor >= 0 else { throw unreadable(errno) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw unreadable(code)
+        }
+        if let reason = reason(against: status.st_mode) {
+            close(descriptor)
+            throw Problem(reason: reason)
+        }
+        return (descriptor, Int(status.st_size))
+    }
+
+    /// Reads the file; nil when it has more bytes than it may have.
+    package static func read(_ path: String, bytesMax: Int) throws(Problem) -> [UInt8]? {
+        let (descriptor, size) = try open(path)
+        defer { close(descriptor) }
+        guard size <= bytesMax else { return nil }
+        var bytes = [UInt8](repeating: 0, count: size)
+        var filled = 0
+        while filled < size {
+            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(descriptor, buffer.baseAddress! + filled, size - filled)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw unreadable(errno) }
+            if count == 0 { break }
+            filled += count
+        }
+        return Array(bytes[..<filled])
+    }
+
+    private static let anybody: mode_t = 0o007
+
+    private static func reason(against mode: mode_t) -> String? {
+        guard mode & S_IFMT == S_IFREG else { return "is not a file" }
+        guard mode & anybody != 0 else { return nil }
+        let digits = String(mode & 0o777, radix: 8)
+        return
+            "can be read by others than its owner and the owner's group (mode \(digits)): take the rights of others away (chmod o= FILE)"
+    }
+
+    private static func unreadable(_ code: Int32) -> Problem {
+        let remedy = code == EACCES ? "; run as the user that owns it, or in its group" : ""
+        return Problem(reason: "cannot be read: \(SystemError.words(for: code))\(remedy)")
+    }
+}

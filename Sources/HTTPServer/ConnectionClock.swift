@@ -13,7 +13,7 @@ struct ConnectionClock {
         case head
         /// Since the mark was set, when `atMark` bytes of the body had come. Only the time after the
         /// mark counts: bytes that came fast must not buy a silence later.
-        case body(bytes: Int, atMark: Int = 0)
+        case body(bytes: Int, atMark: Int = 0, began: Instant)
         case answering(ReplySlot)
         case sending
         /// Between requests; `received` is what the peer had sent when the last one was done.
@@ -42,7 +42,9 @@ struct ConnectionClock {
     }
 
     mutating func received(bodyBytes: Int) {
-        if case .body(_, let mark) = phase { phase = .body(bytes: bodyBytes, atMark: mark) }
+        if case .body(_, let mark, let began) = phase {
+            phase = .body(bytes: bodyBytes, atMark: mark, began: began)
+        }
     }
 
     /// The request line of a later request has come.
@@ -63,12 +65,16 @@ struct ConnectionClock {
             if elapsed > limits.headMilliseconds {
                 cut(.slow("the headers took longer than \(limits.headMilliseconds) ms"))
             }
-        case .body(let bytes, let mark):
+        case .body(let bytes, let mark, let began):
+            guard now.milliseconds(since: began) <= limits.bodyMilliseconds else {
+                cut(.slow("the body took longer than \(limits.bodyMilliseconds) ms; send less at a time"))
+                break
+            }
             guard elapsed > limits.bodyGraceMilliseconds else { break }
             if bytes - mark < limits.bodyBytesPerSecondMin * elapsed / 1000 {
                 cut(.slow("the body came at less than \(limits.bodyBytesPerSecondMin) bytes a second"))
             } else {
-                enter(.body(bytes: bytes, atMark: bytes), now: now)
+                enter(.body(bytes: bytes, atMark: bytes, began: began), now: now)
             }
         case .answering(let slot):
             if elapsed > limits.answerMilliseconds { return slot }

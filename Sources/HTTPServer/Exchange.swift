@@ -3,7 +3,8 @@ struct Exchange {
     enum Course {
         /// The answer is known; at most the body is still read, so that the connection stays usable.
         case answer(HTTPResponse)
-        case handler(HTTPRoutes.Handler)
+        case respond(HTTPRoutes.Respond)
+        case handle(HTTPRoutes.Defer, keepsBody: Bool)
         /// A deferred handler has it.
         case waiting(ReplySlot)
     }
@@ -12,20 +13,25 @@ struct Exchange {
     var course: Course
     let bodyBytesMax: Int
     let closes: Bool
+    /// The peer sends its body only when it is told that it may.
+    let asksFirst: Bool
     private(set) var bodyBytes = 0
+    /// What of the server's room for bodies is this one's.
+    private(set) var reservedBytes = 0
+    private let announcedBytes: Int?
 
     /// Bytes beyond the limit that are read and thrown away, so that a peer that has sent them already
     /// hears why; of one that goes on the connection is cut.
     static let discardedBytesMax = 1 << 20
-    /// What a peer that only announces a body may make us set aside for it.
-    private static let reservedBytesMax = 64 * 1024
+    /// A body's memory grows from this by doubling, so that announcing one costs nothing.
+    private static let reservedBytesMin = 4096
 
     init(_ decoded: RequestHead.Decoded, routes: HTTPRoutes, limits: HTTPLimits) throws(HTTPRefusal) {
         var request = decoded.request
         switch routes.match(request.method, decoded.segments) {
         case .found(let route, let parameters):
             request.parameters = parameters
-            course = .handler(route.handler)
+            course = Self.course(route.handler, request)
             bodyBytesMax = route.bodyBytesMax ?? limits.bodyBytesMax
         case .otherMethods(let methods):
             course = .answer(Self.methodNotAllowed(methods))
@@ -34,9 +40,11 @@ struct Exchange {
             course = .answer(.error(404, "not_found", "there is nothing at \(request.path)"))
             bodyBytesMax = limits.bodyBytesMax
         }
-        let announced = decoded.framing.contentLength ?? 0
-        if announced - bodyBytesMax > Self.discardedBytesMax { throw .bodyTooLarge(max: bodyBytesMax) }
-        if announced <= bodyBytesMax { request.body.reserveCapacity(min(announced, Self.reservedBytesMax)) }
+        announcedBytes = decoded.framing.contentLength
+        if let announcedBytes, announcedBytes - bodyBytesMax > Self.discardedBytesMax {
+            throw .bodyTooLarge(max: bodyBytesMax)
+        }
+        asksFirst = request.headers["expect"] != nil
         closes = decoded.framing.closes
         self.request = request
     }
@@ -45,19 +53,65 @@ struct Exchange {
         course = .answer(refusal.response)
         bodyBytesMax = 0
         closes = true
+        asksFirst = false
+        announcedBytes = nil
+    }
+
+    private static func course(_ handler: HTTPRoutes.Handler, _ request: HTTPRequest) -> Course {
+        switch handler {
+        case .immediate(let respond): return .respond(respond)
+        case .deferred(let handle): return .handle(handle, keepsBody: true)
+        case .judged(let judge):
+            switch judge(request) {
+            case .admitted(let handle): return .handle(handle, keepsBody: true)
+            case .refusedLater(let handle): return .handle(handle, keepsBody: false)
+            case .refused(let response): return .answer(response)
+            }
+        }
     }
 
     /// Takes a part of the body; throws when the connection must be cut.
-    mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTPRefusal) {
+    mutating func receive(_ bytes: UnsafeRawBufferPointer, room: BodyRoom) throws(HTTPRefusal) {
         bodyBytes += bytes.count
         if bodyBytes <= bodyBytesMax {
-            if case .handler = course { unsafe request?.body.append(contentsOf: bytes) }
+            guard keepsBody else { return }
+            guard reserve(bodyBytes, in: room) else { return answer(HTTPServerCore.bodiesFull, room) }
+            unsafe request?.body.append(contentsOf: bytes)
             return
         }
         let refusal = HTTPRefusal.bodyTooLarge(max: bodyBytesMax)
         if bodyBytes - bodyBytesMax > Self.discardedBytesMax { throw refusal }
+        answer(refusal.response, room)
+    }
+
+    private var keepsBody: Bool {
+        switch course {
+        case .respond, .handle(_, keepsBody: true): true
+        case .answer, .handle(_, keepsBody: false), .waiting: false
+        }
+    }
+
+    /// Gives the body up: what comes of it from now on is thrown away.
+    private mutating func answer(_ response: HTTPResponse, _ room: BodyRoom) {
         request?.body = []
-        course = .answer(refusal.response)
+        release(to: room)
+        course = .answer(response)
+    }
+
+    private mutating func reserve(_ bytes: Int, in room: BodyRoom) -> Bool {
+        guard bytes > reservedBytes else { return true }
+        let grown = max(bytes, 2 * reservedBytes, Self.reservedBytesMin)
+        let wanted = max(bytes, min(grown, announcedBytes ?? grown))
+        guard room.take(wanted - reservedBytes) else { return false }
+        reservedBytes = wanted
+        request?.body.reserveCapacity(wanted)
+        return true
+    }
+
+    /// The body is the handler's, or nobody's.
+    mutating func release(to room: BodyRoom) {
+        room.giveBack(reservedBytes)
+        reservedBytes = 0
     }
 
     private static func methodNotAllowed(_ methods: [HTTPMethod]) -> HTTPResponse {

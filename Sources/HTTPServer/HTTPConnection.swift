@@ -32,26 +32,32 @@ final class HTTPConnection: @unchecked Sendable {
     }
 
     func completed() {
-        if exchange != nil {
-            exchange = nil
-            core.exchangeEnded()
-        }
+        endExchange()
         clock.withLock { $0.beIdle(now: .now()) }
     }
 
     /// The library closes the descriptor when this returns.
     func closed() {
         clock.withLock { $0.descriptor = -1 }
-        if exchange != nil { core.exchangeEnded() }
+        endExchange()
+    }
+
+    private func endExchange() {
+        guard exchange != nil else { return }
+        exchange?.release(to: core.bodies)
         exchange = nil
+        core.exchangeEnded()
     }
 
     private func begin(_ call: HTTPCall) -> Bool {
         core.exchangeBegan()
         do {
             let decoded = try call.head(target: target).decode(peer: peer, limits: core.limits)
-            exchange = try Exchange(decoded, routes: core.routes, limits: core.limits)
-            return enter(.body(bytes: 0))
+            let begun = try Exchange(decoded, routes: core.routes, limits: core.limits)
+            exchange = begun
+            // Who asks first whether it may send its body hears at once that it need not.
+            if case .answer = begun.course, begun.asksFirst { return answer(call.connection) }
+            return enter(.body(bytes: 0, began: .now()))
         } catch {
             core.metrics?.refused(error.code)
             exchange = Exchange(refused: error)
@@ -62,7 +68,7 @@ final class HTTPConnection: @unchecked Sendable {
 
     private func receive(_ call: HTTPCall) -> Bool {
         do {
-            try unsafe exchange?.receive(call.body)
+            try unsafe exchange?.receive(call.body, room: core.bodies)
             let bytes = exchange?.bodyBytes ?? 0
             clock.withLock { $0.received(bodyBytes: bytes) }
             call.consumeBody()
@@ -77,11 +83,11 @@ final class HTTPConnection: @unchecked Sendable {
     private func answer(_ connection: MHDConnection) -> Bool {
         switch exchange?.course {
         case .answer(let response): return queue(response, on: connection)
-        case .handler(.immediate(let respond)):
+        case .respond(let respond):
             // Whoever was told that the request came too slowly must not see it done all the same.
             guard let request = exchange?.request, enter(.sending) else { return false }
             return queue(respond(request), on: connection)
-        case .handler(.deferred(let handle)): return suspend(connection, for: handle)
+        case .handle(let handle, _): return suspend(connection, for: handle)
         case .waiting(let slot): return slot.response.map { queue($0, on: connection) } ?? true
         case nil: return false
         }
@@ -97,6 +103,7 @@ final class HTTPConnection: @unchecked Sendable {
         }
         exchange?.course = .waiting(slot)
         exchange?.request = nil
+        exchange?.release(to: core.bodies)
         // First this: from the moment the clock knows the slot, other threads may fill it and resume.
         connection.suspend()
         if enter(.answering(slot)) {

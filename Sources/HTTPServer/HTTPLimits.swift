@@ -12,6 +12,9 @@ package struct HTTPLimits: Sendable {
     package var bodyGraceMilliseconds = 5000
     /// What it must have brought per second in that time; otherwise 408 and the connection closes.
     package var bodyBytesPerSecondMin = 1024
+    /// From the end of the headers to the end of the body, however steadily it comes; then 408 and the
+    /// connection closes. A body of 1 MiB must bring 17 KiB a second, a small one may come slowly.
+    package var bodyMilliseconds = 60_000
     /// Between two requests; then the connection closes.
     package var idleMilliseconds = 60_000
     /// For a handler to answer; then 503, and what it answers later goes nowhere.
@@ -27,6 +30,8 @@ package struct HTTPLimits: Sendable {
     package var targetBytesMax = 4096
     /// Bytes of a body, unless its route says otherwise; beyond it 413 before they are read.
     package var bodyBytesMax = 1 << 20
+    /// Bytes of the bodies that are on their way in, for all connections together; beyond it 503.
+    package var bodiesBytesMax = 64 << 20
     /// Threads that read requests, answer immediate ones and send.
     package var threads = 1
 
@@ -34,7 +39,8 @@ package struct HTTPLimits: Sendable {
 
     /// How often deadlines are looked at: often enough that none is missed by more than an eighth.
     var watchMilliseconds: Int {
-        let shortest = min(headMilliseconds, bodyGraceMilliseconds, idleMilliseconds, answerMilliseconds)
+        let shortest = min(
+            headMilliseconds, bodyGraceMilliseconds, bodyMilliseconds, idleMilliseconds, answerMilliseconds)
         return max(10, min(500, shortest / 8))
     }
 

@@ -17,10 +17,14 @@ struct HTTPMetrics: Sendable {
         }
     }
 
-    func watch(connections: @escaping @Sendable () -> Int) {
+    func watch(connections: @escaping @Sendable () -> Int, bodyBytes: @escaping @Sendable () -> Int) {
         metrics.gauge(
             "flotilla_http_connections", help: "Connections that are open.", labels: ["listener": listener]
         ) { Double(connections()) }
+        metrics.gauge(
+            "flotilla_http_body_bytes", help: "Memory of bodies that are on their way in.",
+            labels: ["listener": listener]
+        ) { Double(bodyBytes()) }
     }
 
     func answered(_ status: Int) { answers[status / 100 - 2].add() }

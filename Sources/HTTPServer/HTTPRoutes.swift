@@ -6,9 +6,14 @@ package struct HTTPRoutes: Sendable {
     /// Returns at once; the reply is sent later, from any thread.
     package typealias Defer = @Sendable (HTTPRequest, HTTPReply) -> Void
 
+    /// Runs on the server's thread when the head of a request is there, before a byte of its body is
+    /// taken, and must not block.
+    package typealias Judge = @Sendable (HTTPRequest) -> HTTPAdmission
+
     enum Handler: Sendable {
         case immediate(Respond)
         case deferred(Defer)
+        case judged(Judge)
     }
 
     struct Route: Sendable {
@@ -44,6 +49,13 @@ package struct HTTPRoutes: Sendable {
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, _ handle: @escaping Defer
     ) {
         add(method, pattern, Route(handler: .deferred(handle), bodyBytesMax: bodyBytesMax))
+    }
+
+    /// A handler that looks at the head first and may refuse a request before its body costs anything.
+    package mutating func onJudged(
+        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, _ judge: @escaping Judge
+    ) {
+        add(method, pattern, Route(handler: .judged(judge), bodyBytesMax: bodyBytesMax))
     }
 
     /// A handler that is an async function, for calls that people make; each costs a task.

@@ -33,7 +33,9 @@ package import Telemetry
     ) throws {
         let numbers = metrics.map { HTTPMetrics($0, listener: name) }
         core = HTTPServerCore(routes: routes, limits: limits, metrics: numbers)
-        numbers?.watch { [weak core] in core?.connectionCount ?? 0 }
+        numbers?.watch(
+            connections: { [weak core] in core?.connectionCount ?? 0 },
+            bodyBytes: { [weak core] in core?.bodies.bytes ?? 0 })
         (listening, address) = try Listener.bind(host: host, port: port)
         do {
             watch = try ConnectionWatch(core)

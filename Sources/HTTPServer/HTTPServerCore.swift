@@ -14,6 +14,14 @@ final class HTTPServerCore: Sendable {
     static let tooSlow = HTTPResponse.error(503, "too_slow", "the answer took too long; try again")
     static let stopping = HTTPResponse.error(503, "stopping", "the server is stopping; try again")
 
+    static let bodiesFull: HTTPResponse = {
+        var response = HTTPResponse.error(
+            503, "bodies_full", "too many bodies are on their way to this server; try again")
+        response.headers.add("Retry-After", "1")
+        return response
+    }()
+
+    let bodies: BodyRoom
     let routes: HTTPRoutes
     let limits: HTTPLimits
     let metrics: HTTPMetrics?
@@ -22,6 +30,7 @@ final class HTTPServerCore: Sendable {
     init(routes: HTTPRoutes, limits: HTTPLimits, metrics: HTTPMetrics?) {
         self.routes = routes
         self.limits = limits
+        bodies = BodyRoom(bytesMax: limits.bodiesBytesMax)
         self.metrics = metrics
     }
 

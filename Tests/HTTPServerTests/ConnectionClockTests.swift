@@ -16,7 +16,7 @@ struct ConnectionClockTests {
         let descriptor = open("/dev/null", O_WRONLY)
         defer { close(descriptor) }
         var clock = ConnectionClock(descriptor: descriptor, now: start)
-        clock.enter(.body(bytes: 0), now: start)
+        clock.enter(.body(bytes: 0, began: start), now: start)
         try test(&clock)
     }
 
@@ -36,13 +36,26 @@ struct ConnectionClockTests {
         }
     }
 
-    @Test func `a body that keeps its rate may take as long as it likes`() {
+    @Test func `a body that keeps its rate may take a minute, and not longer`() {
         withBody { clock in
-            for second in 1...3600 {
+            for second in 1...60 {
                 clock.received(bodyBytes: second * 1024)
                 _ = clock.check(now: at(second * 1000), limits: limits)
             }
             #expect(!isCut(clock))
+            clock.received(bodyBytes: 61 * 1024)
+            _ = clock.check(now: at(60_001), limits: limits)
+            #expect(isCut(clock))
+        }
+    }
+
+    @Test func `a mebibyte at eighteen kibibytes a second is in time`() {
+        withBody { clock in
+            for second in 1...57 {
+                clock.received(bodyBytes: second * 18 * 1024)
+                _ = clock.check(now: at(second * 1000), limits: limits)
+            }
+            #expect(!isCut(clock) && 57 * 18 * 1024 > 1 << 20)
         }
     }
 

@@ -1,0 +1,121 @@
+import Foundation
+import HTTPServer
+import Lifecycle
+import Telemetry
+import Testing
+
+/// What bodies may cost, and when.
+struct BodyRoomTests {
+    private func bodyBytes(_ server: TestServer) -> Int {
+        let line = server.metrics.render().split(separator: "\n").first {
+            $0.hasPrefix("flotilla_http_body_bytes")
+        }
+        return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
+    }
+
+    private func wait(_ what: String, _ isTrue: () -> Bool) {
+        let end = Instant.now().advanced(byMilliseconds: 20_000)
+        while !isTrue(), Instant.now() < end { usleep(2000) }
+        #expect(isTrue(), "\(what)")
+    }
+
+    private func judgedServer(_ limits: HTTPLimits = HTTPLimits()) throws -> (TestServer, TestServer.Log) {
+        let log = TestServer.Log()
+        let server = try TestServer(limits: limits) { routes in
+            routes.onJudged(.post, "/judged") { request in
+                log.add("judged \(request.headers["authorization"] ?? "nobody")")
+                guard request.headers["authorization"] == "good" else {
+                    return .refused(.error(401, "key_unknown", "no"))
+                }
+                return .admitted { request, reply in
+                    log.add("took \(request.body.count)")
+                    reply.send(.text("\(request.body.count)"))
+                }
+            }
+            routes.onJudged(.post, "/later") { _ in
+                .refusedLater { request, reply in
+                    log.add("later with \(request.body.count)")
+                    reply.send(.error(401, "key_unknown", "no"))
+                }
+            }
+        }
+        return (server, log)
+    }
+
+    @Test func `a request is judged at its head, before its body has come`() async throws {
+        let (server, log) = try judgedServer()
+        let port = server.port
+        try await onThread {
+            let peer = try RawPeer(port: port)
+            peer.send("POST /judged HTTP/1.1\r\nHost: x\r\nAuthorization: good\r\nContent-Length: 5\r\n\r\n")
+            self.wait("the judgement") { log.all == ["judged good"] }
+            peer.send("hello")
+            #expect(peer.answers(1).map(\.body) == ["5"])
+        }
+        #expect(log.all == ["judged good", "took 5"])
+    }
+
+    @Test(arguments: ["/judged", "/later"])
+    func `of a request that was refused at its head no byte is kept, and the connection stays`(
+        _ path: String
+    ) async throws {
+        let (server, log) = try judgedServer()
+        let port = server.port
+        try await onThread {
+            let peer = try RawPeer(port: port)
+            peer.send("POST \(path) HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n")
+            peer.send([UInt8](repeating: 0x61, count: 500_000))
+            #expect(self.bodyBytes(server) == 0)
+            peer.send([UInt8](repeating: 0x61, count: 400_000))
+            #expect(peer.answers(1).map(\.status) == [401])
+            peer.send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(peer.answers(2).map(\.status) == [401, 200])
+        }
+        #expect(log.all == (path == "/later" ? ["later with 0"] : ["judged nobody"]))
+    }
+
+    @Test func `who asks before it sends its body is refused before it has sent it`() async throws {
+        let (server, _) = try judgedServer()
+        let head = "POST /judged HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 900000\r\n"
+        let (answers, isClosed) = try await server.exchange(head + "\r\n")
+        #expect(answers.map(\.status) == [401] && isClosed)
+    }
+
+    @Test func `all bodies on their way in share one room, and it is given back`() async throws {
+        var limits = HTTPLimits()
+        limits.bodiesBytesMax = 128 << 10
+        let (server, _) = try judgedServer(limits)
+        let port = server.port
+        try await onThread {
+            // What is announced costs nothing; what comes does.
+            let peers = try (0..<20).map { _ in try RawPeer(port: port) }
+            for peer in peers {
+                peer.send(
+                    "POST /judged HTTP/1.1\r\nHost: x\r\nAuthorization: good\r\nContent-Length: 32768\r\n\r\n"
+                )
+            }
+            #expect(self.bodyBytes(server) == 0)
+            let body = [UInt8](repeating: 0x61, count: 32_767)
+            for peer in peers[..<4] { peer.send(body) }
+            self.wait("the room is full") { self.bodyBytes(server) == 128 << 10 }
+            for peer in peers[4...] { peer.send(body + [0x61]) }
+            for peer in peers[4...] {
+                let answers = peer.answers(1)
+                #expect(answers.map(\.status) == [503])
+                #expect(answers.first?.code == "bodies_full" && answers.first?.header("Retry-After") == "1")
+            }
+            for peer in peers[..<4] {
+                peer.send("a")
+                #expect(peer.answers(1).map(\.body) == ["32768"])
+            }
+            self.wait("the room is given back") { self.bodyBytes(server) == 0 }
+            // Also what a peer left half done.
+            let gone = try RawPeer(port: port)
+            gone.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\nhello")
+            self.wait("it was taken") { self.bodyBytes(server) > 0 }
+            gone.endSending()
+            _ = gone.answers()
+            self.wait("the room is given back") { self.bodyBytes(server) == 0 }
+        }
+    }
+}

@@ -147,8 +147,7 @@ let package = Package(
             "Lifecycle", "ProcessTesting"),
         tests(
             "GatewayTests", "Gateway", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting",
-            "HTTPServer",
-            "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+            "HTTPServer", "JSON", "TLS", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
             "IngestPureTests", "Ingest", "IngestTesting", "LiveActivity", "JSON", "Telemetry", "Simulation"),
         tests(

@@ -14,6 +14,8 @@ package enum AppDocument {
             if let problem = AppID.problem(id) { value.report("is for an app whose id \(problem)") }
             _ = object["v"].optional?.int(in: 1...App.schemaVersion)
             refuseCredentials(object)
+            let proof = object["userProof"]
+            if !proof.isMissing { proof.report(noUserProof) }
             let app = App(id: id, from: object)
             if var types = object["activityTypes"].optional?.array(countMax: ActivityType.perAppMax) {
                 while let type = types.next() {
@@ -36,6 +38,8 @@ package enum AppDocument {
         }
     }
 
+    package static let noUserProof =
+        "must not be here: it holds secrets, which `flotilla apps user-proof` makes and keeps"
     package static let noCertificate =
         "cannot be used: a certificate expires once a year, serves one app and one environment, and cannot "
         + "start a Live Activity on a channel; make a key (.p8) at developer.apple.com, once for the whole "

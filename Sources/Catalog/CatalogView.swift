@@ -18,6 +18,8 @@ package struct CatalogView: Sendable {
     package private(set) var apps: [String: App] = [:]
     /// By their ids.
     package private(set) var keys: [String: APIKey] = [:]
+    /// Which sealing keys the installation has; nil when none has been used.
+    package private(set) var sealing: SealingRecord?
     /// The records that are kept out, by their keys in the topic.
     package private(set) var unusable: [String: String] = [:]
 
@@ -50,6 +52,16 @@ package struct CatalogView: Sendable {
                 view.keys[record.id] = record
                 return true
             }
+        case "sealing":
+            let standing = sealing
+            if value == nil { sealing = nil }
+            return take(place, value, SealingRecord.self, reader) { view, record in
+                // Of two processes with different keys that were both the first, the one stands that wrote
+                // first; the other reads it back and does not start.
+                guard SealingRecord.key == key, standing.map(record.extends) ?? true else { return false }
+                view.sealing = record
+                return true
+            }
         default: return .ignored
         }
     }
@@ -62,7 +74,8 @@ package struct CatalogView: Sendable {
         do {
             let record = try R.decode(value, with: reader)
             return insert(&self, record)
-                ? .changed : keepOut(place, "the record is another's than its key says")
+                ? .changed
+                : keepOut(place, "the record is another's than its key says, or of other sealing keys")
         } catch {
             return keepOut(place, error.description)
         }

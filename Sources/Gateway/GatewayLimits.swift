@@ -18,6 +18,16 @@ package struct GatewayLimits: Sendable {
 
     /// Requests of one key that this process takes in a second, and at once after a pause; beyond it 429.
     package var requestsPerKeyAndSecondMax = 10_000
+    /// Requests of one address, with a key that phones have; beyond it 429.
+    package var requestsPerPeerAndSecondMax = 2000
+    /// Reports about one installation in a minute, with such a key; beyond it 429, or the report is
+    /// refused in a body whose others are taken.
+    package var reportsPerInstallationAndMinuteMax = 300
+    /// Keys, addresses and installations that are counted at a time, each; beyond it the oldest are
+    /// forgotten and may come more often. 24 bytes each, twice.
+    package static let keysCountedMax = 100_000
+    package static let peersCountedMax = 100_000
+    package static let installationsCountedMax = 500_000
     /// Requests that wait for Kafka; beyond it 503 at once.
     package var requestsWaitingMax = 20_000
     /// Bytes of the bodies of those requests; beyond it 503 at once.

@@ -7,7 +7,7 @@ struct GatewayMetrics: Sendable {
     let unstored: Counter
     let seconds: Histogram
     let oldest: Gauge
-    let limited: Counter
+    private let limited: [String: Counter]
     let turnedAway: Counter
     private let metrics: Metrics
 
@@ -22,13 +22,18 @@ struct GatewayMetrics: Sendable {
         func requests(_ reason: String) -> Counter {
             metrics.counter(
                 "flotilla_gateway_requests_turned_away_total",
-                help: "Requests that were not looked at: over the key's rate, or nothing could be taken.",
+                help:
+                    "Requests that were not looked at: over a rate, or nothing could be taken; for installations, reports.",
                 labels: ["reason": reason])
         }
         accepted = records("accepted")
         refused = records("refused")
         unstored = records("unstored")
-        limited = requests("rate")
+        var limited: [String: Counter] = [:]
+        for limit in [
+            RateLimit.key(perSecond: 0), .peer(perSecond: 0), .installation(perMinute: 0),
+        ] { limited[limit.name] = requests(limit.name) }
+        self.limited = limited
         turnedAway = requests("unavailable")
         seconds = metrics.histogram(
             "flotilla_gateway_batch_seconds", help: "From a request with its body to its acknowledgement.")
@@ -42,6 +47,8 @@ struct GatewayMetrics: Sendable {
             "flotilla_gateway_in_flight", help: "Requests whose reports are on their way to Kafka."
         ) { Double(admission.requests) }
     }
+
+    func limited(_ limit: RateLimit) { limited[limit.name]?.add() }
 
     /// The reason is one of five words of ours.
     func refusedKey(_ reason: StaticString) {

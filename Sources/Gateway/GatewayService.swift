@@ -2,6 +2,7 @@ internal import Catalog
 package import HTTPServer
 package import Kafka
 package import Lifecycle
+package import LiveActivity
 internal import Telemetry
 package import Topics
 
@@ -12,6 +13,10 @@ package final class GatewayService: Stage {
         package var port: Int
         package var http = HTTPLimits()
         package var limits = GatewayLimits()
+        /// Whose `X-Forwarded-For` is believed.
+        package var proxies: [AddressRange] = []
+        /// Nil writes tokens in the clear.
+        package var sealingKeys: SealingKeys?
 
         package init(host: String, port: Int) {
             self.host = host
@@ -67,11 +72,12 @@ package final class GatewayService: Stage {
             let asking = try KafkaReach(kafka, topic: topic, metrics: context.metrics)
             reach = asking
             let writing = try ReportWriter(
-                kafka, topic: topic, limits: parameters.limits, context: context, metrics: metrics,
-                seen: asking.seen)
+                kafka, topic: topic, sealingKeys: parameters.sealingKeys, limits: parameters.limits,
+                context: context, metrics: metrics, seen: asking.seen)
             writer = writing
             let endpoint = ReportsEndpoint(
-                catalog: catalog, reach: asking, writer: writing, limits: parameters.limits, metrics: metrics)
+                catalog: catalog, reach: asking, writer: writing, limits: parameters.limits,
+                clients: ClientAddress(proxies: parameters.proxies), metrics: metrics, log: context.log)
             let server = try serve(endpoint, context) { Self.obstacles(catalog, asking) }
             running.withLock {
                 $0 = Running(catalog: catalog, server: server, writer: writing, reach: asking)

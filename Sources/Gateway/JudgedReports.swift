@@ -8,42 +8,69 @@ package struct JudgedReports: Sendable {
         package let index: Int
         /// Paths are those within the report.
         package let problems: [JSONProblem]
+        /// Nothing is wrong with it; there are too many.
+        package var limit: RateLimit?
+    }
+
+    private struct Place {
+        let index: Int
+        let start: Int
+        let keyEnd: Int
+        let end: Int
     }
 
     /// Keys and values, one after the other in one piece of memory.
     private var bytes: [UInt8] = []
-    private var ends: [(key: Int, value: Int)] = []
+    private var places: [Place] = []
     package internal(set) var refused: [Refused] = []
 
-    package var acceptedCount: Int { ends.count }
+    package var acceptedCount: Int { places.count }
 
-    mutating func accept(key: [UInt8], value: borrowing JSONWriter) {
+    /// - Parameter index: the report's place in the body.
+    mutating func accept(_ index: Int, key: [UInt8], value: borrowing JSONWriter) {
+        let start = bytes.count
         bytes += key
         let keyEnd = bytes.count
         unsafe value.withBytes { unsafe bytes.append(contentsOf: $0) }
-        ends.append((keyEnd, bytes.count))
+        places.append(Place(index: index, start: start, keyEnd: keyEnd, end: bytes.count))
     }
 
     mutating func append(_ other: JudgedReports) {
         let offset = bytes.count
         bytes += other.bytes
-        ends += other.ends.map { ($0.key + offset, $0.value + offset) }
+        places += other.places.map {
+            Place(
+                index: $0.index, start: $0.start + offset, keyEnd: $0.keyEnd + offset, end: $0.end + offset)
+        }
+    }
+
+    /// Takes out the good reports that are too many, by their keys.
+    package mutating func refuse(beyond limit: RateLimit, where isBeyond: (Span<UInt8>) -> Bool) {
+        let good = places
+        places = []
+        for place in good {
+            if isBeyond(bytes.span.extracting(place.start..<place.keyEnd)) {
+                refused.append(Refused(index: place.index, problems: [], limit: limit))
+            } else {
+                places.append(place)
+            }
+        }
+        if places.count < good.count { refused.sort { $0.index < $1.index } }
     }
 
     /// Lends the key and value of an accepted report.
     package func withRecord<Result>(
         _ index: Int, _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> Result
     ) -> Result {
-        let start = index == 0 ? 0 : ends[index - 1].value
-        let (keyEnd, valueEnd) = ends[index]
+        let place = places[index]
         let span = bytes.span
-        return body(span.extracting(start..<keyEnd), span.extracting(keyEnd..<valueEnd))
+        return body(
+            span.extracting(place.start..<place.keyEnd), span.extracting(place.keyEnd..<place.end))
     }
 
     /// A copy of an accepted report's key and value.
     package func copy(_ index: Int) -> (key: [UInt8], value: [UInt8]) {
-        let start = index == 0 ? 0 : ends[index - 1].value
-        let (keyEnd, valueEnd) = ends[index]
-        return (Array(bytes[start..<keyEnd]), Array(bytes[keyEnd..<valueEnd]))
+        let place = places[index]
+        return (Array(bytes[place.start..<place.keyEnd]), Array(bytes[place.keyEnd..<place.end]))
     }
 }

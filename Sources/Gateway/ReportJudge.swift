@@ -4,13 +4,18 @@ package import LiveActivity
 /// Reads the body of `POST /v1/reports`: one report, or an array of them. It does no I/O.
 ///
 /// The app comes from the key and from nowhere else. A body that is not JSON is refused whole; of one
-/// that is, each report stands for itself. Pinned to one thread.
+/// that is, each report stands for itself. Tokens leave it sealed, where there are keys. Pinned to one
+/// thread.
 package final class ReportJudge {
     private let reader: JSONReader
     private let single: JSONReader
+    private let seal: TokenSeal
+    private let users: UserProofCheck
     private var writer = JSONWriter(capacity: 4096)
 
-    package init() {
+    package init(_ keys: SealingKeys?) {
+        seal = TokenSeal(keys)
+        users = UserProofCheck(seal)
         let body = GatewayLimits.bodyBytesMax
         reader = JSONReader(
             limits: JSONLimits(
@@ -83,7 +88,7 @@ package final class ReportJudge {
         into judged: inout JudgedReports
     ) {
         let object = value.object()
-        _ = object["v"].optional?.int(in: 1...Report.schemaVersion)
+        let version = object["v"].optional?.int(in: 1...Int(Int32.max)) ?? Report.schemaVersion
         if let named = object["app"].optional, named.string() != app.id {
             named.report("must be the app that the key belongs to, or be left out")
         }
@@ -103,8 +108,30 @@ package final class ReportJudge {
             sequence.report("is written by the gateway; leave it out")
         }
         report.sequence = place
-        object.refuseUnknownFields()
+        checkUser(of: report, in: object, for: app, as: role)
+        // What a newer SDK says beside what this gateway knows is left out, not refused: gateways are
+        // updated one by one. At its own version a field that it does not know is a typo.
+        if version <= Report.schemaVersion { object.refuseUnknownFields() }
+        seal.seal(tokenOf: &report)
         report.encode(to: &writer)
-        judged.accept(key: report.key, value: writer)
+        judged.accept(place, key: report.key, value: writer)
+    }
+
+    private func checkUser(of report: Report, in object: JSONObject, for app: App, as role: APIKey.Role) {
+        let proof = object["userProof"].optional?.string()
+        guard let user = report.user else { return }
+        switch users.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.send)) {
+        case .good: break
+        case .missing:
+            object["userId"].report(
+                "needs a userProof in this app: the hex HMAC-SHA256 of the user id, which your server makes")
+        case .wrong:
+            object["userProof"].report(
+                "must be the hex HMAC-SHA256 of the user id by a secret that `flotilla apps user-proof` has made"
+            )
+        case .impossible:
+            object["userProof"].report(
+                "cannot be checked: this gateway's sealing keys do not open the secrets")
+        }
     }
 }

@@ -28,15 +28,18 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
     private let topicName: String
     private(set) var producer: Producer
     private var topic: Topic
-    private let judge = ReportJudge()
+    private let judge: ReportJudge
+    private var installations: RateTable
     private var waiting = WaitingRequests<Waiting>()
     private var deliveries: [Delivery] = []
     private var timer: LoopTimer?
 
-    /// - Parameter seen: told whenever Kafka has acknowledged something.
+    /// - Parameters:
+    ///   - sealingKeys: nil writes tokens in the clear.
+    ///   - seen: told whenever Kafka has acknowledged something.
     init(
-        _ settings: KafkaSettings, topic name: String, limits: GatewayLimits, context: ServiceContext,
-        metrics: GatewayMetrics, seen: @escaping @Sendable (Instant) -> Void
+        _ settings: KafkaSettings, topic name: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
+        context: ServiceContext, metrics: GatewayMetrics, seen: @escaping @Sendable (Instant) -> Void
     ) throws {
         var options = ProducerOptions()
         options.lingerMilliseconds = limits.lingerMilliseconds
@@ -48,6 +51,10 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
         topicName = name
         producer = try connect()
         topic = try producer.topic(name)
+        judge = ReportJudge(sealingKeys)
+        installations = RateTable(
+            countMax: limits.reportsPerInstallationAndMinuteMax, windowMilliseconds: 60_000,
+            entriesMax: GatewayLimits.installationsCountedMax, now: .now())
         admission = Admission(limits)
         metrics.watch(admission)
         self.metrics = metrics
@@ -92,7 +99,7 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
     private func send(
         _ body: [UInt8], for app: App, as role: APIKey.Role, _ reply: HTTPReply, began: Instant
     ) {
-        let judged: JudgedReports
+        var judged: JudgedReports
         do {
             judged = try judge.judge(body, for: app, as: role)
         } catch {
@@ -100,11 +107,12 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
             metrics.refused.add()
             return reply.send(ReportsAnswer.unreadable(error))
         }
+        let wait = role.includes(.send) ? 0 : limitInstallations(&judged)
         metrics.refused.add(judged.refused.count)
         let count = judged.acceptedCount
         guard count > 0 else {
             admission.leave(bytes: body.count)
-            return reply.send(ReportsAnswer.refused(judged))
+            return reply.send(ReportsAnswer.refused(judged, waitMilliseconds: wait))
         }
         let request = Waiting(reply: reply, judged: judged, bodyBytes: body.count, began: began)
         let tag = waiting.add(request, records: count)
@@ -123,6 +131,22 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
             // Those that are in the queue come back by themselves; the rest was never sent.
             return finish(waiting.settle(tag, records: count - index, isStored: false))
         }
+    }
+
+    /// Takes out the reports of installations that tell too much; returns how long they are to wait.
+    private func limitInstallations(_ judged: inout JudgedReports) -> Int {
+        let limit = RateLimit.installation(perMinute: installations.countMax)
+        var longest = 0
+        let now = loop.now
+        judged.refuse(beyond: limit) { key in
+            var hasher = Hasher()
+            unsafe key.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+            guard let wait = installations.take(hasher.finalize(), now: now) else { return false }
+            longest = max(longest, wait)
+            metrics.limited(limit)
+            return true
+        }
+        return longest
     }
 
     /// What waits is perhaps stored and perhaps not: its senders try again, and those who are connected

@@ -13,8 +13,13 @@ package enum ReportsAnswer {
     }
 
     /// None is good, so that nothing went to the topic.
-    package static func refused(_ judged: JudgedReports) -> HTTPResponse {
-        let first = judged.refused.first?.problems.first
+    ///
+    /// - Parameter waitMilliseconds: until there may be more, where there were too many.
+    package static func refused(_ judged: JudgedReports, waitMilliseconds: Int = 0) -> HTTPResponse {
+        if let limit = judged.refused.first?.limit, judged.refused.allSatisfy({ $0.limit != nil }) {
+            return Unavailable.limited(limit, waitMilliseconds: waitMilliseconds)
+        }
+        let first = judged.refused.lazy.compactMap(\.problems.first).first
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
         json.name("error")
@@ -58,18 +63,27 @@ package enum ReportsAnswer {
             json.name("problems")
             json.beginArray()
             for problem in refused.problems {
-                json.beginObject()
-                json.name("code")
-                json.value(problem.code.rawValue)
-                json.name("field")
-                json.value(problem.path)
-                json.name("message")
-                json.value(problem.description)
-                json.endObject()
+                write(problem.code.rawValue, problem.path, problem.description, to: &json)
+            }
+            if let limit = refused.limit {
+                write(RateLimit.code, "installationId", limit.sentence, to: &json)
             }
             json.endArray()
             json.endObject()
         }
         json.endArray()
+    }
+
+    private static func write(
+        _ code: String, _ field: String, _ message: String, to json: inout JSONWriter
+    ) {
+        json.beginObject()
+        json.name("code")
+        json.value(code)
+        json.name("field")
+        json.value(field)
+        json.name("message")
+        json.value(message)
+        json.endObject()
     }
 }

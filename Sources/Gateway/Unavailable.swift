@@ -21,10 +21,9 @@ enum Unavailable {
         response(503, "not_stored", "the reports were not all acknowledged; send them again")
     }
 
-    static func limited(perSecond: Int, waitMilliseconds: Int) -> HTTPResponse {
-        var response = HTTPResponse.error(
-            429, "rate_limited",
-            "this key may make \(perSecond) requests a second here; send several in a body")
+    /// What a limit is called is what its setting is called.
+    static func limited(_ limit: RateLimit, waitMilliseconds: Int) -> HTTPResponse {
+        var response = HTTPResponse.error(429, RateLimit.code, limit.sentence)
         response.headers.add("Retry-After", "\((waitMilliseconds + 999) / 1000)")
         return response
     }

@@ -50,6 +50,7 @@ enum GatewayBenchmark {
                 flotilla, "run", "gateway", "--data", place + "/run", "--kafka-brokers", brokers,
                 "--topics-prefix", layout.prefix,
                 "--gateway-listen", "127.0.0.1:0", "--gateway-key-rate", "1000000",
+                "--gateway-peer-rate", "1000000", "--gateway-installation-rate", "1000000",
             ] + shared, processor: 1, output: place + "/gateway.log")
         let listening = try address(of: "gateway", in: gateway)
         // The line comes before the catalogue has been read.

@@ -10,10 +10,10 @@ extension Command {
     static let apps = Command(
         name: "apps", summary: "Shows, creates, changes and deletes the apps that are served.",
         usage:
-            "[list | show APP | create APP | update APP | delete APP --yes] [options]",
+            "[list | show APP | create APP | update APP | delete APP --yes | user-proof APP] [options]",
         example:
             "flotilla apps create shop --bundle-id com.example.shop --team-id ABCDE12345 --key-id KEY1234567",
-        settings: ["topics.prefix", "kafka."],
+        settings: ["topics.prefix", "tokens.", "kafka."],
         options: [
             ("--bundle-id", true, "the app's bundle id"),
             ("--team-id", true, "the ten characters of the team at developer.apple.com"),
@@ -26,16 +26,19 @@ extension Command {
             ("--certificate", true, "is refused, with the reason"),
             ("--yes", false, "deletes without asking again"),
             ("--json", false, "one JSON object a line instead of a table"),
-        ]
+        ] + UserProofChange.options
     ) { invocation in
         let verb = invocation.words.first ?? "list"
         let rest = invocation.words.dropFirst()
         if invocation.options["--certificate"] != nil {
             throw Refusal(status: .usage, "--certificate \(AppDocument.noCertificate)")
         }
-        guard ["list", "show", "create", "update", "delete"].contains(verb),
+        guard ["list", "show", "create", "update", "delete", "user-proof"].contains(verb),
             rest.count == (verb == "list" ? 0 : 1)
-        else { throw Refusal(status: .usage, "say list, or show, create, update or delete and one app") }
+        else {
+            throw Refusal(
+                status: .usage, "say list, or show, create, update, delete or user-proof and one app")
+        }
         let catalog = try CatalogAccess(invocation.settings)
         let id = rest.first ?? ""
         switch verb {
@@ -52,6 +55,7 @@ extension Command {
             try catalog.writer().put(app, action: "app.update", now: .now())
             AppLines([app]).show(invocation)
         case "delete": try delete(catalog.app(id), in: catalog, isSure: invocation.options["--yes"] != nil)
+        case "user-proof": try UserProofChange(invocation, try catalog.app(id), catalog).run()
         case "show": AppLines([try catalog.app(id)]).show(invocation)
         default: AppLines(catalog.view.apps.values.sorted { $0.id < $1.id }).show(invocation)
         }
@@ -79,7 +83,10 @@ private struct AppOptions {
         do {
             var base = old
             if let file = options["--file"] { base = try AppDocument.read(Self.read(file), id: id) }
-            return try AppDocument.read(document(over: base), id: id)
+            var app = try AppDocument.read(document(over: base), id: id)
+            // A document has no secrets: what is kept beside it stays.
+            app.userProof = old?.userProof
+            return app
         } catch let error as JSONError {
             let lines = error.problems.map { "app \(id): \($0)" }
             throw Refusal(status: .dataError, lines.joined(separator: "\n"))
@@ -134,7 +141,11 @@ private struct AppLines {
 
     func show(_ invocation: Invocation) {
         if invocation.options["--json"] != nil {
-            for app in apps { print(String(decoding: app.encoded(), as: UTF8.self)) }
+            for var app in apps {
+                // As `--file` takes it: secrets, sealed ones too, are not shown.
+                app.userProof = nil
+                print(String(decoding: app.encoded(), as: UTF8.self))
+            }
         } else if apps.isEmpty {
             print("no app yet; `flotilla apps create --help` says how to make one")
         } else {

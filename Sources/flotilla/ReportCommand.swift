@@ -13,14 +13,15 @@ extension Command {
         usage: "JSON | --app APP --installation-id ID --kind KIND [options]",
         example:
             "flotilla report --app shop --installation-id phone-1 --kind startToken --attributes-type Match --token c0ffee",
-        settings: ["topics.prefix", "kafka."],
+        settings: ["topics.prefix", "tokens.", "kafka."],
         options: ReportField.all.map { field in (field.flag, true, field.sentence) } + [
             ("--json", false, "one JSON object a line instead of a sentence")
         ]
     ) { invocation in
         let body = try ReportField.body(invocation)
         let catalog = try CatalogAccess(invocation.settings)
-        let judged = try judge(body, catalog)
+        let keys = try SealingKeyFile.read(invocation.settings, for: catalog.view)
+        let judged = try judge(body, catalog, keys)
         let settings = KafkaSettings(invocation.settings)
         let name = TopicLayout(invocation.settings).name(.reports)
         let producer = try Producer(settings, name: "report", log: .silent, metrics: Metrics())
@@ -42,14 +43,16 @@ extension Command {
     }
 
     /// By the rules of the gateway; all or nothing.
-    private static func judge(_ body: [UInt8], _ catalog: CatalogAccess) throws -> JudgedReports {
+    private static func judge(
+        _ body: [UInt8], _ catalog: CatalogAccess, _ keys: SealingKeys?
+    ) throws -> JudgedReports {
         let judged: JudgedReports
         do {
             let app = try JSONReader(limits: .record).read(body) { root in
                 (root.kind == .array ? nil : root.object()["app"].string()) ?? ""
             }
             if app.isEmpty { throw Refusal(status: .usage, "send one report at a time, with its app") }
-            judged = try ReportJudge().judge(body, for: catalog.app(app), as: .admin)
+            judged = try ReportJudge(keys).judge(body, for: catalog.app(app), as: .admin)
         } catch let error as JSONError {
             throw Refusal(status: .dataError, error.problems.map(\.description).joined(separator: "\n"))
         }

@@ -43,7 +43,10 @@ extension Command {
         let topics = TopicsService(
             duty: .check(Array(Set(kinds.flatMap(\.topics)))), layout: layout,
             kafka: surroundings.kafka)
-        try await process.run([admin, topics, surroundings.catalog] + running) { admin.beginServing() }
+        let keys = SealingKeysService(
+            keys: surroundings.sealingKeys, catalog: surroundings.catalog, kafka: surroundings.kafka,
+            layout: layout)
+        try await process.run([admin, topics, surroundings.catalog, keys] + running) { admin.beginServing() }
     }
 
     private static func stages(_ words: [String]) throws -> [StageKind] {

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Catalog
 internal import Glibc
 internal import Lifecycle
 internal import LiveActivity
@@ -33,6 +34,17 @@ enum SealingKeyFile {
                 .field("file", path))
         }
         return try keys(path)
+    }
+
+    /// For a command, which writes beside the processes: nil when no file is named.
+    static func read(_ settings: ResolvedSettings, for view: CatalogView) throws -> SealingKeys? {
+        guard let path = settings[AllSettings.sealingKeysFile] else { return nil }
+        let keys = try keys(path)
+        let now = WallTime.now().milliseconds
+        if case .refused(let reason) = SealingKeys.verdict(on: keys, standing: view.sealing, now: now) {
+            throw Refusal(status: .configuration, reason)
+        }
+        return keys
     }
 
     private static func keys(_ path: String) throws -> SealingKeys {

@@ -41,6 +41,8 @@ struct JSONLine: ~Copyable {
         writer.value(value)
     }
 
+    mutating func field(_ name: StaticString, _ values: [String]) { writer.field(name, values) }
+
     var text: String {
         mutating get {
             writer.endObject()

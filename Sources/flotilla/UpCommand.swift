@@ -50,7 +50,10 @@ extension Command {
         }
         let topics = TopicsService(
             duty: .create, layout: layout, kafka: surroundings.kafka)
-        var services: [any Service] = [admin, broker, topics, surroundings.catalog] + stages
+        let keys = SealingKeysService(
+            keys: surroundings.sealingKeys, catalog: surroundings.catalog, kafka: surroundings.kafka,
+            layout: layout)
+        var services: [any Service] = [admin, broker, topics, surroundings.catalog, keys] + stages
         if isDemo {
             guard let gateway = stages.lazy.compactMap({ $0 as? GatewayService }).first else {
                 preconditionFailure("up runs all stages")

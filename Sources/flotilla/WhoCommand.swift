@@ -92,36 +92,53 @@ extension Command {
 private struct WhoLine {
     static let heads = ["installation", "entry", "token", "type", "group", "heard of", "expires", "moved to"]
 
-    let cells: [String]
+    private let key: RegistryKey
+    private let row: RegistryRow
 
-    init(_ key: RegistryKey, _ row: RegistryRow) {
+    init(_ key: RegistryKey, _ row: RegistryRow) { (self.key, self.row) = (key, row) }
+
+    var cells: [String] {
         func time(_ milliseconds: Int64?) -> String {
             milliseconds.map { WallTime(milliseconds: $0).rfc3339 } ?? "–"
         }
         let owner = key.installation ?? "–"
         switch row {
         case .token(let token):
-            let shown = token.dismissedAt != nil ? "dismissed" : "tok:\(token.tokenHash.prefix(8))"
-            cells = [
+            let shown = token.dismissedAt != nil ? "dismissed" : Self.short(token)
+            return [
                 owner, key.entry.text, shown, token.attributesType ?? "–", token.group ?? "–",
                 time(token.registeredAt), time(token.expiresAt), token.movedTo?.text ?? "–",
             ]
         case .profile(let profile):
             let tags = profile.tags.joined(separator: ",")
-            cells = [owner, key.entry.text, "–", "tags \(tags)", "–", time(profile.updatedAt), "–", "–"]
+            return [owner, key.entry.text, "–", "tags \(tags)", "–", time(profile.updatedAt), "–", "–"]
         }
     }
 
+    private static func short(_ token: TokenRow) -> String { "tok:\(token.tokenHash.prefix(8))" }
+
+    /// What there is, under the names of the record; what there is not is left out. Times are milliseconds
+    /// since 1970.
     var json: String {
         var line = JSONLine()
-        line.field("installation", cells[0])
-        line.field("entry", cells[1])
-        line.field("token", cells[2])
-        line.field("type", cells[3])
-        line.field("group", cells[4])
-        line.field("heardOf", cells[5])
-        line.field("expires", cells[6])
-        line.field("movedTo", cells[7])
+        if let installation = key.installation { line.field("installation", installation) }
+        line.field("entry", key.entry.text)
+        switch row {
+        case .token(let token):
+            if let at = token.dismissedAt {
+                line.field("dismissedAt", at)
+            } else {
+                line.field("token", Self.short(token))
+            }
+            if let type = token.attributesType { line.field("attributesType", type) }
+            if let group = token.group { line.field("groupId", group) }
+            line.field("registeredAt", token.registeredAt)
+            if let at = token.expiresAt { line.field("expiresAt", at) }
+            if let recipient = token.movedTo { line.field("movedTo", recipient.text) }
+        case .profile(let profile):
+            line.field("tags", profile.tags)
+            line.field("updatedAt", profile.updatedAt)
+        }
         return line.text
     }
 }

@@ -129,3 +129,42 @@ struct AccessTests {
             APIKey.Role.allCases.filter { role.includes($0) }.map(\.rawValue).joined(separator: " ") == may)
     }
 }
+
+@Test func `of two first processes with different sealing keys the record of the first stands`() {
+    func record(_ hash: String, _ keys: [(Int, String)], sealing: Int) -> SealingRecord {
+        SealingRecord(
+            hashFingerprint: hash, keys: keys.map { .init(number: $0.0, fingerprint: $0.1) },
+            sealing: sealing,
+            writtenAt: 1)
+    }
+    var view = CatalogView()
+    func put(_ record: SealingRecord?) -> CatalogView.Effect {
+        view.apply(key: SealingRecord.key, value: record?.encoded(), with: JSONReader())
+    }
+    let first = record("aa", [(1, "k1")], sealing: 1)
+    #expect(put(first) == .changed && view.sealing == first)
+    for other in [record("bb", [(1, "k1")], sealing: 1), record("aa", [(1, "k2")], sealing: 1)] {
+        guard case .unusable = put(other) else {
+            Issue.record("\(other) was taken")
+            continue
+        }
+        #expect(view.sealing == first)
+    }
+    let rotated = record("aa", [(1, "k1"), (2, "k2")], sealing: 2)
+    #expect(put(rotated) == .changed && view.sealing == rotated && view.unusable.isEmpty)
+    #expect(put(nil) == .changed && view.sealing == nil)
+    #expect(put(record("bb", [(1, "k1")], sealing: 1)) == .changed)
+}
+
+@Test func `an app keeps its user proof, and a document cannot bring one`() throws {
+    var app = makeApp()
+    app.userProof = UserProof(isRequired: true, secrets: [.init(createdAt: 1, sealed: "s1.AAAA")])
+    var view = CatalogView()
+    #expect(view.put(app) == .changed && view.apps["shop"]?.userProof == app.userProof)
+    do {
+        _ = try AppDocument.read(app.encoded(), id: "shop")
+        Issue.record("it was taken")
+    } catch {
+        #expect(error.problems.map(\.path) == ["userProof"])
+    }
+}

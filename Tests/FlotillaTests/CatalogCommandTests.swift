@@ -48,7 +48,8 @@ struct CatalogCommandTests {
         #expect(try await installation.flotilla("apps", "delete", "shop", "--yes").status == 0)
         #expect(try await installation.flotilla("apps", "show", "shop").status == 64)
         #expect(try await installation.flotilla("keys").output.hasPrefix("no key yet"))
-        let audit = try await kcat("audit").split(separator: "\n").map { line in
+        let audit = try await kcat("audit").split(separator: "\n").filter { $0.contains(" shop ") }.map {
+            line in
             line.components(separatedBy: #""action":""#).last?.prefix { $0 != "\"" } ?? ""
         }
         #expect(audit == ["app.create", "app.update", "key.create", "key.delete", "app.delete"])
@@ -107,5 +108,109 @@ struct CatalogCommandTests {
         #expect(wrong.status == 65)
         #expect(wrong.errors.contains("activityId is missing") && wrong.errors.contains("eventTime must be"))
         #expect(try await installation.flotilla("report", "--app", "bank", "--kind", "tap").status == 64)
+    }
+
+    /// As an app's own server makes it, in other people's words.
+    private func proof(of user: String, by secret: String) async throws -> String {
+        let openssl = try ChildProcess(
+            "sh",
+            [
+                "-c", "printf %s \"$1\" | openssl dgst -sha256 -hmac \"$2\" -r | cut -d' ' -f1", "sh", user,
+                secret,
+            ])
+        _ = try await openssl.exitStatus()
+        return openssl.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func post(_ key: String, user: String, _ proof: String?) async throws -> String {
+        let more = proof.map { #","userProof":"\#($0)""# } ?? ""
+        let curl = try ChildProcess(
+            "curl",
+            [
+                "-s", "-w", "%{http_code}", "-H", "Authorization: Bearer \(key)", "-d",
+                #"{"environment":"production","installationId":"phone-1","kind":"profile","userId":"\#(user)"\#(more)}"#,
+                "http://\(installation.gateway)/v1/reports",
+            ])
+        _ = try await curl.exitStatus()
+        return String(curl.output.suffix(3))
+    }
+
+    @Test func `a secret is made once, demanded, changed for another, and retired`() async throws {
+        try await createShop()
+        let key = try await installation.flotilla("keys", "create", "shop", "--role", "report").output
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let file = ["--tokens-sealing-keys-file", directory.file("sealing-keys")]
+        func userProof(_ words: String...) async throws -> Answer {
+            try await installation.flotilla(["apps", "user-proof", "shop"] + words + file)
+        }
+        let without = try await installation.flotilla("apps", "user-proof", "shop", "--new")
+        #expect(without.status == 78 && without.errors.contains("tokens.sealing-keys-file"))
+        #expect(try await userProof("--require", "yes").status == 64, "there is none yet")
+        let first = try await userProof("--new").output.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(first.count == 64)
+        #expect(try await userProof("--require", "yes").status == 0)
+        let annByFirst = try await proof(of: "ann", by: first)
+        try await eventually("the gateway demands proofs") {
+            try await post(key, user: "ann", nil) == "422"
+        }
+        #expect(try await post(key, user: "ann", annByFirst) == "202")
+        #expect(try await post(key, user: "bob", annByFirst) == "422")
+        let second = try await userProof("--new").output.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(try await userProof("--new").status == 64, "two are enough")
+        let annBySecond = try await proof(of: "ann", by: second)
+        try await eventually("the gateway knows the second") {
+            try await post(key, user: "ann", annBySecond) == "202"
+        }
+        #expect(try await post(key, user: "ann", annByFirst) == "202")
+        #expect(try await userProof("--retire").status == 0)
+        try await eventually("the first holds no more") {
+            try await post(key, user: "ann", annByFirst) == "422"
+        }
+        #expect(try await post(key, user: "ann", annBySecond) == "202")
+        // A change of the app leaves them; nothing shows them.
+        let updated = try await installation.flotilla(
+            "apps", "update", "shop", "--environments", "production,sandbox", "--json")
+        #expect(updated.status == 0 && !updated.output.contains("userProof"))
+        let shown = try await userProof()
+        #expect(shown.output.contains("1 secrets") && shown.output.contains("needs a proof"))
+        let catalog = try await kcat("catalog")
+        #expect(!catalog.contains(first) && !catalog.contains(second))
+        #expect(try await userProof("--off").status == 64)
+        #expect(try await userProof("--off", "--yes").status == 0)
+        try await eventually("nothing is demanded") { try await post(key, user: "bob", nil) == "202" }
+    }
+
+    @Test func `with the sealing keys a report by hand is sealed, and other keys are refused`() async throws {
+        try await createShop()
+        let report = [
+            "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "startToken", "--token",
+            "c0ffee", "--tokens-sealing-keys-file",
+        ]
+        let sealed = try await installation.flotilla(report + [directory.file("sealing-keys")])
+        #expect(sealed.status == 0, "\(sealed.errors)")
+        let stored = try await kcat("reports")
+        #expect(stored.contains(#""token":"s1."#) && !stored.contains("c0ffee"))
+        let digits = String(repeating: "0a", count: 32)
+        let others = try directory.write("others", "hash \(digits)\nkey 1 \(digits)\n")
+        let refused = try await installation.flotilla(report + [others])
+        #expect(refused.status == 78 && refused.errors.contains("not this installation's sealing keys"))
+        let stage = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "run", "gateway", "--data", directory.file("run"), "--kafka-brokers", installation.broker,
+                "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--topics-replication",
+                "1", "--tokens-sealing-keys-file", others,
+            ])
+        #expect(try await stage.exitStatus() == 78)
+        #expect(stage.errors.contains("not this installation's sealing keys"))
+        let bare = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "run", "gateway", "--data", directory.file("run"), "--kafka-brokers", installation.broker,
+                "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--topics-replication",
+                "1",
+            ])
+        #expect(try await bare.exitStatus() == 78)
+        #expect(bare.errors.contains("name the file with tokens.sealing-keys-file"))
     }
 }

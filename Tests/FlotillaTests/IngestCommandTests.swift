@@ -35,14 +35,25 @@ struct IngestCommandTests {
             ],
             input: Data(report.utf8))
         #expect(try await sent.exitStatus() == 0, "\(sent.errors)")
-        func ask(_ command: String, _ id: String) async throws -> Answer {
-            try await flotilla(
-                command, id, "--app", "shop", "--topics-lanes", "2", "--kafka-brokers", address)
+        func ask(_ command: String, _ id: String, _ form: String...) async throws -> Answer {
+            let process = try ChildProcess(
+                builtProduct("flotilla"),
+                [command, id, "--app", "shop", "--topics-lanes", "2", "--kafka-brokers", address] + form)
+            let status = try await process.exitStatus()
+            return Answer(status: status, output: process.output, errors: process.errors)
         }
         try await eventually("the row") { try await ask("user", "jane").output.contains("start:Match") }
         let shown = try await ask("installation", "phone-1")
         #expect(shown.output.contains("recipient u:jane of app shop"), "\(shown)")
         #expect(shown.output.contains("tok:") && !shown.output.contains(token))
+        // For programs: what there is, as it is.
+        let json = try await ask("user", "jane", "--json").output
+        let start = try #require(json.split(separator: "\n").first { $0.contains("start:Match") })
+        let object = try JSONSerialization.jsonObject(with: Data(start.utf8))
+        let row = try #require(object as? [String: Any])
+        #expect(row["installation"] as? String == "phone-1" && row["registeredAt"] is Int)
+        #expect(row["groupId"] == nil && row["expiresAt"] == nil && !json.contains("–"))
+        #expect(try await ask("user", "nobody", "--json").output == "")
         #expect(try await ask("user", "nobody").output.contains("nothing reaches it"))
         #expect(try await ask("installation", "phone-2").status == 66)
     }

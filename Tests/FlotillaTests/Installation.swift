@@ -25,7 +25,9 @@ struct Installation {
         }
     }
 
-    func flotilla(_ arguments: String...) async throws -> Answer {
+    func flotilla(_ arguments: String...) async throws -> Answer { try await flotilla(arguments) }
+
+    func flotilla(_ arguments: [String]) async throws -> Answer {
         let process = try ChildProcess(builtProduct("flotilla"), arguments + ["--kafka-brokers", broker])
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
     }

@@ -113,6 +113,74 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
+    @Test func `an address beyond its rate hears which limit it was, as the listed proxy names it`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.requestsPerPeerAndSecondMax = 1
+            $0.proxies = [AddressRange("127.0.0.0/8")!]
+        }
+        try await bench.startAndWait()
+        func post(_ address: String, key: String = "shop/report") async throws -> HTTPAnswer {
+            try await bench.post(heartbeat(), key: key, headers: ["X-Forwarded-For: \(address)"])
+        }
+        var limited: HTTPAnswer?
+        for _ in 0..<20 {
+            let answer = try await post("203.0.113.9")
+            if answer.status == 429 { limited = answer } else { #expect(answer.status == 202) }
+        }
+        let answer = try #require(limited)
+        #expect(answer.code == "rate_limited" && answer.header("Retry-After") == "1")
+        #expect(answer.body.contains("gateway.peer-rate: your address may make 1 requests a second"))
+        #expect(try await post("203.0.113.10").status == 202, "another phone behind the same proxy")
+        for _ in 0..<5 {
+            #expect(try await post("203.0.113.9", key: "shop/send").status == 202, "a backend's key")
+        }
+        #expect(bench.metrics.render().contains(#"turned_away_total{reason="peer_rate"}"#))
+        await bench.stop()
+        #expect(!(try bench.logged().contains("does not list")))
+        _ = _cluster
+    }
+
+    @Test func `an installation that tells too much is refused alone, and hears when to come again`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.reportsPerInstallationAndMinuteMax = 2
+        }
+        try await bench.startAndWait()
+        let mixed = try await bench.post(batch(["a", "b", "a", "a"]), headers: ["X-Forwarded-For: 1.1.1.1"])
+        #expect(mixed.status == 202)
+        #expect(
+            mixed.body.hasPrefix(
+                #"{"accepted":3,"refused":[{"index":3,"problems":[{"code":"rate_limited","field":"installationId","message":"gateway.installation-rate: "#
+            ))
+        let alone = try await bench.post(heartbeat(installation: "a"))
+        #expect(alone.status == 429 && alone.code == "rate_limited")
+        #expect(try #require(alone.header("Retry-After").flatMap { Int($0) }) > 25)
+        #expect(try await bench.post(batch(["a", "a", "a"]), key: "shop/send").status == 202)
+        #expect(try await bench.reports(6).map(\.key).sorted().prefix(5).allSatisfy { $0 == "shop/i:a" })
+        await bench.stop()
+        #expect(try bench.logged().contains("gateway.proxies does not list"))
+        _ = _cluster
+    }
+
+    @Test func `who has no key is told so before its body has come`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        let (port, good) = (bench.port, try #require(bench.keys["shop/report"]))
+        let answers = try await onThread {
+            try ["no key", good].map { key in
+                try HTTPPeer(port: port).announce(
+                    "/v1/reports", ["Authorization: Bearer \(key)"], bodyBytes: 1 << 20)
+            }
+        }
+        #expect(answers[0].status == 401 && answers[0].code == "key_unknown")
+        #expect(answers[1].status == 100, "a good key may send its body")
+        await bench.stop()
+        _ = _cluster
+    }
+
     @Test func `who fails often waits for its answers, and a good key from the same address does not`()
         async throws
     {

@@ -55,6 +55,13 @@ final class HTTPPeer {
         return try answer()
     }
 
+    /// Announces a body, asks whether it may come, and never sends it.
+    func announce(_ path: String, _ headers: [String], bodyBytes: Int) throws -> HTTPAnswer {
+        let lines = ["Host: test", "Content-Length: \(bodyBytes)", "Expect: 100-continue"] + headers
+        try send(Array(("POST \(path) HTTP/1.1\r\n" + lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
+        return try answer()
+    }
+
     private func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {

@@ -6,9 +6,13 @@ import Testing
 
 private func at(_ milliseconds: Int) -> Instant { Instant(nanoseconds: Int64(milliseconds) * 1_000_000) }
 
-struct RequestRatesTests {
+private func table(_ perSecond: Int, entriesMax: Int = 1000) -> RateTable {
+    RateTable(countMax: perSecond, windowMilliseconds: 1000, entriesMax: entriesMax, now: at(0))
+}
+
+struct RateTableTests {
     @Test func `a key may make a second's worth at once, then as many as the second brings`() {
-        var rates = RequestRates(perSecond: 100)
+        var rates = table(100)
         for _ in 0..<100 { #expect(rates.take("k", now: at(0)) == nil) }
         #expect(rates.take("k", now: at(0)) == 11)
         #expect(rates.take("k", now: at(10)) == nil)
@@ -23,7 +27,7 @@ struct RequestRatesTests {
         var random = SeededGenerator(seed)
         for _ in 0..<trials(50) {
             let perSecond = Int.random(in: 1...2000, using: &random)
-            var rates = RequestRates(perSecond: perSecond)
+            var rates = table(perSecond)
             var (now, taken) = (0, 0)
             for _ in 0..<2000 {
                 now += random.below(5)
@@ -34,19 +38,41 @@ struct RequestRatesTests {
     }
 
     @Test func `who waits as long as it was told may pass`() {
-        for perSecond in [1, 3, 100, 10_000] {
-            var rates = RequestRates(perSecond: perSecond)
+        for (count, window) in [
+            (1, 1000), (3, 1000), (100, 1000), (10_000, 1000), (300, 60_000), (1, 60_000),
+        ] {
+            var rates = RateTable(countMax: count, windowMilliseconds: window, entriesMax: 10, now: at(0))
             var wait: Int?
             repeat { wait = rates.take("k", now: at(0)) } while wait == nil
-            #expect(rates.take("k", now: at(wait ?? 0)) == nil, "\(perSecond) a second")
+            #expect(rates.take("k", now: at(wait ?? 0)) == nil, "\(count) in \(window) ms")
         }
     }
 
-    @Test func `keys that are gone are forgotten`() {
-        var rates = RequestRates(perSecond: 1)
-        for key in ["a", "b", "c"] { _ = rates.take(key, now: at(0)) }
-        rates.keep { $0 == "b" }
-        #expect(rates.count == 1)
+    @Test func `what is forgotten after a silent window changes nothing`() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed)
+        for _ in 0..<trials(20) {
+            var rates = table(5)
+            // Thousandths of what may come, and when they were counted: of all, for ever.
+            var levels: [Int: (level: Int, at: Int)] = [:]
+            var now = 0
+            for _ in 0..<2000 {
+                now += random.below(40)
+                let key = random.below(20)
+                let known = levels[key] ?? (5000, now)
+                var level = min(5000, known.level + (now - known.at) * 5)
+                let mayPass = level >= 1000
+                if mayPass { level -= 1000 }
+                levels[key] = (level, now)
+                #expect((rates.take(key, now: at(now)) == nil) == mayPass, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func `however many come, the table does not grow beyond its bound`() {
+        var rates = table(5, entriesMax: 1000)
+        for key in 0..<100_000 { _ = rates.take(key, now: at(key / 1000)) }
+        #expect(rates.count <= 2000)
     }
 }
 

@@ -17,7 +17,7 @@ struct ReportJudgeRandomTests {
     @Test func `no body reaches another app than its key's`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
-        let judge = ReportJudge()
+        let judge = ReportJudge(nil)
         for _ in 0..<trials(10_000) {
             let app = apps.randomElement(using: &random)!
             let named = apps.randomElement(using: &random)!.id
@@ -42,7 +42,7 @@ struct ReportJudgeRandomTests {
     @Test func `a body read at once and its reports read one by one are judged alike`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
-        let judge = ReportJudge()
+        let judge = ReportJudge(nil)
         let good = [
             heartbeat(), heartbeat(#","tags":["a"]"#), heartbeat(#","eventTime":5"#, installation: "é"),
         ]
@@ -74,7 +74,7 @@ struct ReportJudgeRandomTests {
     @Test func `whatever bytes come, they are judged or refused, and what is accepted can be read`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
-        let judge = ReportJudge()
+        let judge = ReportJudge(nil)
         let profile = #","attributes":{"a":[1,{"b":null}]},"running":["x"],"tags":["é","\u00e9"]"#
         let sound = Array("[\(heartbeat(profile)),\(heartbeat(#","token":"c0ffee""#))]".utf8)
         for _ in 0..<trials(20_000) {

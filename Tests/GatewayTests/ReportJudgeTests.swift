@@ -15,7 +15,7 @@ func heartbeat(_ more: String = "", installation: String = "i1") -> String {
 /// The body's problem as "path code", or the verdicts: "accepted" and "index path code".
 func verdicts(_ body: [UInt8]) -> [String] {
     do {
-        let judged = try ReportJudge().judge(body, for: shop, as: .report)
+        let judged = try ReportJudge(nil).judge(body, for: shop, as: .report)
         let refused = judged.refused.flatMap { refused in
             refused.problems.map { "\(refused.index) \($0.path) \($0.code.rawValue)" }
         }
@@ -29,7 +29,7 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
 
 @Test func `a good report becomes the record of the topic, with the app of the key`() throws {
     let body = #"{"kind":"startToken","token":"C0FFEE","installationId":"i/1","environment":"production"}"#
-    let judged = try ReportJudge().judge(Array(body.utf8), for: shop, as: .report)
+    let judged = try ReportJudge(nil).judge(Array(body.utf8), for: shop, as: .report)
     let (key, value) = judged.copy(0)
     #expect(String(decoding: key, as: UTF8.self) == "shop/i:i%2f1")
     #expect(
@@ -55,7 +55,8 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
     (heartbeat(#","token":"s1.AAAA""#), ["0 token invalid"]),
     (heartbeat(#","tags":["a",7]"#), ["0 tags[1] wrong_type"]),
     (heartbeat(#","eventTime":"now""#), ["0 eventTime wrong_type"]),
-    (heartbeat(#","v":2"#), ["0 v out_of_range"]), (heartbeat(#","sequence":1"#), ["0 sequence invalid"]),
+    (heartbeat(#","v":0"#), ["0 v out_of_range"]), (heartbeat(#","v":2"#), ["accepted"]),
+    (heartbeat(#","sequence":1"#), ["0 sequence invalid"]),
     (heartbeat(#","userId":"a\u0000b""#), ["0 userId invalid"]),
     (heartbeat(#","app":"shop""#), ["accepted"]), (heartbeat(#","app":"bank""#), ["0 app invalid"]),
     (#"{"environment":"sandbox","installationId":"i","kind":"heartbeat"}"#, ["0 environment invalid"]),
@@ -70,7 +71,7 @@ func `each report of a body is given its place, also where one between them is r
     _ hasBadOne: Bool
 ) throws {
     let middle = hasBadOne ? heartbeat(#","colour":"red""#) : heartbeat()
-    let judged = try ReportJudge().judge(
+    let judged = try ReportJudge(nil).judge(
         Array("[\(heartbeat()),\(middle),\(heartbeat())]".utf8), for: shop, as: .report)
     let places = try (0..<judged.acceptedCount).map {
         try Report.decode(judged.copy($0).value, with: JSONReader()).sequence
@@ -98,7 +99,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
 
 @Test func `the good reports of a body are taken, the others are told by their place`() throws {
     let body = "[\(heartbeat(installation: "a")),{},\(heartbeat(installation: "b")),7]"
-    let judged = try ReportJudge().judge(Array(body.utf8), for: shop, as: .report)
+    let judged = try ReportJudge(nil).judge(Array(body.utf8), for: shop, as: .report)
     #expect(judged.acceptedCount == 2)
     #expect(judged.refused.map(\.index) == [1, 3])
     #expect((0..<2).map { String(decoding: judged.copy($0).key, as: UTF8.self) } == ["shop/i:a", "shop/i:b"])
@@ -108,7 +109,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     func body(_ count: Int) -> String {
         "[" + (0..<count).map { heartbeat(installation: "i\($0)") }.joined(separator: ",") + "]"
     }
-    let judged = try ReportJudge().judge(Array(body(1000).utf8), for: shop, as: .report)
+    let judged = try ReportJudge(nil).judge(Array(body(1000).utf8), for: shop, as: .report)
     #expect(judged.acceptedCount == 1000)
     #expect(String(decoding: judged.copy(999).key, as: UTF8.self) == "shop/i:i999")
     #expect(verdicts(body(1001)) == [" out_of_range"])
@@ -119,7 +120,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
 }
 
 @Test func `a judge that has seen bad bodies judges the next as if it had not`() throws {
-    let judge = ReportJudge()
+    let judge = ReportJudge(nil)
     _ = try? judge.judge(Array("[{},{".utf8), for: shop, as: .report)
     _ = try? judge.judge(Array("[{},7]".utf8), for: shop, as: .report)
     #expect(try judge.judge(Array(heartbeat().utf8), for: shop, as: .report).acceptedCount == 1)
@@ -128,7 +129,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
 @Test func `only a backend's key may write about a user`() throws {
     let profile = Array(#"{"kind":"profile","userId":"u/1","tags":["vip"]}"#.utf8)
     for role in [APIKey.Role.send, .admin] {
-        let judged = try ReportJudge().judge(profile, for: shop, as: role)
+        let judged = try ReportJudge(nil).judge(profile, for: shop, as: role)
         #expect(String(decoding: judged.copy(0).key, as: UTF8.self) == "shop/u:u%2f1")
     }
     #expect(verdicts(profile) == ["0 installationId invalid"])
@@ -138,7 +139,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     let text =
         #"{"kind":"deadToken","environment":"production","installationId":"i","tokenHash":"00","entry":"profile","reason":"Unregistered","dispatchedAt":1}"#
     for role in APIKey.Role.allCases {
-        let refused = try ReportJudge().judge(Array(text.utf8), for: shop, as: role).refused
+        let refused = try ReportJudge(nil).judge(Array(text.utf8), for: shop, as: role).refused
         #expect(refused.map { $0.problems.map(\.path) } == [["kind"]])
     }
 }

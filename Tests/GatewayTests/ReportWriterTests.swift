@@ -23,8 +23,9 @@ struct ReportWriterTests {
         let context = ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") }
         let writer = try await onThread {
             try ReportWriter(
-                KafkaSettings(brokers: cluster.brokers), topic: "reports", limits: GatewayLimits(),
-                context: context, metrics: GatewayMetrics(context.metrics), seen: { _ in })
+                KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
+                limits: GatewayLimits(), context: context, metrics: GatewayMetrics(context.metrics),
+                seen: { _ in })
         }
         cluster.setRoundTrip(broker: 1, milliseconds: 60_000)
         let (first, slot) = makeReply()

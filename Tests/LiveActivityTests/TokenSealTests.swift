@@ -149,3 +149,53 @@ func `a report's token is sealed for the row that it will stand in, and opens ag
         #expect(!report.isTokenSealed, "\(text)")
     }
 }
+
+/// What the catalogue has after a process with these keys has started.
+private func started(_ text: String, _ standing: SealingRecord?) throws -> SealingRecord? {
+    switch SealingKeys.verdict(on: try keys(text), standing: standing, now: 5) {
+    case .good: return standing
+    case .news(let record):
+        #expect(try SealingRecord.decode(record.encoded(), with: JSONReader()) == record)
+        #expect(standing.map(record.extends) ?? true)
+        return record
+    case .refused(let reason):
+        Issue.record("\(reason)")
+        return nil
+    }
+}
+
+private func refusal(_ text: String?, _ standing: SealingRecord?) throws -> String? {
+    let verdict = SealingKeys.verdict(on: try text.map(keys), standing: standing, now: 5)
+    if case .refused(let reason) = verdict { return reason }
+    return nil
+}
+
+@Test func `whoever comes first says which keys an installation has, and others do not start`() throws {
+    #expect(SealingKeys.verdict(on: nil, standing: nil, now: 5) == .good)
+    let first = try #require(try started(keyText, nil))
+    #expect(try started(keyText, first) == first)
+    #expect(try refusal(nil, first)?.contains("name the file with tokens.sealing-keys-file") == true)
+    let other = keyText.replacingOccurrences(of: "hash ab", with: "hash ac")
+    #expect(try refusal(other, first)?.contains("not this installation's sealing keys") == true)
+    let sameNumber = keyText.replacingOccurrences(of: "key 1 01", with: "key 1 02")
+    #expect(try refusal(sameNumber, first)?.contains("a new key needs a new number") == true)
+    let record = String(decoding: first.encoded(), as: UTF8.self)
+    #expect(!record.contains("0101") && !record.contains("abab"))
+}
+
+@Test func `keys rotate one process at a time, and who cannot open what is sealed does not start`() throws {
+    let first = try #require(try started(keyText, nil))
+    let both = keyText.components(separatedBy: "key 1")
+    // First the new key stands before the old one: it opens, and does not seal yet.
+    let prepared = "\(both[0])key 7 \(String(repeating: "07", count: 32))\nkey 1\(both[1])"
+    #expect(try started(prepared, first) == first)
+    // Then it stands last, and seals.
+    let second = try #require(try started(rotatedText, first))
+    #expect(second.sealing == 7 && second.keys.map(\.number) == [1, 7])
+    #expect(try started(prepared, second) == second, "a process whose turn has not come")
+    #expect(try refusal(keyText, second)?.contains("sealed with key 7") == true)
+    // At last the old key goes.
+    let last = rotatedText.split(separator: "\n").filter { !$0.hasPrefix("key 1") }.joined(separator: "\n")
+    #expect(try started(last, second) == second)
+    #expect(try refusal(last + "\nkey 1 \(String(repeating: "09", count: 32))", second) != nil)
+}

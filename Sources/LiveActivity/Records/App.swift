@@ -13,6 +13,8 @@ package struct App: Record, Hashable {
     package var teamID: String
     package var keyID: String
     package var types: [ActivityType]
+    /// Nil: nobody proves who a user is.
+    package var userProof: UserProof?
 
     package init(
         id: String, bundleID: String, environments: [Environment], teamID: String, keyID: String,
@@ -24,6 +26,7 @@ package struct App: Record, Hashable {
         self.teamID = teamID
         self.keyID = keyID
         self.types = types
+        userProof = nil
     }
 
     package var key: [UInt8] { RecordKey.join("app", id, "") }
@@ -43,6 +46,10 @@ package struct App: Record, Hashable {
         writer.beginArray()
         for type in types { type.write(to: &writer) }
         writer.endArray()
+        if let userProof {
+            writer.name("userProof")
+            userProof.write(to: &writer)
+        }
     }
 
     package init(from record: JSONObject) {
@@ -57,6 +64,7 @@ package struct App: Record, Hashable {
             keyID: record["keyId"].appleID(),
             types: record["activityTypes"].optional?.activityTypes(
                 isUnitless: record["v"].optional?.int(in: 1...App.schemaVersion) == 1) ?? [])
+        userProof = record["userProof"].optional.map { UserProof(from: $0.object()) }
     }
 }
 

@@ -1,4 +1,4 @@
-internal import TLS
+package import TLS
 
 /// Seals push tokens for topics and state files, opens them where a push leaves, and gives the hash by
 /// which everything else knows a token.
@@ -44,14 +44,22 @@ package final class TokenSeal {
 
     /// - Parameter entry: the row that the token belongs to, `start:<type>` or `update:<activity>`.
     package func seal(_ token: PushToken, app: String, entry: String) -> String {
-        guard let nonces, let (number, cipher) = ciphers.last else {
-            return String(decoding: token.hex, as: UTF8.self)
-        }
-        let data = Self.authenticated(app, entry)
-        // A zero byte before the token: one nonce must never serve two rows that read alike when joined.
-        let nonce = nonces.code(for: Array("\(number) ".utf8) + data + [0] + token.bytes).prefix(
+        seal(token.bytes, Self.authenticated(app, entry)) ?? String(decoding: token.hex, as: UTF8.self)
+    }
+
+    /// A secret of an app that is no token; nil without keys: it must not stand in a topic in the clear.
+    ///
+    /// - Parameter name: what it is for; no entry of the registry begins like it.
+    package func seal(secret: [UInt8], app: String, name: String) -> String? {
+        seal(secret, Self.authenticated(app, "secret:" + name))
+    }
+
+    private func seal(_ bytes: [UInt8], _ data: [UInt8]) -> String? {
+        guard let nonces, let (number, cipher) = ciphers.last else { return nil }
+        // A zero byte before the bytes: one nonce must never serve two rows that read alike when joined.
+        let nonce = nonces.code(for: Array("\(number) ".utf8) + data + [0] + bytes).prefix(
             AES256GCM.nonceBytes)
-        let sealed = cipher.seal(token.bytes, nonce: Array(nonce), authenticating: data)
+        let sealed = cipher.seal(bytes, nonce: Array(nonce), authenticating: data)
         return "s\(number).\(Base64URL.encode(sealed))"
     }
 
@@ -85,6 +93,19 @@ package final class TokenSeal {
             guard let token = PushToken(hex: stored) else { throw .malformed }
             return token
         }
+        guard let token = PushToken(bytes: try open(stored, Self.authenticated(app, entry))) else {
+            throw .wrongPlace
+        }
+        return token
+    }
+
+    /// Opens what `seal(secret:app:name:)` made.
+    package func open(secret stored: String, app: String, name: String) throws(Failure) -> SecretBytes {
+        guard stored.hasPrefix("s") else { throw .malformed }
+        return SecretBytes(try open(stored, Self.authenticated(app, "secret:" + name)))
+    }
+
+    private func open(_ stored: some StringProtocol, _ data: [UInt8]) throws(Failure) -> [UInt8] {
         let parts = stored.dropFirst().split(separator: ".", maxSplits: 1)
         guard parts.count == 2, let number = Int(parts[0]), let sealed = Base64URL.decode(String(parts[1]))
         else {
@@ -93,10 +114,8 @@ package final class TokenSeal {
         guard let cipher = ciphers.first(where: { $0.number == number })?.cipher else {
             throw .unknownKey(number)
         }
-        guard let bytes = cipher.open(sealed, authenticating: Self.authenticated(app, entry)),
-            let token = PushToken(bytes: bytes)
-        else { throw .wrongPlace }
-        return token
+        guard let bytes = cipher.open(sealed, authenticating: data) else { throw .wrongPlace }
+        return bytes
     }
 
     /// A zero byte between them: neither can contain one, so no pair can be mistaken for another.

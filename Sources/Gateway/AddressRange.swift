@@ -1,0 +1,49 @@
+internal import Glibc
+
+/// The bytes of an address; an IPv4 address that is written as an IPv6 one is an IPv4 address.
+package struct IPAddress: Sendable, Hashable {
+    package let bytes: [UInt8]
+
+    private static let mappedPrefix: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
+
+    package init?(_ text: some StringProtocol) {
+        let text = String(text)
+        var short = in_addr()
+        var long = in6_addr()
+        if unsafe inet_pton(AF_INET, text, &short) == 1 {
+            bytes = unsafe withUnsafeBytes(of: &short) { unsafe Array($0) }
+        } else if unsafe inet_pton(AF_INET6, text, &long) == 1 {
+            let all = unsafe withUnsafeBytes(of: &long) { unsafe Array($0) }
+            bytes = all.starts(with: Self.mappedPrefix) ? Array(all.suffix(4)) : all
+        } else {
+            return nil
+        }
+    }
+}
+
+/// An address, or all that begin alike: `10.1.2.3`, `10.0.0.0/8`, `2001:db8::/32`.
+package struct AddressRange: Sendable, Hashable {
+    package let text: String
+    private let address: IPAddress
+    private let bits: Int
+
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first, let address = IPAddress(first) else { return nil }
+        var bits = 8 * address.bytes.count
+        if parts.count == 2 {
+            guard let named = Int(parts[1]), (0...bits).contains(named) else { return nil }
+            bits = named
+        }
+        (self.text, self.address, self.bits) = (text, address, bits)
+    }
+
+    package func contains(_ other: IPAddress) -> Bool {
+        guard other.bytes.count == address.bytes.count else { return false }
+        let whole = bits / 8
+        guard address.bytes.prefix(whole) == other.bytes.prefix(whole) else { return false }
+        guard bits % 8 > 0 else { return true }
+        let mask = UInt8(truncatingIfNeeded: 0xFF00 >> (bits % 8))
+        return address.bytes[whole] & mask == other.bytes[whole] & mask
+    }
+}

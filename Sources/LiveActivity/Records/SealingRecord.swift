@@ -1,0 +1,69 @@
+package import JSON
+
+/// Which sealing keys this installation has, by their fingerprints: a record of `catalog`. A process with
+/// other keys would hash the same token to something else and could not open what others have sealed.
+package struct SealingRecord: Record, Hashable {
+    package static let schemaVersion = 1
+    package static let key = RecordKey.join("sealing", "", "")
+    /// Keys of which it is known what they were; numbers are never used again.
+    package static let keysMax = 1000
+
+    package struct Key: Sendable, Hashable {
+        package var number: Int
+        package var fingerprint: String
+
+        package init(number: Int, fingerprint: String) {
+            self.number = number
+            self.fingerprint = fingerprint
+        }
+    }
+
+    /// Of the key that hashes, which never changes.
+    package var hashFingerprint: String
+    /// Every key that has sealed.
+    package var keys: [Key]
+    /// The number of the newest key that seals: every process must be able to open what it sealed.
+    package var sealing: Int
+    /// Milliseconds since 1970.
+    package var writtenAt: Int64
+
+    /// Whether it says what the other one says, and perhaps more.
+    package func extends(_ older: SealingRecord) -> Bool {
+        hashFingerprint == older.hashFingerprint && older.keys.allSatisfy(keys.contains)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("hashFingerprint", hashFingerprint)
+        writer.name("keys")
+        writer.beginArray()
+        for key in keys {
+            writer.beginObject()
+            writer.field("number", key.number)
+            writer.field("fingerprint", key.fingerprint)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.field("sealing", sealing)
+        writer.field("writtenAt", writtenAt)
+    }
+
+    package init(hashFingerprint: String, keys: [Key], sealing: Int, writtenAt: Int64) {
+        self.hashFingerprint = hashFingerprint
+        self.keys = keys
+        self.sealing = sealing
+        self.writtenAt = writtenAt
+    }
+
+    package init(from record: JSONObject) {
+        var keys: [Key] = []
+        var elements = record["keys"].array(countMax: Self.keysMax)
+        while let element = elements.next() {
+            let key = element.object()
+            keys.append(
+                Key(number: key["number"].int(in: 1...999_999), fingerprint: key["fingerprint"].name()))
+        }
+        self.init(
+            hashFingerprint: record["hashFingerprint"].name(), keys: keys,
+            sealing: record["sealing"].int(in: 1...999_999), writtenAt: record["writtenAt"].time())
+    }
+}

@@ -1,0 +1,65 @@
+internal import TLS
+
+/// Whether a process may start with the keys that it has, by what the catalogue says of the
+/// installation's.
+package enum SealingVerdict: Sendable, Equatable {
+    case good
+    /// It may, when this stands in the catalogue.
+    case news(SealingRecord)
+    /// It may not; a sentence that says why and what to do.
+    case refused(String)
+}
+
+extension SealingKeys {
+    private static let fingerprintBytes = 8
+
+    /// What tells a key from another, and helps nobody to guess it.
+    private static func fingerprint(_ key: SecretBytes) -> String {
+        Hex.text(
+            Array(HMACSHA256(key: key).code(for: Array("flotilla fingerprint".utf8)).prefix(fingerprintBytes))
+        )
+    }
+
+    /// - Parameters:
+    ///   - keys: nil for a process without any.
+    ///   - standing: what the catalogue has; nil when nobody has come with keys yet.
+    package static func verdict(
+        on keys: SealingKeys?, standing: SealingRecord?, now: Int64
+    ) -> SealingVerdict {
+        guard let keys, let newest = keys.seals.last else {
+            if standing == nil { return .good }
+            return .refused(
+                "tokens of this installation are sealed, and this process has no keys; name the file with tokens.sealing-keys-file"
+            )
+        }
+        let hash = fingerprint(keys.hash)
+        let own = keys.seals.map { SealingRecord.Key(number: $0.number, fingerprint: fingerprint($0.key)) }
+        guard let standing else {
+            return .news(
+                SealingRecord(hashFingerprint: hash, keys: own, sealing: newest.number, writtenAt: now))
+        }
+        guard hash == standing.hashFingerprint else {
+            return .refused(
+                "these are not this installation's sealing keys: the line `hash` has the fingerprint \(hash), the catalogue has \(standing.hashFingerprint); give every process the same file"
+            )
+        }
+        for key in own {
+            if let known = standing.keys.first(where: { $0.number == key.number }), known != key {
+                return .refused(
+                    "sealing key \(key.number) is another than this installation's key \(key.number); a new key needs a new number"
+                )
+            }
+        }
+        guard own.contains(where: { $0.number == standing.sealing }) else {
+            return .refused(
+                "tokens are sealed with key \(standing.sealing), which the sealing keys of this process do not have; give it the file that the others have"
+            )
+        }
+        if standing.keys.contains(where: { $0.number == newest.number }) { return .good }
+        var extended = standing
+        extended.keys += own.filter { key in !standing.keys.contains { $0.number == key.number } }
+        extended.sealing = newest.number
+        extended.writtenAt = now
+        return .news(extended)
+    }
+}

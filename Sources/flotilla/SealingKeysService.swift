@@ -1,0 +1,67 @@
+internal import Catalog
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// Nothing starts with other sealing keys than the installation has. Whoever comes first writes down
+/// which they are, by their fingerprints.
+struct SealingKeysService: Service {
+    /// For the catalogue to be read, and for a record to come back.
+    private static let catalogMilliseconds = 30_000
+    private static let pollMilliseconds = 5
+
+    let name = "sealing-keys"
+    let keys: SealingKeys?
+    let catalog: CatalogReader
+    let kafka: @Sendable () -> KafkaSettings
+    let layout: TopicLayout
+
+    func start(_ context: ServiceContext) async throws {
+        let deadline = Instant.now().advanced(byMilliseconds: Self.catalogMilliseconds)
+        var written: SealingRecord?
+        while true {
+            if let view = catalog.view {
+                switch SealingKeys.verdict(
+                    on: keys, standing: view.sealing, now: WallTime.now().milliseconds)
+                {
+                case .good: return
+                case .refused(let reason):
+                    try putBack(view.sealing, over: written, context)
+                    throw Refusal(status: .configuration, reason)
+                case .news(let record):
+                    if written == nil {
+                        try writer(context).put(record, action: "sealing-keys.use", now: .now())
+                        written = record
+                        context.log.info("sealing keys are in use", .field("key", record.sealing))
+                    }
+                }
+            }
+            guard Instant.now() < deadline else {
+                throw Refusal(
+                    status: .unavailable,
+                    "the catalogue was not read in \(Self.catalogMilliseconds / 1000) s, so that it is not known whether the sealing keys fit"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
+        }
+    }
+
+    /// Two were the first at one time, and the other one's record came before ours: it must also be the
+    /// one that compaction leaves.
+    private func putBack(
+        _ standing: SealingRecord?, over written: SealingRecord?, _ context: ServiceContext
+    ) throws {
+        guard written != nil, let standing else { return }
+        try writer(context).put(standing, action: "sealing-keys.keep", now: .now())
+    }
+
+    private func writer(_ context: ServiceContext) throws -> CatalogWriter {
+        try CatalogWriter(
+            kafka(), catalog: layout.name(.catalog), audit: layout.name(.audit), author: "flotilla",
+            metrics: context.metrics)
+    }
+
+    func stop(by deadline: Instant) async {}
+}

@@ -1,0 +1,121 @@
+import Catalog
+import Foundation
+import JSON
+import LiveActivity
+import Testing
+
+@testable import Gateway
+
+/// The reference of the records, `deploy/book/records.md`: what it shows is taken, and what is taken
+/// stands there.
+struct RecordsPageTests {
+    private let page: String
+    private let examples: [String]
+
+    init() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        page = try String(
+            contentsOf: root.appendingPathComponent("deploy/book/records.md"), encoding: .utf8)
+        examples = page.components(separatedBy: "```json\n").dropFirst().map {
+            $0.components(separatedBy: "\n```")[0]
+        }
+    }
+
+    private var reports: [String] { examples.filter { $0.contains(#""kind""#) } }
+
+    /// The names of a document's members.
+    private func names(in text: String) throws -> [String] {
+        let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        return try #require(object).keys.sorted()
+    }
+
+    /// Of the table under a heading.
+    private func fields(under heading: String) throws -> Set<String> {
+        let section = try #require(page.components(separatedBy: "\n## " + heading).dropFirst().first)
+        let table = section.components(separatedBy: "\n## ")[0].split(separator: "\n").filter {
+            $0.hasPrefix("| `") || $0.hasPrefix("| … `")
+        }
+        return Set(
+            table.flatMap { row in
+                row.split(separator: "|")[0].matches(of: /`([A-Za-z]+)`/).map { String($0.output.1) }
+            })
+    }
+
+    @Test func `every example of a report is posted and taken`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        for example in reports {
+            let isBackends = !example.contains("installationId")
+            let answer = try await bench.post(example, key: isBackends ? "shop/send" : "shop/report")
+            #expect(answer.status == 202, "\(answer.body) to \(example)")
+            if isBackends { #expect(try await bench.post(example).status == 422, "a phone's key") }
+        }
+        #expect(try await bench.reports(reports.count).count == reports.count)
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `every kind that may come from outside has an example`() throws {
+        for kind in Report.Kind.allCases where kind.isFromOutside {
+            #expect(reports.contains { $0.contains(#""kind": "\#(kind.rawValue)""#) }, "\(kind)")
+            #expect(page.contains("**`\(kind.rawValue)`**"), "\(kind)")
+        }
+    }
+
+    @Test func `every field of a report stands in the table and in an example, and no other does`() throws {
+        let shown = try Set(reports.flatMap(names))
+        #expect(shown == (try fields(under: "Fields")))
+        // Whatever the gateway takes: a field that it knows is wrong as a list, one that it does not is unknown.
+        for field in shown {
+            let body = heartbeat(#","\#(field)":[[]]"#, installation: "i")
+            #expect(!verdicts(body).contains("0 \(field) unknown_field"), "\(field)")
+        }
+        let senders = ["tokenHash", "entry", "reason", "invalidatedAt", "dispatchedAt"]
+        for field in RecordFieldNames.all where !senders.contains(field) {
+            #expect(shown.contains(field), "\(field) is written and not told")
+        }
+    }
+
+    @Test func `the example of an app is what apps takes from a file`() throws {
+        let example = try #require(examples.first { $0.contains("bundleId") })
+        let app = try AppDocument.read(Array(example.utf8), id: "shop")
+        #expect(app.types.map(\.name) == ["MatchAttributes"])
+        #expect(app.types[0].contentStateSchema != nil && app.environments.count == 2)
+        let shown = try Set(names(in: example))
+        let type = try #require(example.components(separatedBy: "[\n").last)
+        let told = try fields(under: "An app")
+        #expect(shown.subtracting(told).isEmpty)
+        for field in told.subtracting(shown) where field != "id" && field != "attributesSchema" {
+            #expect(type.contains("\"\(field)\""), "\(field)")
+        }
+    }
+
+    @Test func `the limits on the page are those of the code`() {
+        for limit in [
+            "\(Name.bytesMax) bytes", "at most \(2 * PushToken.bytesMax)", "| \(Report.runningMax) |",
+            "| \(Report.tagsMax) |",
+            "\(Report.attributesBytesMax >> 10) KiB, \(Report.attributesDepthMax) levels",
+            "| \(ActivityType.perAppMax) |", "| \(ActivityType.requiredMax) |",
+            "| \(App.bundleIDBytesMax) letters", "| \(AppID.bytesMax) letters",
+            "up to \(GatewayLimits.reportsPerBodyMax / 1000),000, \(GatewayLimits.bodyBytesMax >> 20) MiB",
+        ] { #expect(page.contains(limit), "\(limit)") }
+    }
+}
+
+/// What a report with every field has.
+private enum RecordFieldNames {
+    static var all: [String] {
+        var report = Report(app: "a", environment: .production, installation: "i", kind: .deadToken)
+        (report.user, report.attributesType, report.activity, report.group) = ("u", "t", "x", "g")
+        (report.token, report.state, report.channel, report.running) = ("00", .active, "c", ["x"])
+        (report.os, report.appBuild, report.locale, report.timeZone) = ("18", "1", "de", "UTC")
+        (report.frequentPushesEnabled, report.activitiesEnabled, report.tags) = (true, true, ["t"])
+        report.attributes = try? RawJSON(checking: Array("{}".utf8), with: JSONReader())
+        (report.eventTime, report.id, report.scheduleID, report.scheduleName) = (1, "r", "s", "n")
+        report.refusal = .init(
+            tokenHash: "00", entry: "profile", reason: "r", invalidatedAt: 1, dispatchedAt: 1)
+        let object = try? JSONSerialization.jsonObject(with: Data(report.encoded())) as? [String: Any]
+        return object.map { Array($0.keys) } ?? []
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import JSON
+import LiveActivity
+import TLS
+import Testing
+
+@testable import Gateway
+
+/// The app's own server: the only one but Flotilla that has the secret.
+private func proof(of user: String, by secret: String) -> String {
+    Hex.text(HMACSHA256(key: SecretBytes(Array(secret.utf8))).code(for: Array(user.utf8)))
+}
+
+private func makeKeys() throws -> SealingKeys {
+    let path = NSTemporaryDirectory() + "keys-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    _ = FileManager.default.createFile(
+        atPath: path, contents: Data(SealingKeys.makeText().utf8), attributes: [.posixPermissions: 0o600])
+    return try SealingKeys(file: path)
+}
+
+private func app(_ keys: SealingKeys, _ secrets: [String], isRequired: Bool) -> App {
+    var app = shop
+    let seal = TokenSeal(keys)
+    let sealed = secrets.enumerated().map { index, secret in
+        UserProof.Secret(
+            createdAt: Int64(index),
+            sealed: seal.seal(secret: Array(secret.utf8), app: "shop", name: UserProof.secretName) ?? "")
+    }
+    app.userProof = UserProof(isRequired: isRequired, secrets: sealed)
+    return app
+}
+
+/// The fields that a report about a user is refused for.
+private func refused(
+    _ judge: ReportJudge, _ app: App, _ user: String, _ proof: String?, as role: APIKey.Role = .report
+) throws -> [String] {
+    let more = proof.map { #","userProof":"\#($0)""# } ?? ""
+    let body = heartbeat(#","userId":"\#(user)""# + more)
+    let judged = try judge.judge(Array(body.utf8), for: app, as: role)
+    #expect(judged.acceptedCount + judged.refused.count == 1)
+    if judged.acceptedCount == 1 {
+        let value = String(decoding: judged.copy(0).value, as: UTF8.self)
+        #expect(value.contains(#""userId":"\#(user)""#) && !value.contains("userProof"))
+    }
+    return judged.refused.flatMap { $0.problems.map(\.path) }
+}
+
+struct UserProofTests {
+    @Test func `a report names a user when the user's proof is right`() throws {
+        let keys = try makeKeys()
+        let judge = ReportJudge(keys)
+        let app = app(keys, ["s1"], isRequired: true)
+        #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1")) == [])
+        #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1").uppercased()) == [])
+        #expect(try refused(judge, app, "bob", proof(of: "ann", by: "s1")) == ["userProof"])
+        #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s2")) == ["userProof"])
+        for text in ["", "00", "zz", String(repeating: "0", count: 64), String(repeating: "0", count: 4096)] {
+            #expect(try refused(judge, app, "ann", text) == ["userProof"], "\(text)")
+        }
+        #expect(try refused(judge, app, "ann", nil) == ["userId"])
+        // A logout names nobody, and other reports no user.
+        for text in [heartbeat(#","userId":null"#), heartbeat(), heartbeat(#","userProof":"00""#)] {
+            #expect(try judge.judge(Array(text.utf8), for: app, as: .report).acceptedCount == 1)
+        }
+    }
+
+    @Test func `where proofs are not required, one that is there must be right`() throws {
+        let keys = try makeKeys()
+        let judge = ReportJudge(keys)
+        let app = app(keys, ["s1"], isRequired: false)
+        #expect(try refused(judge, app, "ann", nil) == [])
+        #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1")) == [])
+        #expect(try refused(judge, app, "ann", proof(of: "bob", by: "s1")) == ["userProof"])
+        // Servers may begin before there is a secret.
+        #expect(try refused(judge, shop, "ann", "anything") == [])
+    }
+
+    @Test func `while secrets change both hold, and a retired one holds no more`() throws {
+        let keys = try makeKeys()
+        let judge = ReportJudge(keys)
+        let (old, both, new) = (["s1"], ["s1", "s2"], ["s2"])
+        for (secrets, good) in [(old, ["s1"]), (both, ["s1", "s2"]), (new, ["s2"])] {
+            let app = app(keys, secrets, isRequired: true)
+            for secret in ["s1", "s2"] {
+                let expected = good.contains(secret) ? [] : ["userProof"]
+                #expect(try refused(judge, app, "ann", proof(of: "ann", by: secret)) == expected)
+            }
+        }
+    }
+
+    @Test func `the app's own server needs no proof, and may not bring a wrong one`() throws {
+        let keys = try makeKeys()
+        let judge = ReportJudge(keys)
+        let app = app(keys, ["s1"], isRequired: true)
+        for role in [APIKey.Role.send, .admin] {
+            #expect(try refused(judge, app, "ann", nil, as: role) == [])
+            #expect(try refused(judge, app, "ann", proof(of: "bob", by: "s1"), as: role) == ["userProof"])
+        }
+    }
+
+    @Test func `a gateway that cannot open the secrets lets nobody name a user`() throws {
+        let keys = try makeKeys()
+        let app = app(keys, ["s1"], isRequired: true)
+        for judge in [ReportJudge(nil), ReportJudge(try makeKeys())] {
+            #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1")) == ["userProof"])
+            #expect(try refused(judge, app, "ann", nil) == ["userId"])
+        }
+        // Sealed for another app: nobody can carry a secret over.
+        var other = app
+        other.id = "bank"
+        let body =
+            #"{"environment":"production","installationId":"i","kind":"heartbeat","userId":"ann","userProof":"\#(proof(of: "ann", by: "s1"))"}"#
+        #expect(try ReportJudge(keys).judge(Array(body.utf8), for: other, as: .report).acceptedCount == 0)
+    }
+
+    @Test func `secrets survive the catalogue, and never stand there to be read`() throws {
+        let keys = try makeKeys()
+        let app = app(keys, ["s1s1s1s1", "s2s2s2s2"], isRequired: true)
+        let text = String(decoding: app.encoded(), as: UTF8.self)
+        #expect(!text.contains("s1s1s1s1"))
+        #expect(try App.decode(app.encoded(), with: JSONReader()) == app)
+        #expect(TokenSeal(nil).seal(secret: [1], app: "shop", name: UserProof.secretName) == nil)
+    }
+}
+
+@Test func `with keys a report's token leaves the gateway sealed`() throws {
+    let keys = try makeKeys()
+    let body = heartbeat().replacingOccurrences(of: "heartbeat", with: "startToken")
+        .replacingOccurrences(
+            of: #""startToken""#, with: #""startToken","attributesType":"Match","token":"C0FFEE""#)
+    let (_, value) = try ReportJudge(keys).judge(Array(body.utf8), for: shop, as: .report).copy(0)
+    #expect(!String(decoding: value, as: UTF8.self).lowercased().contains("c0ffee"))
+    let report = try Report.decode(value, with: JSONReader())
+    #expect(report.isTokenSealed)
+    #expect(try TokenSeal(keys).open(tokenOf: report) == PushToken(hex: "c0ffee"))
+}
+
+@Test func `what a newer SDK says beside what is known is left out, and its report is taken`() throws {
+    #expect(verdicts(heartbeat(#","v":2,"colour":"red""#)) == ["accepted"])
+    #expect(verdicts(heartbeat(#","v":1,"colour":"red""#)) == ["0 colour unknown_field"])
+    #expect(verdicts(heartbeat(#","colour":"red""#)) == ["0 colour unknown_field"])
+    #expect(verdicts(heartbeat(#","v":2,"environment":"x""#)).allSatisfy { $0 != "accepted" })
+    let body = Array(heartbeat(#","v":2,"colour":"red""#).utf8)
+    let value = try ReportJudge(nil).judge(body, for: shop, as: .report).copy(0).value
+    #expect(try Report.decode(value, with: JSONReader()).kind == .heartbeat)
+    #expect(!String(decoding: value, as: UTF8.self).contains("colour"))
+}

@@ -1,0 +1,49 @@
+import Foundation
+import IngestTesting
+import LiveActivity
+import Testing
+
+@testable import Ingest
+
+private func makeSeal() throws -> TokenSeal {
+    let path = NSTemporaryDirectory() + "keys-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    _ = FileManager.default.createFile(
+        atPath: path, contents: Data(SealingKeys.makeText().utf8), attributes: [.posixPermissions: 0o600])
+    return TokenSeal(try SealingKeys(file: path))
+}
+
+private func startToken(_ digits: String = "c0ffee") -> Report {
+    var report = Report(
+        app: History.app.id, environment: .production, installation: "i", kind: .startToken)
+    report.attributesType = "Match"
+    report.token = digits
+    return report
+}
+
+@Test func `a sealed report says what the same report in the clear says`() throws {
+    let seal = try makeSeal()
+    let (clear, sealed) = (IngestRun(seal: seal), IngestRun(seal: seal))
+    var report = startToken()
+    clear.hear(report, at: 1_000_000)
+    seal.seal(tokenOf: &report)
+    #expect(report.isTokenSealed)
+    sealed.hear(report, at: 1_000_000)
+    #expect(sealed.rejections == [] && !sealed.registry.isEmpty)
+    #expect(sealed.truth == clear.truth && sealed.registry == clear.registry)
+    // Either repeats the other.
+    if case .merged(let merged) = sealed.hear(startToken(), at: 1_000_001) { #expect(!merged.isDue) }
+}
+
+@Test func `a token that was sealed with other keys, or for another type, is set aside`() throws {
+    let seal = try makeSeal()
+    let run = IngestRun(seal: seal)
+    var other = startToken()
+    try makeSeal().seal(tokenOf: &other)
+    run.hear(other, at: 1_000_000)
+    var moved = startToken()
+    seal.seal(tokenOf: &moved)
+    moved.attributesType = "Order"
+    run.hear(moved, at: 1_000_000)
+    #expect(run.rejections == [.sealedToken, .sealedToken] && run.registry.isEmpty)
+}

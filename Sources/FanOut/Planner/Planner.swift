@@ -94,7 +94,6 @@ package struct Planner: Sendable {
         guard send.content.event != .start, let type = row.attributesType else { return [] }
         return PayloadRules(now: now, type: app.type(type))
             .violations(in: send.content, attributesBytes: row.attributesBytes)
-            .filter { $0.rule != .doubtful && $0.rule != .inThePast }
             .prefix(Progress.findingsMax).map(\.description)
     }
 

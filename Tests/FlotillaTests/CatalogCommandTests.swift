@@ -99,7 +99,7 @@ struct CatalogCommandTests {
             $0.split(separator: " ", maxSplits: 2)
         }
         #expect(stored.map { $0[1] } == ["shop/i:phone-1", "shop/i:phone-1"])
-        #expect(stored[0][2].contains(#""token":"c0ffee","tags":["vip","home"],"eventTime":5}"#))
+        #expect(stored[0][2].contains(#""token":"c0ffee","tags":["vip","home"],"eventTime":5,"sequence":0}"#))
         #expect(flags.output == "stored in flotilla.reports, partition \(stored[0][0]), offset 0\n")
         #expect(
             json.output == #"{"topic":"flotilla.reports","partition":\#(stored[0][0]),"offset":1}"# + "\n")

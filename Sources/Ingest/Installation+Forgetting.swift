@@ -18,7 +18,7 @@ extension Installation {
 
     private var entryCount: Int {
         facts[0].starts.count + facts[0].activities.count + facts[0].refused.count + facts[0].moved.count
-            + facts[0].taps.count
+            + facts[0].taps.count + (facts[0].erasedAt == nil ? 0 : 1)
     }
 
     /// Mostly there is nothing to forget, and then nothing is changed: what is changed is copied.
@@ -27,7 +27,9 @@ extension Installation {
         where facts[0].activities[place].keptUntil(app) <= now { return true }
         for place in facts[0].starts.indices
         where facts[0].starts[place].lastWordAt + Retention.reportMilliseconds <= now { return true }
+        if let erasedAt = facts[0].erasedAt, Retention.erasure(at: erasedAt) <= now { return true }
         return facts[0].activities.count > Self.activitiesMax || facts[0].starts.count > Self.startsMax
+            || hasTooManyTypes(app)
             || facts[0].refused.count > Self.refusedMax || facts[0].moved.count > Self.movedMax
             || facts[0].taps.count > Self.tapsMax || facts[0].taps.contains { $0.keptUntil <= now }
             || facts[0].moved.contains { $0.until <= now }
@@ -44,6 +46,12 @@ extension Installation {
         }
         refused.removeAll { $0.at + Retention.reportMilliseconds <= now }
         taps.removeAll { $0.keptUntil <= now }
+        if let time = erasedAt, Retention.erasure(at: time) <= now { erasedAt = nil }
+        while hasTooManyTypes(app) {
+            starts.removeLeast { start in
+                Self.isUndeclared(start, app) ? (start.lastWordAt, start.type ?? "") : (.max, "")
+            }
+        }
         while activities.count > Self.activitiesMax { activities.removeLeast { ($0.lastWordAt, $0.id) } }
         while starts.count > Self.startsMax { starts.removeLeast { ($0.lastWordAt, $0.type ?? "") } }
         while refused.count > Self.refusedMax { refused.removeLeast { ($0.at, $0.hash) } }
@@ -52,6 +60,16 @@ extension Installation {
             tappedAt = max(tappedAt ?? .min, oldest.at)
         }
         if moved.count > Self.movedMax { moved.removeFirst(moved.count - Self.movedMax) }
+    }
+
+    private func hasTooManyTypes(_ app: App) -> Bool {
+        facts[0].starts.count > Self.undeclaredTypesMax
+            && facts[0].starts.count { Self.isUndeclared($0, app) } > Self.undeclaredTypesMax
+    }
+
+    private static func isUndeclared(_ start: Start, _ app: App) -> Bool {
+        guard let type = start.type else { return false }
+        return !app.types.contains { $0.name.isExactly(type) }
     }
 
     private mutating func forgetTokens(at now: Int64, _ app: App) -> Bool {
@@ -105,9 +123,27 @@ extension Installation {
         }
     }
 
-    /// When `forget` has something to do next; nil for never.
-    func forgetsAt(_ app: App) -> Int64? {
-        var next = Int64.max
+    /// Whether nothing is known of it that is worth its record.
+    func isForgotten(at now: Int64, withoutTokens milliseconds: Int64) -> Bool {
+        if facts[0].environment == nil, facts[0] == Facts() { return true }
+        guard let end = tokenlessUntil(milliseconds) else { return false }
+        return end <= now && facts[0].erasedAt == nil && facts[0].activities.isEmpty && facts[0].moved.isEmpty
+    }
+
+    /// When an installation is forgotten that has no token to start with; nil where it has one.
+    private func tokenlessUntil(_ milliseconds: Int64) -> Int64? {
+        guard case .installation = subject else { return nil }
+        for start in facts[0].starts where start.token?.sealed.isEmpty == false && !start.isUnwanted {
+            return nil
+        }
+        // Every word of a phone says its environment.
+        return (facts[0].environment?.at.received ?? facts[0].refused.map(\.at).max() ?? 0) + milliseconds
+    }
+
+    /// When `forget` has something to do next, or nothing is left to know; nil for never.
+    func forgetsAt(_ app: App, withoutTokens milliseconds: Int64) -> Int64? {
+        var next = tokenlessUntil(milliseconds) ?? .max
+        if let erasedAt { next = min(next, Retention.erasure(at: erasedAt)) }
         for moved in moved { next = min(next, moved.until) }
         for activity in activities {
             let isHeld = activity.token?.sealed.isEmpty == false && !activity.isExpired

@@ -3,11 +3,11 @@ internal import LiveActivity
 extension Installation {
     /// After a login or a logout: the rows under the recipient that it has left serve for a day what was
     /// accepted before, marked as moved; under the new one they say since when.
-    mutating func move(from old: Installation, at time: Int64, now: Int64, _ app: App) {
+    mutating func move(from old: Installation, at time: Int64, now: Int64) {
         guard recipient != old.recipient else { return }
         let present = recipient
         moved.removeAll { $0.recipient == present }
-        guard RegistryRows(of: old, app: app).hasTokens else { return }
+        guard RegistryRows(of: old).hasTokens else { return }
         moved.append(
             Moved(recipient: old.recipient, at: time, until: now + Retention.movedMilliseconds))
         movedAt = time

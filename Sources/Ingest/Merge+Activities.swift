@@ -27,11 +27,24 @@ extension Merge {
             hearing.note(hearing.installation.facts[0].activities[place].state.hear(state, at: hearing.time))
             return
         }
-        let place = try hearFacts(report, &hearing)
+        hearClosing(isDismissal: state == .dismissed, of: try hearFacts(report, &hearing), &hearing)
+    }
+
+    /// The end of an activity counts also where it was said before all was to be forgotten.
+    func hearErased(_ report: Report, _ hearing: inout Hearing) {
+        guard report.kind == .state, let state = report.state, state.isFinal, let id = report.activity else {
+            return
+        }
+        let place = hearing.installation.activity(id)
+        hearing.touched.touchActivity(place)
+        hearClosing(isDismissal: state == .dismissed, of: place, &hearing)
+    }
+
+    private func hearClosing(isDismissal: Bool, of place: Int, _ hearing: inout Hearing) {
         let known = hearing.installation.facts[0].activities[place].closing ?? Installation.Closing()
         // Of each the first word counts; what comes behind it is its repetition.
         var closing = known
-        if state == .dismissed {
+        if isDismissal {
             closing.dismissedAt = min(known.dismissedAt ?? hearing.time, hearing.time)
         } else {
             closing.endedAt = min(known.endedAt ?? hearing.time, hearing.time)

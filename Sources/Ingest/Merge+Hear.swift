@@ -4,6 +4,14 @@ extension Merge {
     /// Everything that a report says. A field that it does not have says nothing: it erases nothing.
     func hear(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         if report.kind == .deadToken { return try hearRefusal(report, &hearing) }
+        if let erasedAt = hearing.installation.facts[0].erasedAt, hearing.time <= erasedAt {
+            return hearErased(report, &hearing)
+        }
+        if report.kind == .erase {
+            hearing.installation.erase(upTo: hearing.time)
+            hearing.touched.touchEverything()
+            return hearing.noteChange()
+        }
         hearPhone(report, &hearing)
         hearProfile(report, &hearing)
         switch report.kind {
@@ -14,7 +22,7 @@ extension Merge {
         case .reconcile: try hearRunning(report, &hearing)
         case .heartbeat: if report.activity != nil { try hearAlive(report, &hearing) }
         case .tap: try hearTap(report, &hearing)
-        case .profile, .deadToken: break
+        case .profile, .erase, .deadToken: break
         }
     }
 
@@ -96,6 +104,7 @@ extension Merge {
             ?? refusal.dispatchedAt
         // Nothing is refused ahead of time: a clock that is wrong, or a unit, would end the token for ever.
         let at = min(said, hearing.time.received + Retention.refusalGraceMilliseconds)
+        if let erasedAt = hearing.installation.facts[0].erasedAt, at < erasedAt.event { return }
         if let known = hearing.installation.facts[0].refused.firstIndex(where: {
             $0.hash == refusal.tokenHash
         }) {

@@ -10,10 +10,16 @@ package final class Merge {
     package let app: App
     let seal: TokenSeal
     package let grain: Grain
+    private let tokenlessMilliseconds: Int64
 
-    package init(app: App, seal: TokenSeal) {
+    /// - Parameter tokenlessMilliseconds: an installation that has nothing to start with is forgotten when
+    ///   nothing was heard of it for so long.
+    package init(
+        app: App, seal: TokenSeal, tokenlessMilliseconds: Int64 = Retention.tokenlessMilliseconds
+    ) {
         self.app = app
         self.seal = seal
+        self.tokenlessMilliseconds = tokenlessMilliseconds
         grain = Grain(for: app)
     }
 
@@ -40,18 +46,34 @@ package final class Merge {
         }
     }
 
-    /// What time alone does to an installation; nil where it does nothing. It is due at `nextSweep`, and where
-    /// a clock that was ahead has ended something too soon.
-    package func sweep(_ installation: Installation, now: Int64) -> Merged? {
+    /// What time does to an installation, and the erasure of its user; nil where they do nothing. What time
+    /// does is due at `nextSweep`, and where a clock that was ahead has ended something too soon.
+    package func sweep(
+        _ installation: Installation, _ erasures: Erasures = Erasures(), now: Int64
+    ) -> Swept? {
+        let left = erasures.erase(installation)
         let isDue = nextSweep(installation).map { $0 <= now } ?? false
-        guard isDue || installation.hasExpiredTooSoon(at: now, app) else { return nil }
-        var swept = installation
+        guard left != nil || isDue || installation.hasExpiredTooSoon(at: now, app) else { return nil }
+        var swept = left ?? installation
         swept.forget(at: now, app)
+        if swept.isForgotten(at: now, withoutTokens: tokenlessMilliseconds) {
+            return Self.bury(installation)
+        }
+        // What is due may wait for something else.
+        if swept == installation { return nil }
         let changes = RegistryChange.between(installation, swept, .all, self)
-        return Merged(installation: swept, changes: changes, events: [], isDue: true)
+        return Swept(installation: swept, changes: changes)
     }
 
-    package func nextSweep(_ installation: Installation) -> Int64? { installation.forgetsAt(app) }
+    package func nextSweep(_ installation: Installation) -> Int64? {
+        installation.forgetsAt(app, withoutTokens: tokenlessMilliseconds)
+    }
+
+    /// Nothing is known any more: as where the app was deleted.
+    package static func bury(_ installation: Installation) -> Swept {
+        let changes = RegistryRows(of: installation).list.map { RegistryChange(key: $0.key, row: nil) }
+        return Swept(installation: nil, changes: changes)
+    }
 
     private func check(_ report: Report, receivedAt: Int64, now: Int64) throws(Rejection) {
         if receivedAt > now + Retention.clockMilliseconds {
@@ -79,7 +101,7 @@ package final class Merge {
             return Merged(installation: hearing.installation, changes: [], events: [], isDue: false)
         }
         if hearing.hasMoved, let old {
-            hearing.installation.move(from: old, at: hearing.time.received, now: now, app)
+            hearing.installation.move(from: old, at: hearing.time.received, now: now)
         }
         if hearing.installation.forget(at: now, app) { hearing.touched.touchEverything() }
         let changes = RegistryChange.between(old, hearing.installation, hearing.touched, self)
@@ -89,7 +111,14 @@ package final class Merge {
     }
 }
 
-/// What a report, or time, has made of an installation.
+/// What time has made of an installation.
+package struct Swept: Sendable {
+    /// Nil where nothing is known any more: its record is a tombstone.
+    package var installation: Installation?
+    package var changes: [RegistryChange]
+}
+
+/// What a report has made of an installation.
 package struct Merged: Sendable {
     package var installation: Installation
     package var changes: [RegistryChange]

@@ -31,8 +31,7 @@ package struct RegistryChange: Sendable, Hashable {
     ) -> [RegistryChange] {
         let before = old ?? Installation(app: new.app, subject: new.subject)
         guard old == nil || before.staysUnderItsRecipient(as: new) else {
-            let app = merge.app
-            return between(RegistryRows(of: old, app: app), RegistryRows(of: new, app: app), merge.grain)
+            return between(RegistryRows(of: old), RegistryRows(of: new), merge.grain)
         }
         var changes = PresentChanges(before, new, merge)
         changes.find(touched)

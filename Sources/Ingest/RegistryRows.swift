@@ -16,13 +16,13 @@ package struct RegistryRows {
     /// The present recipient's comes first.
     let lanes: [Lane]
 
-    package init(of installation: Installation?, app: App) {
-        self.app = app.id
+    package init(of installation: Installation?) {
         guard let installation else {
-            self.installation = nil
+            (app, self.installation) = ("", nil)
             (entries, lanes) = ([], [])
             return
         }
+        app = installation.app
         var entries: [(RegistryKey.Entry, RegistryRow)] = []
         if case .installation(let id) = installation.subject {
             self.installation = id
@@ -101,15 +101,22 @@ extension Installation {
         return types.isEmpty ? nil : types.sorted { $1.outranks($0) }
     }
 
+    /// One that is to be forgotten says nothing to anybody.
+    private func dismissal(of activity: Activity) -> ReportTime? {
+        guard let at = activity.closing?.dismissedByPersonAt else { return nil }
+        if let erasedAt = facts[0].erasedAt, at <= erasedAt { return nil }
+        return at
+    }
+
     func hasRow(_ activity: Activity) -> Bool {
-        if activity.closing?.dismissedByPersonAt != nil { return true }
+        if dismissal(of: activity) != nil { return true }
         guard let token = activity.token, !activity.isExpired else { return false }
         return isUsable(token) && overBy(activity) == nil
     }
 
     func row(_ activity: Activity) -> TokenRow? {
         guard hasRow(activity) else { return nil }
-        if let dismissed = activity.closing?.dismissedByPersonAt {
+        if let dismissed = dismissal(of: activity) {
             return TokenRow(
                 environment: facts[0].environment?.value ?? .production, token: "", tokenHash: "",
                 attributesType: activity.type?.value, group: activity.group?.value,

@@ -53,20 +53,24 @@ package struct IngestModel {
     /// What time has done to everything by then.
     package mutating func sweep(at now: Int64) {
         for (key, installation) in installations {
-            guard let merged = merges[installation.app]?.sweep(installation, now: now) else { continue }
-            precondition(merged.events.isEmpty)
-            take(merged, key)
+            guard let swept = merges[installation.app]?.sweep(installation, now: now) else { continue }
+            installations[key] = swept.installation
+            take(swept.changes)
         }
     }
 
     private mutating func take(_ merged: Merged, _ key: [UInt8]) {
         installations[key] = merged.installation
+        take(merged.changes)
+        for event in merged.events { events[event.orderKey, default: []].append(event.encoded()) }
+    }
+
+    private mutating func take(_ changes: [RegistryChange]) {
         var writer = JSONWriter()
-        for change in merged.changes {
+        for change in changes {
             change.row?.encode(to: &writer)
             registry[change.key.bytes] = change.row == nil ? nil : writer.bytes
         }
-        for event in merged.events { events[event.orderKey, default: []].append(event.encoded()) }
     }
 
     /// What the topics have that they should not, or have not; nil when they are exactly right.

@@ -19,9 +19,19 @@ extension AllSettings {
         in: Milliseconds(1000)...Milliseconds(86_400_000),
         "how often every installation is looked at for tokens that have expired")
 
+    static let ingestForgetTokenless = Setting(
+        "ingest.forget-tokenless", default: Milliseconds(90 * 86_400_000),
+        in: Milliseconds(14 * 86_400_000)...Milliseconds(3650 * 86_400_000),
+        "how long an installation is remembered that has no token to start with, after its last word")
+    static let ingestForgetDeletedApps = Setting(
+        "ingest.forget-deleted-apps", default: Milliseconds(86_400_000),
+        in: Milliseconds(60_000)...Milliseconds(365 * 86_400_000),
+        "how long the installations of an app are kept that is not in the catalogue any more")
+
     static let ingest: [Declaration] = [
         ingestBatchRecords.declaration, ingestBatchWait.declaration, ingestOverlayRows.declaration,
-        ingestSweepInterval.declaration,
+        ingestSweepInterval.declaration, ingestForgetTokenless.declaration,
+        ingestForgetDeletedApps.declaration,
     ]
 }
 
@@ -35,6 +45,8 @@ extension StageKind {
         settings.batchMilliseconds = surroundings.settings[AllSettings.ingestBatchWait].count
         settings.overlayRowsMax = surroundings.settings[AllSettings.ingestOverlayRows]
         settings.sweepMilliseconds = surroundings.settings[AllSettings.ingestSweepInterval].count
+        settings.tokenlessMilliseconds = Int64(surroundings.settings[AllSettings.ingestForgetTokenless].count)
+        settings.deletedAppMilliseconds = surroundings.settings[AllSettings.ingestForgetDeletedApps].count
         let catalog = surroundings.catalog
         return IngestService(settings) {
             IngestPlace(

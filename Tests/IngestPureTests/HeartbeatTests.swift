@@ -108,13 +108,27 @@ import Testing
             phone.run.installation.flatMap { phone.run.merge.sweep($0, now: Phone.at(24 * 60) - 1) } == nil)
     }
 
+    @Test func `past the limit of all types the one not heard of for longest is forgotten`() {
+        var app = History.app
+        app.types = (0...Installation.startsMax).map { ActivityType(name: "T\($0)") }
+        let phone = Phone(app: app)
+        for index in 0...Installation.startsMax { phone.startToken("aa", type: "T\(index)", at: index) }
+        #expect(phone.row("start:T0") == nil && phone.rows.count == Installation.startsMax)
+        #expect(phone.run.divergence.isEmpty)
+    }
+
     @Test func `past a limit the one not heard of for longest is forgotten`() {
         for index in 0...Installation.activitiesMax {
             phone.updateToken("aa", of: "A\(index)", at: index)
         }
         #expect(phone.rows.count == Installation.activitiesMax && phone.row("update:A0") == nil)
-        for index in 0...Installation.startsMax { phone.startToken("aa", type: "T\(index)", at: 100 + index) }
+        phone.startToken("aa", type: "Order", at: 90)
+        phone.startToken("aa", type: nil, at: 91)
+        for index in 0...Installation.undeclaredTypesMax {
+            phone.startToken("aa", type: "T\(index)", at: 100 + index)
+        }
         #expect(phone.row("start:T0") == nil && phone.row("start:T1") != nil)
+        #expect(phone.row("start:Order") != nil && phone.row("start:") != nil, "the declared one is older")
         for index in 0...Installation.movedMax {
             phone.says(.profile, at: 200 + index) { $0.user = "u\(index)" }
         }

@@ -67,6 +67,11 @@ struct History {
     private static func report(
         _ random: inout SeededGenerator, at: Int64, _ seal: TokenSeal
     ) -> Report {
+        switch random.below(60) {
+        case 0, 1: return Report(app: app.id, environment: .production, installation: "i", kind: .erase)
+        case 2: return Report(app: app.id, eraseOf: pick(users, &random))
+        default: break
+        }
         if random.below(12) == 0 {
             var report = Report(app: app.id, profileOf: pick(users, &random))
             report.tags = [pick(["vip", "new"], &random)]
@@ -106,7 +111,7 @@ struct History {
                 report.attributes = try? RawJSON(
                     checking: Array(pick(["{\"a\":1}", "{}"], &random).utf8), with: JSONReader())
             }
-        case .heartbeat, .tap: break
+        case .heartbeat, .tap, .erase: break
         }
         let isAboutActivity = [.updateToken, .state, .tap].contains(report.kind)
         if isAboutActivity || (report.kind == .heartbeat && random.below(2) == 0) {

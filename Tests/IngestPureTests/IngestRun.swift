@@ -44,9 +44,13 @@ final class IngestRun {
         hear(received.report, at: received.at, offset: received.offset, now: now)
     }
 
-    func sweep(at now: Int64) {
+    func sweep(at now: Int64, _ erasures: Erasures = Erasures()) {
         for installation in truth.values {
-            if let merged = merge.sweep(installation, now: now) { take(merged) }
+            guard let swept = merge.sweep(installation, erasures, now: now) else { continue }
+            written += 1
+            truth[installation.subject] = nil
+            if let left = swept.installation { remember(left) }
+            for change in swept.changes { registry[change.key] = change.row }
         }
     }
 
@@ -56,20 +60,23 @@ final class IngestRun {
         } else {
             precondition(merged.changes.isEmpty && merged.events.isEmpty)
         }
-        // The truth is what its record says.
-        guard let read = try? Installation.decode(merged.installation.encoded(), with: reader),
-            read == merged.installation
-        else { preconditionFailure("does not read back: \(merged.installation)") }
-        truth[merged.installation.subject] = read
+        remember(merged.installation)
         for change in merged.changes { registry[change.key] = change.row }
         events += merged.events
+    }
+
+    /// The truth is what its record says.
+    private func remember(_ installation: Installation) {
+        guard let read = try? Installation.decode(installation.encoded(), with: reader), read == installation
+        else { preconditionFailure("does not read back: \(installation)") }
+        truth[installation.subject] = read
     }
 
     /// What the truth stands for now.
     var rows: [RegistryKey: RegistryRow] {
         var rows: [RegistryKey: RegistryRow] = [:]
         for installation in truth.values {
-            for (key, row) in RegistryRows(of: installation, app: merge.app).list { rows[key] = row }
+            for (key, row) in RegistryRows(of: installation).list { rows[key] = row }
         }
         return rows
     }

@@ -8,7 +8,7 @@ struct Phone {
     static let minute: Int64 = 60_000
     let run: IngestRun
 
-    init(seal: TokenSeal = TokenSeal(nil)) { run = IngestRun(seal: seal) }
+    init(app: App = History.app, seal: TokenSeal = TokenSeal(nil)) { run = IngestRun(app: app, seal: seal) }
 
     static func at(_ minutes: Int) -> Int64 { start + Int64(minutes) * minute }
 

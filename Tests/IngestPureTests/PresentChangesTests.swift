@@ -25,7 +25,7 @@ import Testing
                 truth[new.subject] = new
                 guard merged.isDue else { continue }
                 let all = RegistryChange.between(
-                    RegistryRows(of: old, app: merge.app), RegistryRows(of: new, app: merge.app), merge.grain)
+                    RegistryRows(of: old), RegistryRows(of: new), merge.grain)
                 compared += all.count
                 if Set(merged.changes) != Set(all) || merged.changes.count != all.count {
                     Issue.record("seed \(seed): \(merged.changes) against \(all)")

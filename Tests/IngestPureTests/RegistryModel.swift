@@ -11,7 +11,8 @@ struct RegistryModel {
     var rows: [RegistryKey: RegistryRow] {
         var rows: [RegistryKey: RegistryRow] = [:]
         for user in History.users {
-            let words = reports.filter { $0.report.installation == nil && $0.report.user == user }
+            let words = since(
+                erased: reports.filter { $0.report.installation == nil && $0.report.user == user })
             if let row = profile(words) { rows[key(.user(user), nil, .profile)] = .profile(row) }
         }
         for type in History.types {
@@ -32,8 +33,23 @@ struct RegistryModel {
 
     // MARK: Who says what, when
 
-    private var phone: [Received] {
+    private var phone: [Received] { since(erased: everSaid) }
+
+    private var everSaid: [Received] {
         reports.filter { $0.report.installation != nil && $0.report.kind != .deadToken }
+    }
+
+    /// What was said behind the last wish to forget.
+    private func since(erased words: [Received]) -> [Received] {
+        let (wishes, rest) = (
+            words.filter { $0.report.kind == .erase }, words.filter { $0.report.kind != .erase }
+        )
+        guard let last = wishes.map(time).sorted(by: isBefore).last else { return rest }
+        return rest.filter { isBefore(last, time($0)) }
+    }
+
+    private func isErased(_ time: [Int64]) -> Bool {
+        everSaid.contains { $0.report.kind == .erase && !isBefore(self.time($0), time) }
     }
 
     private func time(_ received: Received) -> [Int64] {
@@ -142,7 +158,10 @@ struct RegistryModel {
 
     private func updateRow(_ id: String) -> TokenRow? {
         let words = phone.filter { $0.report.activity == id && $0.report.kind != .tap }
-        let ends = words.filter { $0.report.state == .ended || $0.report.state == .dismissed }
+        // That an activity is over is never forgotten.
+        let ends = everSaid.filter {
+            $0.report.activity == id && ($0.report.state == .ended || $0.report.state == .dismissed)
+        }
         let signs = words.filter { $0.report.state != .ended && $0.report.state != .dismissed }
         let tokens = words.filter { $0.report.kind == .updateToken }
         let type = last(words, { $0.attributesType }, { $0 })?.value
@@ -157,6 +176,7 @@ struct RegistryModel {
         }
         var row: TokenRow
         if let dismissed = byPerson {
+            if isErased(dismissed) { return nil }
             row = TokenRow(
                 environment: environment!, token: "", tokenHash: "", attributesType: nil,
                 registeredAt: dismissed[1])

@@ -53,7 +53,7 @@ import Testing
     @Test(arguments: Report.Kind.allCases) func `a report without its parts is refused and changes nothing`(
         _ kind: Report.Kind
     ) {
-        let isComplete = [.heartbeat, .profile].contains(kind)
+        let isComplete = [.heartbeat, .profile, .erase].contains(kind)
         #expect(code(report(kind), at: 0, now: 0) == (isComplete ? nil : .incomplete))
         #expect((run.installation == nil) == !isComplete)
     }

@@ -132,7 +132,7 @@ extension Phones {
             report.tags = tags(of: number)
             report.locale = locale(of: number)
         case .tap: report.activity = activityID(Int(pending.place), pending.life)
-        case .heartbeat, .deadToken: break
+        case .heartbeat, .erase, .deadToken: break
         }
         return report
     }

@@ -82,11 +82,17 @@ struct BatchOutput: ~Copyable {
         return installations.count - 1
     }
 
-    /// A copy of an installation's record.
+    /// Of an installation that is forgotten.
+    ///
+    /// - Returns: the record's number.
+    mutating func addTombstone(key: [UInt8], partition: Int32) -> Int {
+        installations.append(Piece(partition: partition, key: append(key), value: nil))
+        return installations.count - 1
+    }
+
+    /// A copy of an installation's record; empty for a tombstone.
     borrowing func record(_ number: Int) -> [UInt8] {
-        guard let place = installations[number].value else {
-            preconditionFailure("installations have records")
-        }
+        guard let place = installations[number].value else { return [] }
         return unsafe values.withBytes { values in
             unsafe Array(UnsafeRawBufferPointer(rebasing: values[place]))
         }

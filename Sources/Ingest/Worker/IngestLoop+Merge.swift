@@ -223,9 +223,11 @@ extension IngestLoop {
             bury(place, of: batch, error, now, &tally)
             return
         }
+        let isEverywhere = report.isErasureOfUser ? batch[place].isEverywhere : false
+        if isEverywhere { key = Erasures.key(app: report.app, user: report.user ?? "") }
         let murmur = Murmur2.hash(key.span)
         let home = Int32(Murmur2.partition(ofHash: murmur, of: layout.lanes))
-        guard home == roster.partition else {
+        guard home == roster.partition || isEverywhere else {
             forward(place, of: batch, arrival, to: home, &tally)
             return
         }
@@ -242,9 +244,24 @@ extension IngestLoop {
                 }
             number = roster.add(key, murmur: murmur, known)
         }
-        take(
-            merge.merge(report, arrival, into: roster.entries[number!].installation, now: now),
-            number!, place, now, &roster, &tally)
+        let outcome = merge.merge(report, arrival, into: roster.entries[number!].installation, now: now)
+        if report.isErasureOfUser, !isEverywhere, case .merged = outcome {
+            copyEverywhere(place, of: batch, report, arrival)
+        }
+        take(outcome, number!, place, now, &roster, &tally)
+    }
+
+    /// The user's installations lie in all partitions. The copies are acknowledged before the offset is
+    /// committed; one that is there twice is the same again.
+    private func copyEverywhere(
+        _ place: Int, of batch: borrowing RecordBatch, _ report: Report, _ arrival: Arrival
+    ) {
+        let record = batch[place]
+        guard let value = record.value else { return }
+        let key = Erasures.key(app: report.app, user: report.user ?? "")
+        for partition in 0..<Int32(layout.lanes) {
+            writer.forward(value, key: key, arrival: arrival, to: partition, isEverywhere: true)
+        }
     }
 
     private func take(
@@ -285,8 +302,9 @@ extension IngestLoop {
         onStep(.strayForwarded)
     }
 
-    /// What the overlay has of an installation.
-    private func remembered(_ record: [UInt8]) -> Installation {
+    /// What the overlay has of an installation; nil where it was forgotten.
+    private func remembered(_ record: [UInt8]) -> Installation? {
+        if record.isEmpty { return nil }
         output.hold(bytes: record.count)
         guard let installation = try? Installation.decode(record, with: merger.reader) else {
             preconditionFailure("a record that this process has written cannot be read")

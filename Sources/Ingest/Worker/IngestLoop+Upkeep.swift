@@ -12,6 +12,8 @@ struct SweepPosition {
 
     var partition: Int32?
     var range = KeyRange.everything
+    /// The users whose erasure this pass has met in the partition.
+    var erasures = Erasures()
     /// The next pass begins then.
     var nextPass = Instant.now()
 }
@@ -68,14 +70,14 @@ extension IngestLoop {
         if sweep.partition == nil {
             guard now >= sweep.nextPass, let first = owned.keys.min() else { return }
             sweep.partition = first
-            sweep.range = .everything
+            (sweep.range, sweep.erasures) = (.everything, Erasures())
             sweep.nextPass = now.advanced(byMilliseconds: settings.sweepMilliseconds)
         }
         guard let number = sweep.partition else { return }
         let isDone = try sweepPage(of: number)
         if isDone {
             sweep.partition = owned.keys.filter { $0 > number }.min()
-            sweep.range = .everything
+            (sweep.range, sweep.erasures) = (.everything, Erasures())
         }
     }
 
@@ -102,10 +104,16 @@ extension IngestLoop {
                 }
                 let key = KeyBytes([UInt8](copying: key))
                 // What is newer than the view has its turn in the next pass.
-                guard own.overlay[key] == nil, let merged = sweepRow(value, now) else { return }
-                for change in merged.changes { output.add(change) }
-                swept.append((key, output.add(merged.installation, key: key.bytes, partition: number)))
-                metrics.sweptRows.add(merged.changes.count)
+                guard own.overlay[key] == nil, let left = sweepRow(key, value, now) else { return }
+                for change in left.changes { output.add(change) }
+                let record =
+                    if let installation = left.installation {
+                        output.add(installation, key: key.bytes, partition: number)
+                    } else {
+                        output.addTombstone(key: key.bytes, partition: number)
+                    }
+                swept.append((key, record))
+                metrics.sweptRows.add(left.changes.count)
             }
         } catch {
             try rebuild(number, error)
@@ -130,11 +138,22 @@ extension IngestLoop {
         return !more
     }
 
-    private func sweepRow(_ value: Span<UInt8>, _ now: Int64) -> Merged? {
+    private func sweepRow(_ key: KeyBytes, _ value: Span<UInt8>, _ now: Int64) -> Swept? {
         let installation = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
             try unsafe Installation.decode(bytes, with: merger.reader)
         }
         guard let installation else { return nil }
-        return merger.known(installation.app)?.sweep(installation, now: now)
+        guard let merge = merger.known(installation.app) else {
+            let grace = settings.deletedAppMilliseconds
+            return merger.isGone(installation.app, forMilliseconds: grace) ? Merge.bury(installation) : nil
+        }
+        if let time = installation.erasedAt, key.bytes != installation.key,
+            !sweep.erasures.add(installation.subject, of: installation.app, upTo: time)
+        {
+            log.error(
+                "too many users were erased at once; those beyond wait for days, erase them again then",
+                .field("partition", sweep.partition ?? -1))
+        }
+        return merge.sweep(installation, sweep.erasures, now: now)
     }
 }

@@ -90,7 +90,8 @@ final class IngestLoop {
         batch = RecordBatch(recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax)
         output = BatchOutput(lanes: layout.lanes, recordsMax: settings.outputRecordsMax)
         bound = TransactionBound(reportsMax: settings.batchRecordsMax)
-        merger = Merger(place.sealingKeys, apps: place.apps)
+        merger = Merger(
+            place.sealingKeys, tokenlessMilliseconds: settings.tokenlessMilliseconds, apps: place.apps)
         letterSeal = LetterSeal(seal: merger.seal, reader: merger.reader)
         let kafka = place.kafka
         let identity = place.identity

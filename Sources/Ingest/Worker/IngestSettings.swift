@@ -17,6 +17,10 @@ package struct IngestSettings: Sendable {
     package var overlayBytesMax = 64 << 20
     /// How often every installation is looked at for what has expired.
     package var sweepMilliseconds = 3_600_000
+    /// For how long an installation that has nothing to start with is remembered after its last word.
+    package var tokenlessMilliseconds = Retention.tokenlessMilliseconds
+    /// For how long the installations of an app that the catalogue has lost are kept.
+    package var deletedAppMilliseconds = 86_400_000
     package var sessionMilliseconds = 10_000
     package var viewLimits = Limits()
 

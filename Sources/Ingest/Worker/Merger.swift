@@ -17,11 +17,15 @@ final class Merger {
     private let apps: @Sendable () -> [String: App]?
     private var merges: [String: Merge] = [:]
     private var strangers: Set<String> = []
+    /// Apps that have installations and are not in the catalogue, and since when this process knows.
+    private var gone: [String: Instant] = [:]
+    private let tokenlessMilliseconds: Int64
     /// The last one that was asked for: most reports in a row are of one app.
     private var last: Merge?
 
-    init(_ keys: SealingKeys?, apps: @escaping @Sendable () -> [String: App]?) {
+    init(_ keys: SealingKeys?, tokenlessMilliseconds: Int64, apps: @escaping @Sendable () -> [String: App]?) {
         seal = TokenSeal(keys)
+        self.tokenlessMilliseconds = tokenlessMilliseconds
         self.apps = apps
     }
 
@@ -33,7 +37,10 @@ final class Merger {
         let known = apps() ?? [:]
         last = nil
         merges = merges.filter { known[$0.key] == $0.value.app }
-        for (id, app) in known where merges[id] == nil { merges[id] = Merge(app: app, seal: seal) }
+        for (id, app) in known where merges[id] == nil {
+            merges[id] = Merge(app: app, seal: seal, tokenlessMilliseconds: tokenlessMilliseconds)
+            gone[id] = nil
+        }
     }
 
     /// Nil for an app that the catalogue does not have, not even after a while.
@@ -60,4 +67,13 @@ final class Merger {
     }
 
     func known(_ app: String) -> Merge? { merges[app] }
+
+    /// Whether the catalogue has been without the app for so long, as far as this process has seen. One that
+    /// was deleted by mistake is whole again when it is made again within that time.
+    func isGone(_ app: String, forMilliseconds grace: Int, now: Instant = .now()) -> Bool {
+        guard isReady, merges[app] == nil else { return false }
+        if let since = gone[app] { return now.milliseconds(since: since) >= grace }
+        if gone.count < Self.strangersMax { gone[app] = now }
+        return false
+    }
 }

@@ -35,8 +35,13 @@ final class PlainWriter {
     var isRuined: Bool { producer.fatalError != nil }
 
     /// The report as it came, to the partition where it belongs, under the key that says so.
-    func forward(_ value: Span<UInt8>, key: [UInt8], arrival: Arrival, to partition: Int32) {
-        var headers = RecordHeaders(capacity: 2)
+    ///
+    /// - Parameter isEverywhere: it is a copy for the partition.
+    func forward(
+        _ value: Span<UInt8>, key: [UInt8], arrival: Arrival, to partition: Int32, isEverywhere: Bool = false
+    ) {
+        var headers = RecordHeaders(capacity: 3)
+        if isEverywhere { headers.add(Report.everywhereHeader, [UInt8]().span) }
         headers.add(Report.receivedAtHeader, Array(String(arrival.receivedAt).utf8).span)
         headers.add(Report.offsetHeader, Array(String(arrival.offset).utf8).span)
         while true {

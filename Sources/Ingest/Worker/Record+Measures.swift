@@ -20,6 +20,12 @@ extension Kafka.Record {
             receivedAt: min(stampedAt, first), offset: number(in: Report.offsetHeader) ?? offset)
     }
 
+    /// A copy of what all partitions have to know.
+    var isEverywhere: Bool {
+        guard let header = headers.last(Report.everywhereHeader) else { return false }
+        return header.name.count > 0
+    }
+
     private func number(in header: StaticString) -> Int64? {
         guard let header = headers.last(header), let digits = header.value,
             (1...15).contains(digits.count)

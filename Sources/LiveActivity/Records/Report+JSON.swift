@@ -69,7 +69,7 @@ extension Report {
         let (environment, installation) = (record["environment"], record["installationId"])
         let user = record["userId"]
         kind = record["kind"].reportKind() ?? .heartbeat
-        if kind == .profile, installation.optional == nil, user.optional != nil {
+        if kind == .profile || kind == .erase, installation.optional == nil, user.optional != nil {
             _ = environment.optional?.environment()
             self.environment = nil
             self.installation = nil
@@ -120,7 +120,7 @@ extension Report {
         case .unregister: type.requireString()
         case .reconcile: _ = running.array(countMax: .max)
         case .tap: activity.requireString()
-        case .heartbeat, .profile, .deadToken: break
+        case .heartbeat, .profile, .erase, .deadToken: break
         }
     }
 }

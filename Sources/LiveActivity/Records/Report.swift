@@ -20,6 +20,8 @@ package struct Report: Record, Hashable {
         case profile
         /// The person touched the activity.
         case tap
+        /// Forgets all that was said up to now: of the installation, or of a user everywhere.
+        case erase
         /// APNs refused a token for good. Written by the senders, never taken from outside.
         case deadToken
 
@@ -51,13 +53,15 @@ package struct Report: Record, Hashable {
     package static let receivedAtHeader: StaticString = "flotilla-received-at"
     /// Likewise the offset at which it lay first, in digits.
     package static let offsetHeader: StaticString = "flotilla-first-offset"
+    /// The header of a user's erasure that every partition of `reports` has a copy of. It needs no value.
+    package static let everywhereHeader: StaticString = "flotilla-everywhere"
     /// Places in a body are below this.
     package static let sequenceEnd = 1 << 20
 
     package var app: String
-    /// Nil in a backend's profile of a user.
+    /// Nil in what a backend says of a user: a profile, or that it be erased.
     package var environment: Maybe<Environment>
-    /// Nil in a backend's profile of a user, which holds for all the user's installations.
+    /// Nil in what a backend says of a user, which holds for all the user's installations.
     package var installation: Maybe<String>
     package var kind: Kind
     package var user: Maybe<String>
@@ -123,6 +127,11 @@ package struct Report: Record, Hashable {
         self.init(app: app, environment: nil, installation: nil, user: user, kind: .profile)
     }
 
+    /// A backend's wish that a user be forgotten.
+    package init(app: String, eraseOf user: String) {
+        self.init(app: app, environment: nil, installation: nil, user: user, kind: .erase)
+    }
+
     private init(app: String, environment: Environment?, installation: String?, user: String?, kind: Kind) {
         self.app = app
         self.environment = environment
@@ -136,6 +145,9 @@ package struct Report: Record, Hashable {
         (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
         (eventTime, id, scheduleID, scheduleName, refusal, sequence) = (nil, nil, nil, nil, nil, nil)
     }
+
+    /// Whether it asks for something of all installations of a user, wherever they lie.
+    package var isErasureOfUser: Bool { kind == .erase && installation == nil }
 
     /// Whose record it changes.
     package var subject: Recipient {

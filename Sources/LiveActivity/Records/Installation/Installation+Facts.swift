@@ -19,13 +19,14 @@ extension Installation {
         package var movedAt: Maybe<Int64>
         package var taps: [Tap]
         package var tappedAt: Maybe<Int64>
+        package var erasedAt: Maybe<ReportTime>
 
         package init() {
             (environment, user, os, appBuild) = (nil, nil, nil, nil)
             (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
             (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
             (starts, activities, running, refused) = ([], [], nil, [])
-            (moved, movedAt, taps, tappedAt) = ([], nil, [], nil)
+            (moved, movedAt, taps, tappedAt, erasedAt) = ([], nil, [], nil, nil)
         }
     }
 
@@ -104,5 +105,10 @@ extension Installation {
     package var tappedAt: Int64? {
         get { facts[0].tappedAt }
         _modify { yield &facts[0].tappedAt }
+    }
+    /// What was said up to then is to be forgotten; it is remembered for as long as such words may still come.
+    package var erasedAt: ReportTime? {
+        get { facts[0].erasedAt }
+        _modify { yield &facts[0].erasedAt }
     }
 }

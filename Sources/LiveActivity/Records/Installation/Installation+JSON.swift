@@ -32,6 +32,7 @@ extension Installation {
             writer.field("reportId", tap.id)
         }
         writer.field("tappedAt", tappedAt)
+        writer.field("erasedAt", erasedAt)
     }
 
     package init(from record: JSONObject) {
@@ -75,6 +76,7 @@ extension Installation.Facts {
             Installation.Tap(at: Int64($0["at"].int()), id: $0["reportId"].optional?.name())
         }
         tappedAt = record["tappedAt"].optional.map { Int64($0.int()) }
+        erasedAt = record["erasedAt"].optional?.reportTime()
     }
 }
 

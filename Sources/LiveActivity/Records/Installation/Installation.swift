@@ -6,6 +6,8 @@ package struct Installation: Record, Hashable {
 
     /// Activity types with a start token; past it the one not heard of for longest is forgotten.
     package static let startsMax = 50
+    /// Of these, types that the app has not declared: whoever has a report key can make them up.
+    package static let undeclaredTypesMax = 16
     /// Activities, the ended ones for a while too; past it the one not heard of for longest is forgotten.
     package static let activitiesMax = 50
     /// Refused tokens that are remembered; past it the oldest refusal is forgotten.

@@ -1,0 +1,64 @@
+internal import LiveActivity
+
+extension Installation {
+    /// Forgets what was said up to a time, and remembers that time, so that none of it can come back late.
+    /// What was said since stays, so it does not matter when this is heard.
+    ///
+    /// Of an activity that is over the bare id stays with that fact, for as long as a word on it could
+    /// come: of an end the first word counts, and which one was the first must not change.
+    mutating func erase(upTo time: ReportTime) {
+        var facts = self.facts[0]
+        func erase<Value: Sayable>(_ said: inout Said<Value>?) {
+            if let at = said?.at, at <= time { said = nil }
+        }
+        erase(&facts.environment)
+        erase(&facts.user)
+        erase(&facts.os)
+        erase(&facts.appBuild)
+        erase(&facts.frequentPushesEnabled)
+        erase(&facts.activitiesEnabled)
+        erase(&facts.tags)
+        erase(&facts.attributes)
+        erase(&facts.locale)
+        erase(&facts.timeZone)
+        erase(&facts.running)
+        facts.starts = facts.starts.compactMap { $0.since(time) }
+        facts.activities = facts.activities.compactMap { $0.since(time) }
+        // Older refusals mean no token that was reported since, not even in the same millisecond.
+        facts.refused.removeAll { $0.at < time.event }
+        facts.moved.removeAll { $0.at <= time.received }
+        if let movedAt = facts.movedAt, movedAt <= time.received { facts.movedAt = nil }
+        facts.taps.removeAll { $0.at <= time.event }
+        if let tappedAt = facts.tappedAt, tappedAt <= time.event { facts.tappedAt = nil }
+        facts.erasedAt = time
+        self.facts = [facts]
+    }
+}
+
+extension Installation.Start {
+    fileprivate func since(_ time: ReportTime) -> Installation.Start? {
+        var left = self
+        if let at = token?.at, at <= time { left.token = nil }
+        if let at = unregisteredAt, at <= time { left.unregisteredAt = nil }
+        return left.token == nil && left.unregisteredAt == nil ? nil : left
+    }
+}
+
+extension Installation.Activity {
+    fileprivate func since(_ time: ReportTime) -> Installation.Activity? {
+        var left = self
+        func erase<Value: Sayable>(_ said: inout Said<Value>?) {
+            if let at = said?.at, at <= time { said = nil }
+        }
+        erase(&left.type)
+        erase(&left.group)
+        erase(&left.channel)
+        erase(&left.state)
+        if let at = token?.at, at <= time { left.token = nil }
+        if let at = heardAt, at <= time { left.heardAt = nil }
+        let isBare =
+            left.type == nil && left.group == nil && left.channel == nil && left.state == nil
+            && left.token == nil && left.heardAt == nil
+        return isBare && closing == nil ? nil : left
+    }
+}

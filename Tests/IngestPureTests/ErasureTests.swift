@@ -1,0 +1,120 @@
+import Lifecycle
+import LiveActivity
+import Testing
+
+@testable import Ingest
+
+@Suite struct ErasureTests {
+    private let phone = Phone()
+    private let day = 24 * 60
+
+    private func fill() {
+        phone.startToken("aa", at: 0)
+        phone.updateToken("bb", of: "A", group: "m1", at: 1)
+        phone.says(.profile, at: 2) {
+            $0.user = "anna"
+            $0.tags = ["vip"]
+        }
+        phone.updateToken("cc", of: "B", group: "m1", at: 3)
+        phone.state(.dismissed, of: "B", at: 4)
+    }
+
+    @Test func `nothing is left of an installation that is erased, and no late word brings it back`() {
+        fill()
+        #expect(phone.rows.count > 4)
+        phone.says(.erase, at: 10)
+        #expect(phone.rows.isEmpty)
+        let text = String(decoding: phone.run.installation?.encoded() ?? [], as: UTF8.self)
+        for word in ["anna", "vip", "m1", "tokenHash"] { #expect(!text.contains(word), "\(text)") }
+        phone.startToken("dd", at: 20, happened: 9)
+        phone.says(.profile, at: 21, happened: 8) { $0.user = "anna" }
+        phone.state(.dismissed, of: "C", at: 22, happened: 7)
+        #expect(phone.rows.isEmpty)
+        phone.startToken("ee", at: 30)
+        #expect(phone.rows == ["i:i start:Match ee"])
+        #expect(phone.run.divergence.isEmpty)
+    }
+
+    @Test func `a wish to erase that comes late leaves what was said since`() {
+        fill()
+        phone.startToken("dd", type: "Order", at: 20)
+        phone.says(.erase, at: 30, happened: 10)
+        #expect(phone.rows == ["i:i start:Order dd"])
+    }
+
+    @Test func `when no older word can come any more, nothing remembers the installation`() {
+        fill()
+        phone.says(.erase, at: 10)
+        phone.sweep(at: 10 + 10 * day - 1)
+        #expect(phone.run.installation?.erasedAt != nil)
+        phone.sweep(at: 10 + 10 * day)
+        #expect(phone.run.installation == nil && phone.run.registry.values.isEmpty)
+    }
+
+    @Test func `a user is erased from the installations that were the user's, and from no other`() {
+        fill()
+        let user = Recipient.user("anna")
+        func erasures(at minutes: Int) -> Erasures {
+            let at = Phone.at(minutes)
+            var erasures = Erasures()
+            let time = ReportTime(claimed: nil, received: at, order: .first)
+            let isAdded = erasures.add(user, of: "shop", upTo: time)
+            #expect(isAdded)
+            return erasures
+        }
+        phone.run.sweep(at: Phone.at(11), erasures(at: 1))
+        #expect(phone.rows.contains("u:anna start:Match aa"), "anna came since")
+        phone.run.sweep(at: Phone.at(12), erasures(at: 10))
+        #expect(phone.rows.isEmpty && phone.run.installation?.recipient == .installation("i"))
+        // A phone that changes hands since then was somebody else's.
+        phone.startToken("aa", at: 20)
+        phone.says(.profile, at: 21) { $0.user = "ben" }
+        phone.run.sweep(at: Phone.at(22), erasures(at: 10))
+        #expect(phone.rows.contains("u:ben start:Match aa"))
+        // What is left under the name that it had goes too.
+        phone.says(.profile, at: 23) { $0.user = "anna" }
+        phone.says(.profile, at: 24) { $0.user = "ben" }
+        #expect(phone.rows.contains("u:anna start:Match aa>u:ben"))
+        phone.run.sweep(at: Phone.at(26), erasures(at: 25))
+        #expect(phone.rows.contains("u:ben start:Match aa"))
+        #expect(!phone.rows.contains { $0.hasPrefix("u:anna") })
+        #expect(phone.run.divergence.isEmpty)
+    }
+
+    @Test func `the rows of erased users lie before all installations of their app`() {
+        let key = Erasures.key(app: "shop", user: "anna")
+        #expect(key.lexicographicallyPrecedes(Installation(app: "shop", subject: .installation("!")).key))
+        #expect(key != Installation(app: "shop", subject: .user("anna")).key)
+    }
+
+    @Test func `an installation with nothing to start with is forgotten when it has been silent for long`() {
+        let silence = Int(Retention.tokenlessMilliseconds / Phone.minute)
+        phone.says(.profile, at: 0) { $0.tags = ["vip"] }
+        phone.says(.heartbeat, at: day)
+        phone.sweep(at: silence)
+        #expect(phone.rows == ["i:i profile vip"])
+        phone.sweep(at: day + silence)
+        #expect(phone.run.installation == nil && phone.run.registry.values.isEmpty)
+        phone.startToken("aa", at: 2 * silence)
+        phone.sweep(at: 4 * silence)
+        #expect(phone.rows == ["i:i start:Match aa"], "a start token does not expire")
+    }
+
+    @Test func `an app that the catalogue has lost keeps its installations for a while`() {
+        let (app, hour) = (History.app, 3_600_000)
+        let merger = Merger(nil, tokenlessMilliseconds: 1) { [app.id: app] }
+        let now = Instant.now()
+        #expect(!merger.isGone("bank", forMilliseconds: hour, now: now))
+        #expect(!merger.isGone("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour - 1)))
+        #expect(merger.isGone("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour)))
+        merger.refresh()
+        #expect(!merger.isGone("shop", forMilliseconds: 0, now: now))
+        let unread = Merger(nil, tokenlessMilliseconds: 1) { nil }
+        #expect(!unread.isGone("bank", forMilliseconds: 0) && !unread.isGone("bank", forMilliseconds: 0))
+        fill()
+        guard let installation = phone.run.installation else { return #expect(Bool(false), "nothing known") }
+        let buried = Merge.bury(installation)
+        #expect(buried.installation == nil && buried.changes.allSatisfy { $0.row == nil })
+        #expect(Set(buried.changes.map(\.key)) == Set(phone.run.registry.keys))
+    }
+}

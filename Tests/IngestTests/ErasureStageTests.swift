@@ -1,0 +1,53 @@
+import Ingest
+import IngestTesting
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Testing
+import Topics
+
+@Suite struct ErasureStageTests {
+    private func report(_ kind: Report.Kind, _ installation: String, user: String) -> Report {
+        var report = Report(
+            app: IngestBed.app.id, environment: .production, installation: installation, kind: kind)
+        report.user = user
+        report.tags = ["vip"]
+        if kind == .startToken { report.token = String(repeating: "ab", count: 32) }
+        return report
+    }
+
+    @Test func `a user who is erased is gone from installations in every partition, and nobody else is`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let directory = try TemporaryDirectory()
+        let sender = try ReportSender(bed)
+        for number in 0..<30 {
+            sender.send(report(.startToken, "phone-\(number)", user: number < 20 ? "anna" : "ben"))
+        }
+        var profile = Report(app: IngestBed.app.id, profileOf: "anna")
+        profile.tags = ["vip"]
+        sender.send(profile)
+        #expect(sender.finish())
+        let stage = try await Stage(bed, directory: directory.path) { $0.sweepMilliseconds = 200 }
+        func names(_ topic: TopicName) throws -> [String] {
+            try TopicContent(topic, bed).newest.map {
+                "\(String(decoding: $0.key, as: UTF8.self)) \(String(decoding: $0.value, as: UTF8.self))"
+            }
+        }
+        try await eventually("all are there") {
+            try names(.registry).count { $0.contains("u:anna") } == 41
+        }
+        sender.send(Report(app: IngestBed.app.id, eraseOf: "anna"))
+        #expect(sender.finish())
+        try await eventually("anna is gone") {
+            try names(.registry).allSatisfy { !$0.contains("anna") }
+                && names(.installations).allSatisfy { !$0.contains("anna") || $0.contains("\"erasedAt\"") }
+        }
+        #expect(try names(.registry).count { $0.contains("u:ben") } == 20)
+        await stage.stop()
+        #expect(stage.failure == nil)
+        #expect(try TopicContent(.deadLetters, bed).records.isEmpty)
+    }
+}

@@ -43,6 +43,28 @@ struct DocumentationTests {
             "run `flotilla config --markdown` and put it there")
     }
 
+    @Test func `every fault that is put into the sources on purpose still goes into them`() async throws {
+        let patches = (FileManager.default.enumerator(atPath: rootPath("Tests/Mutants"))?.allObjects ?? [])
+            .compactMap { $0 as? String }.filter { $0.hasSuffix(".patch") }
+        #expect(!patches.isEmpty)
+        for patch in patches {
+            let text = try document("Tests/Mutants/" + patch)
+            #expect(text.hasPrefix("# found by: "), "\(patch)")
+            // Text, context and all, that the sources must have.
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            guard let file = lines.first(where: { $0.hasPrefix("--- a/") })?.dropFirst(6) else {
+                Issue.record("\(patch) names no file")
+                continue
+            }
+            let source = try document(String(file))
+            for hunk in text.split(separator: "\n@@ ").dropFirst() {
+                let old = hunk.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
+                    .filter { $0.first == " " || $0.first == "-" }.map { $0.dropFirst() }
+                #expect(source.contains(old.joined(separator: "\n")), "\(patch) does not apply any more")
+            }
+        }
+    }
+
     @Test func `every module is on the map`() throws {
         let map = try document("Sources/README.md")
         let modules = try FileManager.default.contentsOfDirectory(atPath: rootPath("Sources"))

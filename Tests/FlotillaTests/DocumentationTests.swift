@@ -50,17 +50,15 @@ struct DocumentationTests {
         for patch in patches {
             let text = try document("Tests/Mutants/" + patch)
             #expect(text.hasPrefix("# found by: "), "\(patch)")
-            // Text, context and all, that the sources must have.
-            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-            guard let file = lines.first(where: { $0.hasPrefix("--- a/") })?.dropFirst(6) else {
-                Issue.record("\(patch) names no file")
-                continue
-            }
-            let source = try document(String(file))
-            for hunk in text.split(separator: "\n@@ ").dropFirst() {
-                let old = hunk.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
-                    .filter { $0.first == " " || $0.first == "-" }.map { $0.dropFirst() }
-                #expect(source.contains(old.joined(separator: "\n")), "\(patch) does not apply any more")
+            for part in text.components(separatedBy: "\n--- a/").dropFirst() {
+                let source = try document(String(part.prefix { $0 != "\n" && $0 != "\t" }))
+                // Text, context and all, that the sources must have.
+                for hunk in part.components(separatedBy: "\n@@ ").dropFirst() {
+                    let old = hunk.components(separatedBy: "\ndiff ")[0].split(separator: "\n").dropFirst()
+                        .filter { $0.first == " " || $0.first == "-" }.map { $0.dropFirst() }
+                    #expect(
+                        source.contains(old.joined(separator: "\n")), "\(patch) does not apply any more")
+                }
             }
         }
     }

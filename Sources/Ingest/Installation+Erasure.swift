@@ -31,7 +31,13 @@ extension Installation {
         facts.taps.removeAll { $0.at <= time.event }
         if let tappedAt = facts.tappedAt, tappedAt <= time.event { facts.tappedAt = nil }
         facts.erasedAt = time
+        let old = recipient
         self.facts = [facts]
+        let present = recipient
+        guard present != old else { return }
+        // Who logged in is forgotten, and it is back where it was before: nothing has moved away from there.
+        self.facts[0].moved.removeAll { $0.recipient == present }
+        self.facts[0].movedAt = nil
     }
 }
 

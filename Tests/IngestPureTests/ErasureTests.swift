@@ -87,6 +87,14 @@ import Testing
         #expect(key != Installation(app: "shop", subject: .user("anna")).key)
     }
 
+    @Test func `an erasure behind a login that came late brings the tokens back`() {
+        phone.startToken("aa", at: 20)
+        phone.says(.heartbeat, at: 30, happened: 5) { $0.user = "anna" }
+        phone.says(.erase, at: 10)
+        #expect(phone.rows == ["i:i start:Match aa"])
+        #expect(phone.run.installation?.moved.isEmpty == true && phone.run.divergence.isEmpty)
+    }
+
     @Test func `an installation with nothing to start with is forgotten when it has been silent for long`() {
         let silence = Int(Retention.tokenlessMilliseconds / Phone.minute)
         phone.says(.profile, at: 0) { $0.tags = ["vip"] }

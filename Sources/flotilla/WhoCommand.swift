@@ -1,3 +1,4 @@
+internal import Ingest
 internal import JSON
 internal import Kafka
 internal import Lifecycle
@@ -9,7 +10,9 @@ internal import Topics
 extension Command {
     /// "Why does this phone show the old score?" begins here: what is known of it.
     static let installation = Command(
-        name: "installation", summary: "Shows what is known of one installation, without its tokens.",
+        name: "installation",
+        summary:
+            "Shows what is known of one installation, without its tokens, and why pushes do not reach it.",
         usage: "ID --app APP [--json]", example: "flotilla installation 7F3A-11 --app shop",
         settings: ["topics.", "kafka."], options: options
     ) { invocation in
@@ -23,7 +26,7 @@ extension Command {
             throw Refusal(status: .noInput, "no report of installation \(id) of app \(app) has been merged")
         }
         let known = try Installation.decode(newest, with: JSONReader())
-        try show(app, known.recipient, installation: id, invocation)
+        try show(app, known.recipient, installation: id, obstacles: known.obstacles, invocation)
     }
 
     static let user = Command(
@@ -62,7 +65,8 @@ extension Command {
     }
 
     private static func show(
-        _ app: String, _ recipient: Recipient, installation: String?, _ invocation: Invocation
+        _ app: String, _ recipient: Recipient, installation: String?, obstacles: [Obstacle] = [],
+        _ invocation: Invocation
     ) throws {
         var rows: [RegistryKey: RegistryRow] = [:]
         let reader = JSONReader()
@@ -81,10 +85,24 @@ extension Command {
         let lines = rows.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.map(WhoLine.init)
         if invocation.options["--json"] != nil {
             for line in lines { print(line.json) }
+            for obstacle in obstacles { print(obstacle.json) }
         } else {
             print("recipient \(recipient.text) of app \(app)")
             print(lines.isEmpty ? "nothing reaches it" : Table(WhoLine.heads, lines.map(\.cells)).text)
+            for obstacle in obstacles { print(obstacle.text) }
         }
+    }
+}
+
+extension Obstacle {
+    fileprivate var text: String { "\(entry?.text ?? "the phone") is not reached: \(sentence)" }
+
+    fileprivate var json: String {
+        var line = JSONLine()
+        if let entry { line.field("entry", entry.text) }
+        line.field("obstacle", code.rawValue)
+        line.field("message", sentence)
+        return line.text
     }
 }
 

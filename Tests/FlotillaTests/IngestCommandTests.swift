@@ -56,5 +56,13 @@ struct IngestCommandTests {
         #expect(try await ask("user", "nobody", "--json").output == "")
         #expect(try await ask("user", "nobody").output.contains("nothing reaches it"))
         #expect(try await ask("installation", "phone-2").status == 66)
+        let unregistered = try await flotilla(
+            "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "unregister",
+            "--attributes-type", "Match", "--kafka-brokers", address)
+        #expect(unregistered.status == 0, "\(unregistered.errors)")
+        try await eventually("the reason") {
+            try await ask("installation", "phone-1").output.contains(
+                "start:Match is not reached: the app has unregistered the type")
+        }
     }
 }

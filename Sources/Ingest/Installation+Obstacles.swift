@@ -1,0 +1,110 @@
+package import LiveActivity
+
+/// Why pushes do not reach an installation, or one of its entries: for people who ask what is wrong with
+/// one phone.
+package struct Obstacle: Sendable, Hashable {
+    package enum Code: String, Sendable, CaseIterable {
+        case nothingReported = "nothing_reported"
+        case switchedOff = "switched_off"
+        case system
+        case unregistered
+        case refused
+        case otherEnvironment = "other_environment"
+        case noToken = "no_token"
+        case ended
+        case dismissed
+        case notRunning = "not_running"
+        case expired
+    }
+
+    /// Nil for what holds for the whole installation.
+    package var entry: RegistryKey.Entry?
+    package var code: Code
+    /// What is so, and what would change it.
+    package var sentence: String
+}
+
+extension Installation {
+    /// In the order in which a person looks: the phone, then its start tokens, then its activities.
+    package var obstacles: [Obstacle] {
+        guard case .installation = subject else { return [] }
+        var obstacles = phoneObstacles
+        for start in facts[0].starts {
+            guard let (code, sentence) = obstacle(to: start) else { continue }
+            obstacles.append(Obstacle(entry: .start(type: start.type), code: code, sentence: sentence))
+        }
+        for activity in facts[0].activities {
+            guard let (code, sentence) = obstacle(to: activity) else { continue }
+            obstacles.append(
+                Obstacle(entry: .update(activity: activity.id), code: code, sentence: sentence))
+        }
+        return obstacles
+    }
+
+    private var phoneObstacles: [Obstacle] {
+        var obstacles: [Obstacle] = []
+        if facts[0].starts.isEmpty, facts[0].activities.isEmpty {
+            obstacles.append(
+                Obstacle(
+                    code: .nothingReported,
+                    sentence: "no token has been reported; the SDK sends startToken and updateToken"))
+        }
+        if activitiesEnabled?.value == false {
+            obstacles.append(
+                Obstacle(
+                    code: .switchedOff,
+                    sentence:
+                        "the person has switched Live Activities off for the app, in the phone's settings"))
+        }
+        if let os = os?.value, let version = OSVersion(os), version < OSVersion.pushToStart {
+            obstacles.append(
+                Obstacle(
+                    code: .system, sentence: "iOS \(os) starts no activity by push; that begins with iOS 17.2"
+                ))
+        }
+        return obstacles
+    }
+
+    private func obstacle(to start: Start) -> (Obstacle.Code, String)? {
+        if isUsable(start) { return nil }
+        guard let token = start.token else {
+            return start.unregisteredAt == nil
+                ? (.noToken, "no token has been reported") : (.unregistered, Self.unregistered)
+        }
+        if let unregistered = start.unregisteredAt, token.at <= unregistered {
+            return (.unregistered, Self.unregistered)
+        }
+        return obstacle(to: token)
+    }
+
+    private func obstacle(to activity: Activity) -> (Obstacle.Code, String)? {
+        switch overBy(activity) {
+        case .ended: return (.ended, "the phone said that it has ended")
+        case .dismissed: return (.dismissed, "the person has removed it from the lock screen")
+        case .unregistered: return (.unregistered, Self.unregistered)
+        case .notRunning:
+            return (.notRunning, "the phone listed what runs, and it was not among that")
+        case nil: break
+        }
+        if activity.isExpired {
+            return (.expired, "nothing was heard of it for as long as its token lives (updateTokenTtl)")
+        }
+        guard let token = activity.token else {
+            return (.noToken, "no update token has been reported; it can take the phone a few seconds")
+        }
+        return isUsable(token) ? nil : obstacle(to: token)
+    }
+
+    private func obstacle(to token: Token) -> (Obstacle.Code, String) {
+        if let environment = environment?.value, token.environment != environment {
+            return (
+                .otherEnvironment,
+                "the token is of \(token.environment.rawValue), and the app on the phone is of \(environment.rawValue) now"
+            )
+        }
+        return (.refused, "APNs has refused the token; the phone must report a new one")
+    }
+
+    private static let unregistered =
+        "the app has unregistered the type on this phone; a token that is reported later counts again"
+}

@@ -24,8 +24,7 @@ private func round(_ head: SheetHead) throws(SheetError) -> SheetHead {
 private func jobs(_ to: [UInt8]) throws(SheetError) -> [[String]] {
     var found: [[String]] = []
     let jobs = try SheetJobs(to.span)
-    // swift-format-ignore: ReplaceForEachWithForLoop
-    jobs.forEach { line, job in
+    jobs.forEachJob { line, job in
         #expect(line == found.count)
         let parts = [Array(job.token), Array(job.installation), Array(job.entry), Array(job.recipient)]
         found.append(parts.map(text))
@@ -163,8 +162,7 @@ func `what is no job spoils its sheet, by its line's number`(line: String) {
         for line in chosen { set.append(line) }
         #expect(set.count == chosen.count)
         var walked: [Int] = []
-        // swift-format-ignore: ReplaceForEachWithForLoop
-        set.forEach { walked.append($0) }
+        set.forEachLine { walked.append($0) }
         #expect(walked == chosen)
         #expect((0..<40).filter(set.contains) == chosen)
         if !chosen.isEmpty { #expect(LineSet(text: set.text) == set) }

@@ -27,7 +27,7 @@ package struct LineSet: Sendable, Hashable {
     package func contains(_ line: Int) -> Bool { ranges.contains { $0.contains(line) } }
 
     /// Each of them, in order.
-    package func forEach(_ body: (Int) -> Void) {
+    package func forEachLine(_ body: (Int) -> Void) {
         for range in ranges { for line in range { body(line) } }
     }
 

@@ -23,7 +23,7 @@ package struct SheetJobs: ~Escapable {
     }
 
     /// Calls back with each job and its line's number, from 0.
-    package func forEach<E: Error>(_ body: (Int, borrowing SheetJob) throws(E) -> Void) throws(E) {
+    package func forEachJob<E: Error>(_ body: (Int, borrowing SheetJob) throws(E) -> Void) throws(E) {
         var start = 0
         var line = 0
         while start < bytes.count {

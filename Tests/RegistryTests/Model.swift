@@ -73,6 +73,11 @@ struct Model {
                 let movedAt = row.movedAt, accepted < movedAt
             else { return .movedAway }
         }
+        if case .starts(let type) = selection.tokens, key.entry == .start(type: nil),
+            row.exceptTypes?.contains(where: { $0.isExactly(type) }) == true
+        {
+            return .unregistered
+        }
         if let dismissals = selection.dismissals, case .starts = selection.tokens,
             tokens.contains(where: { other, dismissed in
                 other.app == key.app && Self.isSameHolder(other, key)
@@ -155,6 +160,7 @@ struct RowMaker {
             token: pick([hash(number), "s1.AAECAwQFBgcICQ", "s01.AA", "not-hex", "ABCD"]),
             tokenHash: hash(number),
             attributesType: pick(Self.types), registeredAt: start + Int64(random.below(4)))
+        row.exceptTypes = pick([nil, nil, ["Match"], ["\u{E9}", "Order"]])
         row.group = pick(Self.groups)
         row.expiresAt = pick([nil, start, start + 1, start + 10])
         row.os = pick([nil, "17.1", "iOS 17.2", "18.0.1 (22A)", "none"])

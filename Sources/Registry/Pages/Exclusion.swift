@@ -16,6 +16,8 @@ package enum Exclusion: Int, Sendable, CaseIterable {
     case notChosen
     /// A start token that serves every type, of an installation that is reached by the type's own.
     case reachedByOwn
+    /// A start token that serves every type, of an installation that wants no more of this one.
+    case unregistered
 }
 
 /// How many rows were left out, by reason.

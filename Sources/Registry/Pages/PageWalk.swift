@@ -36,7 +36,9 @@ struct PageWalk: ~Copyable {
                 OrderedNumber.append(number, to: &prefix)
                 typed = prefix
             }
-            return try goRound(Source(app, tables.starts, typed, typeless, nil), cursor, &page, view)
+            var source = Source(app, tables.starts, typed, typeless, nil)
+            source.type = Array(type.utf8)
+            return try goRound(source, cursor, &page, view)
         case .updates(let group):
             var code: [UInt8] = []
             let name = Array((group ?? "").utf8)
@@ -55,6 +57,8 @@ struct PageWalk: ~Copyable {
         let first: [UInt8]?
         let second: [UInt8]?
         let group: [UInt8]?
+        /// What is to be started: the second source serves every type, and may except this one.
+        var type: [UInt8]?
 
         init(_ app: [UInt8], _ table: Table, _ first: [UInt8]?, _ second: [UInt8]?, _ group: [UInt8]?) {
             self.app = app
@@ -128,6 +132,9 @@ struct PageWalk: ~Copyable {
             let suffix = order <= 0 ? a.suffix : b.suffix
             let value = try order <= 0 ? a.value : b.value
             var exclusion = eligibility.exclusion(of: value)
+            if exclusion == nil, order > 0, let type = source.type, !TokenValue.starts(type.span, value) {
+                exclusion = .unregistered
+            }
             if exclusion == nil, let program = selection.program {
                 if profileKeys.move(to: suffix) {
                     user = try profiles.advance(to: profileKeys.user.span) ? profiles.value : Span()

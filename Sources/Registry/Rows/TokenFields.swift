@@ -10,6 +10,8 @@ struct TokenFields {
     private(set) var token = 0..<0
     private(set) var tokenHash = 0..<0
     private(set) var attributesType: Range<Int>?
+    /// Of a token for every type: those that it must not start.
+    private(set) var exceptTypes: [Range<Int>] = []
     private(set) var group: Range<Int>?
     private(set) var registeredAt: Int64 = 0
     private(set) var expiresAt: Int64?
@@ -38,6 +40,10 @@ struct TokenFields {
         token = append(record["token"])
         tokenHash = append(record["tokenHash"])
         attributesType = record["attributesType"].optional.map { appendName($0) }
+        exceptTypes.removeAll(keepingCapacity: true)
+        if var names = record["exceptTypes"].optional?.array(countMax: Installation.startsMax) {
+            while let name = names.next() { exceptTypes.append(appendName(name)) }
+        }
         group = record["group"].optional.map { appendName($0) }
         registeredAt = record["registeredAt"].time()
         expiresAt = record["expiresAt"].optional?.time()

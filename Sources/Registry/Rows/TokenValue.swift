@@ -43,6 +43,8 @@ enum TokenValue {
         case group = 5
         /// Of an activity that the person has swiped away: the row has no token.
         case dismissedAt = 6
+        /// Names of types, each behind its length.
+        case exceptTypes = 7
     }
 
     /// False when the hash is none.
@@ -84,6 +86,14 @@ enum TokenValue {
         if let movedAt = row.movedAt { append(.movedAt, movedAt, to: &value) }
         if let movedTo = row.movedTo { append(.movedTo, row[movedTo], to: &value) }
         if let dismissedAt = row.dismissedAt { append(.dismissedAt, dismissedAt, to: &value) }
+        if !row.exceptTypes.isEmpty {
+            var names: [UInt8] = []
+            for name in row.exceptTypes {
+                names.append(length: name.count)
+                names.append(row[name])
+            }
+            append(.exceptTypes, names.span, to: &value)
+        }
         if !longKey.isEmpty {
             append(.key, longKey, to: &value)
             if let group = row.group, !isStart { append(.group, row[group], to: &value) }
@@ -138,6 +148,16 @@ enum TokenValue {
             if tag == wanted.rawValue { return found }
         }
         return nil
+    }
+
+    /// Whether a token for every type may start this one.
+    static func starts(_ type: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
+        guard let names = more(.exceptTypes, value) else { return true }
+        var place = 0
+        while place < names.count {
+            if names.bytes(at: &place).equals(type) { return false }
+        }
+        return true
     }
 
     static func movedAt(_ value: Span<UInt8>) -> Int64? {

@@ -23,7 +23,11 @@ import Testing
         }
 
         mutating func apply(_ key: String) {
-            guard let row = committed[key] else { return }
+            guard let row = committed[key] else {
+                // Of a transaction that nobody knew to have happened: newer than what was repeated.
+                repeated[key] = nil
+                return
+            }
             committed[key] = row.outstanding > 1 ? (row.record, row.outstanding - 1, row.since) : nil
         }
     }

@@ -90,10 +90,17 @@ struct Overlay {
     }
 
     /// A record of this key is in the view.
+    ///
+    /// One that is not outstanding is of a transaction whose outcome this loop does not know yet, and it has
+    /// happened. What was repeated before it is older than what the view has now, and must not go there.
     mutating func applied(_ key: Span<UInt8>) {
-        if count == 0 { return }
+        if rows.isEmpty { return }
         let key = KeyBytes([UInt8](copying: key))
-        guard let place = rows.index(forKey: key), rows.values[place].outstanding > 0 else { return }
+        guard let place = rows.index(forKey: key) else { return }
+        guard rows.values[place].outstanding > 0 else {
+            repeatedKeys.remove(key)
+            return forget(key)
+        }
         rows.values[place].outstanding -= 1
         guard rows.values[place].outstanding == 0 else { return }
         count -= 1

@@ -76,13 +76,15 @@ let package = Package(
         // What every stage shares: the topics as they must be, and the catalogue of apps and keys.
         module("Topics", "Kafka", "Lifecycle", "Telemetry"),
         module("Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "TLS", "Lifecycle", "Telemetry"),
+        module("Stages", "Catalog", "LiveActivity", "Topics", "Kafka", "Settings", "Lifecycle"),
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Gateway", "LiveActivity", "Catalog", "Topics", "Kafka", "HTTPServer", "JSON", "TLS", "Lifecycle",
-            "Telemetry"),
+            "Gateway", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "HTTPServer", "JSON", "TLS",
+            "Settings", "Lifecycle", "Telemetry"),
         module(
-            "Ingest", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Lifecycle", "Telemetry"),
+            "Ingest", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Settings",
+            "Lifecycle", "Telemetry"),
         module(
             "Registry", "LiveActivity", "Kafka", "Store", "JSON", "TLS", "Telemetry", features: "Lifetimes"),
         module("FanOut", "LiveActivity", "Store"),
@@ -99,18 +101,18 @@ let package = Package(
         module("Simulation", "Lifecycle"),
         module("KafkaTesting", "CRdKafka", "Broker", "Lifecycle"),
         module(
-            "IngestTesting", "Ingest", "Topics", "LiveActivity", "Kafka", "JSON", "Lifecycle", "Telemetry",
-            "ProcessTesting", "Simulation"),
+            "IngestTesting", "Ingest", "Stages", "Catalog", "Topics", "LiveActivity", "Kafka", "JSON",
+            "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
             "KafkaTesting", "CKafkaPeer", "TLS", "HTTP2", "LiveActivity", "APNs", "APNsSimulator", "Topics",
-            "Catalog", "Ingest", "IngestTesting", "Registry", "Simulation", "ProcessTesting"),
+            "Catalog", "Stages", "Ingest", "IngestTesting", "Registry", "Simulation", "ProcessTesting"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON", "TLS",
-            "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog", "Gateway", "Ingest",
-            "Registry"),
+            "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog", "Stages", "Gateway",
+            "Ingest", "Registry"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
@@ -146,13 +148,14 @@ let package = Package(
             "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Telemetry",
             "Lifecycle", "ProcessTesting"),
         tests(
-            "GatewayTests", "Gateway", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting",
-            "HTTPServer", "JSON", "TLS", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+            "GatewayTests", "Gateway", "Stages", "Settings", "Catalog", "Topics", "LiveActivity", "Kafka",
+            "KafkaTesting", "HTTPServer", "JSON", "TLS", "Lifecycle", "Telemetry", "ProcessTesting",
+            "Simulation"),
         tests(
             "IngestPureTests", "Ingest", "IngestTesting", "LiveActivity", "JSON", "Telemetry", "Simulation"),
         tests(
-            "IngestTests", "Ingest", "IngestTesting", "Broker", "Catalog", "Topics", "LiveActivity", "Kafka",
-            "KafkaTesting", "Store", "JSON",
+            "IngestTests", "Ingest", "IngestTesting", "Stages", "Broker", "Catalog", "Topics", "LiveActivity",
+            "Kafka", "KafkaTesting", "Store", "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
             "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "CStoreFaults",

@@ -6,48 +6,38 @@ package import Telemetry
 /// then knows nothing: whoever needs the catalogue is not ready until there is a view.
 package final class CatalogReader: Service {
     package let name = "catalog"
-    private let settings: @Sendable () -> KafkaSettings
+    private let cluster: Cluster
     private let topic: String
-    private let state = TracedLock(State())
+    private let known = TracedLock(CatalogView?.none)
+    private let thread = Started<CatalogThread>()
 
-    private struct State {
-        var view: CatalogView?
-        var thread: CatalogThread?
-    }
-
-    /// - Parameters:
-    ///   - settings: asked for when it starts.
-    ///   - topic: with its prefix.
-    package init(_ settings: @autoclosure @escaping @Sendable () -> KafkaSettings, topic: String) {
-        self.settings = settings
+    /// - Parameter topic: with its prefix.
+    package init(_ cluster: Cluster, topic: String) {
+        self.cluster = cluster
         self.topic = topic
     }
 
     /// Nil until the topic has been read to its end once.
-    package var view: CatalogView? { state.withLock { $0.view } }
+    package var view: CatalogView? { known.withLock { $0 } }
 
     package func start(_ context: ServiceContext) async throws {
-        let (settings, topic) = (settings(), topic)
+        let (settings, topic) = (cluster.settings, topic)
         let thread = try CatalogThread {
             try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
         } publish: { view in
-            let isFirst = self.state.withLock { state in
-                defer { state.view = view }
-                return state.view == nil
+            let isFirst = self.known.withLock { known in
+                defer { known = view }
+                return known == nil
             }
             if isFirst { context.log.info("the catalogue has been read", .field("apps", view.apps.count)) }
         } fail: { error in
             context.fail(error)
         }
-        state.withLock { $0.thread = thread }
+        self.thread.put(thread)
     }
 
     package func stop(by deadline: Instant) async {
-        let thread = state.withLock { state in
-            defer { state.thread = nil }
-            return state.thread
-        }
-        thread?.stop()
+        thread.take()?.stop()
     }
 
     /// Reads the topic to its present end, for a command that answers and goes. Blocks.

@@ -25,6 +25,9 @@ package struct CatalogView: Sendable {
 
     package init() {}
 
+    /// Of some apps, without a topic: what a stage sees in a test or a benchmark.
+    package init(apps: [String: App]) { self.apps = apps }
+
     /// The keys of an app, oldest first.
     package func keys(of app: String) -> [APIKey] {
         keys.values.filter { $0.app == app }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }

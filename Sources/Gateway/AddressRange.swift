@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Settings
 
 /// The bytes of an address; an IPv4 address that is written as an IPv6 one is an IPv4 address.
 package struct IPAddress: Sendable, Hashable {
@@ -46,4 +47,10 @@ package struct AddressRange: Sendable, Hashable {
         let mask = UInt8(truncatingIfNeeded: 0xFF00 >> (bits % 8))
         return address.bytes[whole] & mask == other.bytes[whole] & mask
     }
+}
+
+extension AddressRange: SettingValue {
+    package static var kind: String { "an address or a network, such as 10.1.2.3 or 10.0.0.0/8" }
+    package init?(settingText: String) { self.init(settingText) }
+    package var settingText: String { text }
 }

@@ -2,6 +2,7 @@ internal import Catalog
 internal import HTTPServer
 internal import Lifecycle
 internal import LiveActivity
+internal import Stages
 internal import Telemetry
 
 /// `POST /v1/reports`: who may, how often, and whether it can be taken now; all of it is decided at the
@@ -14,7 +15,7 @@ final class ReportsEndpoint: Sendable {
         var hasToldOfProxy = false
     }
 
-    private let catalog: CatalogReader
+    private let environment: StageEnvironment
     private let reach: KafkaReach
     private let writer: ReportWriter
     private let heldBack: HeldBackRefusals
@@ -25,10 +26,10 @@ final class ReportsEndpoint: Sendable {
     private let state: TracedLock<State>
 
     init(
-        catalog: CatalogReader, reach: KafkaReach, writer: ReportWriter, limits: GatewayLimits,
+        _ environment: StageEnvironment, reach: KafkaReach, writer: ReportWriter, limits: GatewayLimits,
         clients: ClientAddress, metrics: GatewayMetrics, log: Log
     ) {
-        self.catalog = catalog
+        self.environment = environment
         self.reach = reach
         self.writer = writer
         heldBack = HeldBackRefusals(on: writer.loop)
@@ -53,7 +54,7 @@ final class ReportsEndpoint: Sendable {
     }
 
     private func judge(_ request: HTTPRequest) -> HTTPAdmission {
-        guard let view = catalog.view else { return turnAway(Unavailable.notReady) }
+        guard let view = environment.catalog else { return turnAway(Unavailable.notReady) }
         let peer = PeerNetwork.of(clients.of(request))
         let access = view.access(Credentials.key(in: request.headers), for: .report, now: .now())
         guard case .granted(let key, let app) = access else { return refuse(access, peer) }

@@ -1,6 +1,8 @@
+internal import Catalog
 internal import Glibc
 package import Kafka
 package import LiveActivity
+package import Stages
 internal import Telemetry
 package import Topics
 
@@ -29,8 +31,14 @@ package final class IngestBed: Sendable {
         try layout.create(on: admin)
     }
 
-    /// A loop's identity that no other test has.
-    package var identity: String { layout.prefix + "ingest.0" }
+    /// What a stage of this bed finds, with its state in a slot of its own.
+    package func environment(
+        under directory: String, sealingKeys: SealingKeys? = nil
+    ) throws -> StageEnvironment {
+        StageEnvironment(
+            cluster: Cluster(settings), layout: layout, slot: try Slot.take(under: directory),
+            sealingKeys: sealingKeys, catalog: { CatalogView(apps: Self.apps) })
+    }
 
     deinit { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
 }

@@ -1,5 +1,5 @@
 /// A size: `512B`, `64KiB`, `4MiB`, `10GiB`.
-package struct Bytes: SettingValue, Hashable, Comparable {
+package struct Bytes: UnitOfCount, Hashable {
     package let count: Int
 
     package init(_ count: Int) { self.count = count }

@@ -1,6 +1,6 @@
 /// A length of time: `250ms`, `5s`, `2m`, `24h`, `7d`. A bare number is refused, because nobody
 /// remembers which unit it is in.
-package struct Milliseconds: SettingValue, Hashable, Comparable {
+package struct Milliseconds: UnitOfCount, Hashable {
     package let count: Int
 
     package init(_ count: Int) { self.count = count }

@@ -17,7 +17,7 @@ package struct ResolvedSettings: Sendable {
     package var all: [Entry] { order.compactMap { entries[$0] } }
 
     /// The value of a setting of the schema that these were resolved from.
-    package subscript<Value>(_ setting: Setting<Value>) -> Value {
+    subscript<Value>(_ setting: Setting<Value>) -> Value {
         let key = setting.declaration.key
         guard let entry = entries[key], let value = Value(settingText: entry.text) else {
             preconditionFailure("\(key) is not in the schema")

@@ -1,19 +1,17 @@
-/// The one declaration of a setting. The flag, the environment name, the help, the operator's table
-/// and every check come from it.
-package struct Setting<Value: SettingValue>: Sendable {
-    package let declaration: Declaration
-    package let defaultValue: Value
+/// One setting of a group. The flag, the environment name, the help, the operator's table and every check
+/// come from its declaration.
+struct Setting<Value: SettingValue>: Sendable {
+    let declaration: Declaration
 
     /// - Parameters:
     ///   - key: lower case, parts separated by dots, words by dashes: `kafka.ca-file`.
     ///   - sentence: what it does, one sentence, for help and docs.
     ///   - secret: never shown, and not taken from a flag, which every user of the machine can read.
     ///   - check: the problem with a value that parsed, or nil; it completes "broker.x …".
-    package init(
+    init(
         _ key: String, default defaultValue: Value, _ sentence: String, secret: Bool = false,
         check: (@Sendable (Value) -> String?)? = nil
     ) {
-        self.defaultValue = defaultValue
         declaration = Declaration(
             key: key, kind: Value.kind, defaultText: defaultValue.settingText, sentence: sentence,
             isSecret: secret, isSwitch: Value.self == Bool.self
@@ -26,7 +24,7 @@ package struct Setting<Value: SettingValue>: Sendable {
 
 extension Setting where Value: Comparable {
     /// A setting with a lowest and a highest value.
-    package init(
+    init(
         _ key: String, default defaultValue: Value, in range: ClosedRange<Value>, _ sentence: String
     ) {
         precondition(range.contains(defaultValue), "\(key): the default is outside the range")

@@ -7,6 +7,12 @@ package protocol SettingValue: Sendable {
     var settingText: String { get }
 }
 
+/// A whole number with a unit.
+package protocol UnitOfCount: SettingValue, Comparable {
+    init(_ count: Int)
+    var count: Int { get }
+}
+
 extension String: SettingValue {
     package static var kind: String { "text" }
     package init?(settingText: String) { self = settingText }

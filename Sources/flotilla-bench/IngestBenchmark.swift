@@ -78,14 +78,9 @@ enum IngestBenchmark {
         let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let metrics = Metrics()
-        let (kafka, layout, identity) = (bed.settings, bed.layout, bed.identity)
         var settings = IngestSettings()
         settings.batchRecordsMax = options.batch
-        let service = IngestService(settings) {
-            IngestPlace(
-                kafka: kafka, layout: layout, identity: identity, stateDirectory: directory,
-                sealingKeys: nil, apps: { [IngestBed.app.id: IngestBed.app] })
-        }
+        let service = IngestService(settings, in: try bed.environment(under: directory))
         try waiting {
             try await service.start(
                 ServiceContext(log: .silent, metrics: metrics) { error in print("ingest ended: \(error)") })

@@ -1,9 +1,10 @@
+internal import Catalog
 internal import Glibc
 internal import Ingest
 internal import IngestTesting
 internal import Kafka
 internal import Lifecycle
-internal import LiveActivity
+internal import Stages
 internal import Telemetry
 internal import Topics
 
@@ -16,19 +17,18 @@ enum IngestWorker {
         Signals.ignoreFileSize()
         let options = try Options(arguments)
         let log = Log("ingest", to: LogSink(level: .info, format: .text))
-        let slot = try Slot.take(under: options.data)
         var settings = IngestSettings()
         settings.sessionMilliseconds = IngestProcess.sessionMilliseconds
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
         // Smaller than usual, so that there are more places to die at.
         settings.batchRecordsMax = 2000
         let layout = TopicLayout(prefix: options.prefix, lanes: options.lanes)
-        let place = IngestPlace(
-            kafka: KafkaSettings(brokers: options.brokers), layout: layout,
-            identity: slot.identity(stage: "ingest", loop: 0), stateDirectory: slot.path + "/ingest",
-            sealingKeys: nil, apps: { IngestBed.apps })
+        let environment = StageEnvironment(
+            cluster: Cluster(KafkaSettings(brokers: options.brokers)), layout: layout,
+            slot: try Slot.take(under: options.data), sealingKeys: nil,
+            catalog: { CatalogView(apps: IngestBed.apps) })
         let death = DeathAtStep(options.dieAtStep, time: options.atTime, after: options.afterStep)
-        let service = IngestService(settings, place: { place }, onStep: { death.reached($0) })
+        let service = IngestService(settings, in: environment, onStep: { death.reached($0) })
         let shutdown = Shutdown()
         Signals.watch(shutdown, reload: {}, exitNow: { _exit(1) })
         let services = Services(
@@ -43,7 +43,7 @@ enum IngestWorker {
                 exit((error as? any Fatal)?.exitStatus.rawValue ?? 70)
             }
         }
-        withExtendedLifetime(slot) { Signals.sleepForever() }
+        withExtendedLifetime(environment) { Signals.sleepForever() }
     }
 
     private struct Options {

@@ -1,16 +1,9 @@
 internal import HTTPServer
 internal import Lifecycle
 internal import Settings
+internal import Stages
 internal import Synchronization
 internal import Telemetry
-
-extension AllSettings {
-    static let adminListen = Setting(
-        "admin.listen", default: HostPort(host: "127.0.0.1", port: 9464),
-        "where /metrics, /livez and /readyz are served; port 0 lets the system choose")
-
-    static let admin: [Declaration] = [adminListen.declaration]
-}
 
 /// `/metrics`, `/livez` and `/readyz` of a process. It is the first service to start and the last to
 /// stop, so that an operator can watch both; the process says when it is ready.
@@ -18,18 +11,17 @@ final class AdminService: Service {
     let name = "admin"
     private let listen: HostPort
     private let isServing = Atomic<Bool>(false)
-    private let server = Mutex<HTTPServer?>(nil)
-
+    private let started = Started<HTTPServer>()
     private let stages: [any Stage]
 
     /// - Parameter stages: whose obstacles make the process not ready.
     init(_ settings: ResolvedSettings, stages: [any Stage] = []) {
-        listen = settings[AllSettings.adminListen]
+        listen = settings[ProcessSettings.self].adminListen
         self.stages = stages
     }
 
     /// Where it serves, once it has started.
-    var address: String { server.withLock { $0?.address.description ?? "" } }
+    var address: String { started.parts?.address.description ?? "" }
 
     /// All services of the process have started.
     func beginServing() { isServing.store(true, ordering: .relaxed) }
@@ -43,14 +35,11 @@ final class AdminService: Service {
         endpoints.add(to: &routes)
         let server = try HTTPServer(name: "admin", host: listen.host, port: listen.port, routes: routes)
         context.log.info("serving", .field("address", server.address.description))
-        self.server.withLock { $0 = server }
+        started.put(server)
     }
 
     func stop(by deadline: Instant) async {
         isServing.store(false, ordering: .relaxed)
-        server.withLock { server in
-            server?.stop(by: deadline)
-            server = nil
-        }
+        await started.take()?.stop(by: deadline)
     }
 }

@@ -15,13 +15,13 @@ struct CatalogAccess {
     init(_ settings: ResolvedSettings) throws {
         self.settings = settings
         let topic = TopicLayout(settings).name(.catalog)
-        view = try CatalogReader.readToEnd(KafkaSettings(settings), topic: topic, metrics: Metrics())
+        view = try CatalogReader.readToEnd(settings[KafkaSettings.self], topic: topic, metrics: Metrics())
     }
 
     func writer() throws -> CatalogWriter {
         let layout = TopicLayout(settings)
         return try CatalogWriter(
-            KafkaSettings(settings), catalog: layout.name(.catalog), audit: layout.name(.audit),
+            settings[KafkaSettings.self], catalog: layout.name(.catalog), audit: layout.name(.audit),
             author: Self.author, metrics: Metrics())
     }
 

@@ -11,7 +11,7 @@ extension Command {
         settings: ["kafka."],
         options: [("--json", false, "one JSON object a line instead of a table")]
     ) { invocation in
-        let admin = try Admin(KafkaSettings(invocation.settings), log: .silent, metrics: Metrics())
+        let admin = try Admin(invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         let rows = try LagRow.all(invocation.words, of: admin)
         if invocation.options["--json"] != nil {
             for row in rows { print(row.json) }

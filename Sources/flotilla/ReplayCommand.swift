@@ -26,7 +26,7 @@ extension Command {
         guard let rebuild = Rebuild.all.first(where: { $0.stage == invocation.options["--stage"] }) else {
             throw Refusal(status: .usage, "name the stage with --stage: \(known)")
         }
-        let named = invocation.settings[AllSettings.runData]
+        let named = invocation.settings[RunSettings.self].data
         let data = named.isEmpty ? try DataDirectory.ofUser() : named
         try rebuild.run(under: data + "/slots", invocation)
     }
@@ -79,7 +79,7 @@ private struct Rebuild {
     /// together with the stage cannot be asked.
     private func records(_ settings: ResolvedSettings) throws -> Int64 {
         let layout = TopicLayout(settings)
-        let admin = try Admin(KafkaSettings(settings), log: .silent, metrics: Metrics())
+        let admin = try Admin(settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         try layout.require([topic], on: admin)
         return try (0..<layout.partitions(topic)).reduce(0) { sum, partition in
             let marks = try admin.watermarks(of: TopicPartition(layout.name(topic), Int32(partition)))

@@ -3,6 +3,7 @@ internal import JSON
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Settings
 internal import Telemetry
 internal import Topics
 
@@ -22,7 +23,7 @@ extension Command {
         let catalog = try CatalogAccess(invocation.settings)
         let keys = try SealingKeyFile.read(invocation.settings, for: catalog.view)
         let judged = try judge(body, catalog, keys)
-        let settings = KafkaSettings(invocation.settings)
+        let settings = invocation.settings[KafkaSettings.self]
         let name = TopicLayout(invocation.settings).name(.reports)
         let producer = try Producer(settings, name: "report", log: .silent, metrics: Metrics())
         let topic = try producer.topic(name)

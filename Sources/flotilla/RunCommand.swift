@@ -2,15 +2,18 @@ internal import Catalog
 internal import Kafka
 internal import Lifecycle
 internal import Settings
+internal import Stages
 internal import Topics
 
-extension AllSettings {
-    static let runData = Setting(
-        "run.data", default: "",
-        "where the stages keep their state, a slot for each process; else flotilla in the user's state directory"
-    )
+struct RunSettings: OperatorSettings {
+    var data = ""
 
-    static let run: [Declaration] = [runData.declaration]
+    static let declared = SettingsGroup("run", defaults: RunSettings()) { declare in
+        declare(
+            "data", sets: \.data,
+            "where the stages keep their state, a slot for each process; else flotilla in the user's state directory"
+        )
+    }
 }
 
 extension Command {
@@ -21,32 +24,28 @@ extension Command {
         usage: "STAGE… [--data DIR]",
         example: "flotilla run ingest --data /var/lib/flotilla --kafka-brokers kafka-1:9092",
         namespace: "run",
-        settings: [
-            "run.", "gateway.", "ingest.", "topics.", "tokens.", "kafka.", "admin.", "log.", "lifecycle.",
+        settings: ["run."] + StageKind.settingPrefixes + [
+            "topics.", "tokens.", "kafka.", "admin.", "log.", "lifecycle.",
         ],
         runsUntilStopped: true
     ) { invocation in
         let kinds = try stages(invocation.words)
         let settings = invocation.settings
         let process = RunningProcess(settings)
-        let named = settings[AllSettings.runData]
+        let named = settings[RunSettings.self].data
         let data = try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
-        let kafka = KafkaSettings(settings)
+        let cluster = Cluster(settings[KafkaSettings.self])
         let layout = TopicLayout(settings)
-        let surroundings = StageSurroundings(
-            settings: settings, kafka: { kafka }, layout: layout,
-            slot: try Slot.take(under: data + "/slots"),
-            catalog: CatalogReader(kafka, topic: layout.name(.catalog)),
-            sealingKeys: try SealingKeyFile.read(settings, log: process.log))
-        let running = try kinds.map { try $0.make(surroundings) }
-        let admin = AdminService(settings, stages: running)
+        let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
+        let environment = StageEnvironment(
+            cluster: cluster, layout: layout, slot: try Slot.take(under: data + "/slots"),
+            sealingKeys: try SealingKeyFile.read(settings, log: process.log), catalog: { catalog.view })
+        let stages = kinds.map { $0.make(settings, environment) }
+        let admin = AdminService(settings, stages: stages)
         let topics = TopicsService(
-            duty: .check(Array(Set(kinds.flatMap(\.topics)))), layout: layout,
-            kafka: surroundings.kafka)
-        let keys = SealingKeysService(
-            keys: surroundings.sealingKeys, catalog: surroundings.catalog, kafka: surroundings.kafka,
-            layout: layout)
-        try await process.run([admin, topics, surroundings.catalog, keys] + running) { admin.beginServing() }
+            duty: .check(Array(Set(kinds.flatMap(\.topics)))), layout: layout, cluster: cluster)
+        let keys = SealingKeysService(environment: environment)
+        try await process.run([admin, topics, catalog, keys] + stages) { admin.beginServing() }
     }
 
     private static func stages(_ words: [String]) throws -> [StageKind] {

@@ -8,11 +8,11 @@ struct RunningProcess: Sendable {
     let log: Log
     let metrics = Metrics()
     private let sink: LogSink
-    private let settings: ResolvedSettings
+    private let settings: ProcessSettings
 
     init(_ settings: ResolvedSettings) {
-        self.settings = settings
-        sink = LogSink(level: settings[AllSettings.logLevel], format: settings[AllSettings.logFormat])
+        self.settings = settings[ProcessSettings.self]
+        sink = LogSink(level: self.settings.logLevel, format: self.settings.logFormat)
         log = Log("flotilla", to: sink)
         metrics.gauge(
             "flotilla_build_info", help: "the version that runs", labels: ["version": flotillaVersion]
@@ -28,7 +28,7 @@ struct RunningProcess: Sendable {
         }
         Signals.watch(shutdown, reload: {}, exitNow: exitNow)
         let group = Services(
-            services, log: log, metrics: metrics, drainMilliseconds: settings[AllSettings.drainLimit].count,
+            services, log: log, metrics: metrics, drainMilliseconds: settings.drainMilliseconds,
             onOverrun: { _ in exitNow() })
         defer { sink.flush() }
         try await group.run(until: shutdown, onServing: onServing)

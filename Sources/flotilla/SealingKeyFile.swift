@@ -6,26 +6,28 @@ internal import LiveActivity
 internal import Settings
 internal import Telemetry
 
-extension AllSettings {
-    static let sealingKeysFile = Setting(
-        "tokens.sealing-keys-file", default: String?.none,
-        "file of the keys that seal push tokens in topics and state files, the same for every process; without one tokens travel in the clear"
-    )
+struct SealingSettings: OperatorSettings {
+    var keysFile: String?
 
-    static let tokens: [Declaration] = [sealingKeysFile.declaration]
+    static let declared = SettingsGroup("tokens", defaults: SealingSettings()) { declare in
+        declare(
+            "sealing-keys-file", sets: \.keysFile,
+            "file of the keys that seal push tokens in topics and state files, the same for every process; without one tokens travel in the clear"
+        )
+    }
 }
 
 /// The keys that seal push tokens: read where a setting names them, made where `flotilla up` finds none.
 enum SealingKeyFile {
     static func read(_ settings: ResolvedSettings, log: Log) throws -> SealingKeys? {
-        if let path = settings[AllSettings.sealingKeysFile] { return try keys(path) }
+        if let path = settings[SealingSettings.self].keysFile { return try keys(path) }
         log.warning(
             "push tokens travel in the clear; name a file of keys with tokens.sealing-keys-file")
         return nil
     }
 
     static func readOrMake(_ settings: ResolvedSettings, data: String, log: Log) throws -> SealingKeys? {
-        if settings[AllSettings.sealingKeysFile] != nil { return try read(settings, log: log) }
+        if settings[SealingSettings.self].keysFile != nil { return try read(settings, log: log) }
         let path = data + "/sealing-keys"
         if unsafe access(path, F_OK) != 0 {
             try make(path, in: data)
@@ -38,7 +40,7 @@ enum SealingKeyFile {
 
     /// For a command, which writes beside the processes: nil when no file is named.
     static func read(_ settings: ResolvedSettings, for view: CatalogView) throws -> SealingKeys? {
-        guard let path = settings[AllSettings.sealingKeysFile] else { return nil }
+        guard let path = settings[SealingSettings.self].keysFile else { return nil }
         let keys = try keys(path)
         let now = WallTime.now().milliseconds
         if case .refused(let reason) = SealingKeys.verdict(on: keys, standing: view.sealing, now: now) {

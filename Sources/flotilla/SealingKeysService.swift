@@ -2,6 +2,7 @@ internal import Catalog
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Stages
 internal import Telemetry
 internal import Topics
 
@@ -13,18 +14,15 @@ struct SealingKeysService: Service {
     private static let pollMilliseconds = 5
 
     let name = "sealing-keys"
-    let keys: SealingKeys?
-    let catalog: CatalogReader
-    let kafka: @Sendable () -> KafkaSettings
-    let layout: TopicLayout
+    let environment: StageEnvironment
 
     func start(_ context: ServiceContext) async throws {
         let deadline = Instant.now().advanced(byMilliseconds: Self.catalogMilliseconds)
         var written: SealingRecord?
         while true {
-            if let view = catalog.view {
+            if let view = environment.catalog {
                 switch SealingKeys.verdict(
-                    on: keys, standing: view.sealing, now: WallTime.now().milliseconds)
+                    on: environment.sealingKeys, standing: view.sealing, now: WallTime.now().milliseconds)
                 {
                 case .good: return
                 case .refused(let reason):
@@ -59,8 +57,8 @@ struct SealingKeysService: Service {
 
     private func writer(_ context: ServiceContext) throws -> CatalogWriter {
         try CatalogWriter(
-            kafka(), catalog: layout.name(.catalog), audit: layout.name(.audit), author: "flotilla",
-            metrics: context.metrics)
+            environment.cluster.settings, catalog: environment.layout.name(.catalog),
+            audit: environment.layout.name(.audit), author: "flotilla", metrics: context.metrics)
     }
 
     func stop(by deadline: Instant) async {}

@@ -1,5 +1,6 @@
 internal import APNsSimulator
 internal import Glibc
+internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
 internal import Settings
@@ -15,12 +16,12 @@ extension Command {
         runsUntilStopped: true
     ) { invocation in
         try invocation.refuseWords()
-        let named = invocation.settings[AllSettings.simulatorData]
+        let settings = invocation.settings[SimulatorCommandSettings.self]
         let directory = try DataDirectory.make(
-            named.isEmpty ? DataDirectory.ofUser() + "/apns-simulator" : named)
+            settings.data.isEmpty ? DataDirectory.ofUser() + "/apns-simulator" : settings.data)
         let process = RunningProcess(invocation.settings)
         let service = SimulatorService(
-            SimulatorServiceSettings(invocation.settings, directory: directory)
+            settings.service(directory: directory, kafka: invocation.settings[KafkaSettings.self])
         ) { serving in
             print(serving.introduction)
             // Whoever reads through a pipe shall see it now, and not when the process ends.

@@ -1,35 +1,31 @@
-internal import Catalog
-internal import Kafka
-internal import Lifecycle
-internal import LiveActivity
+internal import Gateway
+internal import Ingest
 internal import Settings
+internal import Stages
 internal import Topics
 
 /// One row of the table of the stages that `flotilla run` and `flotilla up` can run.
 struct StageKind: Sendable {
     let name: String
-    /// One sentence for the help.
     let summary: String
-    /// What it reads and writes: they must be as it needs them before it starts.
     let topics: [TopicName]
-    let make: @Sendable (StageSurroundings) throws -> any Stage
+    /// Those of its own, in the order of the operator's table.
+    let settings: [Declaration]
+    let make: @Sendable (ResolvedSettings, StageEnvironment) -> any Stage
+
+    init<Kind: Stage>(_ stage: Kind.Type) {
+        name = Kind.name
+        summary = Kind.summary
+        topics = Kind.topics
+        settings = Kind.Settings.declared.declarations
+        make = { settings, environment in Kind(settings[Kind.Settings.self], in: environment) }
+    }
 
     static func named(_ name: String) -> StageKind? { all.first { $0.name == name } }
 
     /// In the order in which a report and a send meet them.
-    static let all: [StageKind] = [.gateway, .ingest]
-}
+    static let all = [StageKind(GatewayService.self), StageKind(IngestService.self)]
 
-/// What a stage finds in its process.
-struct StageSurroundings: Sendable {
-    let settings: ResolvedSettings
-    /// Asked when the stage starts: the embedded broker's port is known only then.
-    let kafka: @Sendable () -> KafkaSettings
-    let layout: TopicLayout
-    /// Who this process is to Kafka, and where its state lies.
-    let slot: Slot
-    /// One for all stages of the process, started before them.
-    let catalog: CatalogReader
-    /// Nil: tokens travel in the clear.
-    let sealingKeys: SealingKeys?
+    /// What the keys of their settings begin with.
+    static var settingPrefixes: [String] { all.map { $0.name + "." } }
 }

@@ -5,29 +5,31 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-extension AllSettings {
-    static let topicsPrefix = Setting(
-        "topics.prefix", default: TopicLayout.prefixDefault,
-        "what every topic's name begins with; installations that share a cluster have different ones"
-    ) { TopicLayout.problem(prefix: $0) }
-    static let topicsLanes = Setting(
-        "topics.lanes", default: TopicLayout.lanesDefault, in: 1...TopicLayout.lanesMax,
-        "partitions of every topic that is cut by recipient; the most processes a stage can use, and fixed once created"
-    )
-    static let topicsReplication = Setting(
-        "topics.replication", default: 3, in: 1...9,
-        "copies of each partition that `flotilla topics create` asks for")
+struct TopicSettings: OperatorSettings {
+    var prefix = TopicLayout.prefixDefault
+    var lanes = TopicLayout.lanesDefault
+    var replication = 3
 
-    static let topics: [Declaration] = [
-        topicsPrefix.declaration, topicsLanes.declaration, topicsReplication.declaration,
-    ]
+    static let declared = SettingsGroup("topics", defaults: TopicSettings()) { declare in
+        declare(
+            "prefix", sets: \.prefix,
+            "what every topic's name begins with; installations that share a cluster have different ones",
+            check: { TopicLayout.problem(prefix: $0) })
+        declare(
+            "lanes", sets: \.lanes, in: 1...TopicLayout.lanesMax,
+            "partitions of every topic that is cut by recipient; the most processes a stage can use, and fixed once created"
+        )
+        declare(
+            "replication", sets: \.replication, in: 1...9,
+            "copies of each partition that `flotilla topics create` asks for")
+    }
 }
 
 extension TopicLayout {
     init(_ settings: ResolvedSettings, replication: Int? = nil) {
+        let topics = settings[TopicSettings.self]
         self.init(
-            prefix: settings[AllSettings.topicsPrefix], lanes: settings[AllSettings.topicsLanes],
-            replication: replication ?? settings[AllSettings.topicsReplication])
+            prefix: topics.prefix, lanes: topics.lanes, replication: replication ?? topics.replication)
     }
 }
 
@@ -46,7 +48,7 @@ extension Command {
             ["check", "create", "alter"].contains(invocation.words.first ?? "check")
         else { throw Refusal(status: .usage, "say check, create or alter") }
         let layout = TopicLayout(invocation.settings)
-        let admin = try Admin(KafkaSettings(invocation.settings), log: .silent, metrics: Metrics())
+        let admin = try Admin(invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         let created = invocation.words.first == "create" ? try layout.create(on: admin) : []
         let altered = invocation.words.first == "alter" ? try layout.alter(on: admin).map(\.topic) : []
         let mismatches = try layout.check(on: admin)

@@ -14,10 +14,10 @@ struct TopicsService: Service {
     let name = "topics"
     let duty: Duty
     let layout: TopicLayout
-    let kafka: @Sendable () -> KafkaSettings
+    let cluster: Cluster
 
     func start(_ context: ServiceContext) async throws {
-        let admin = try Admin(kafka(), log: context.log, metrics: context.metrics)
+        let admin = try Admin(cluster.settings, log: context.log, metrics: context.metrics)
         switch duty {
         case .check(let topics): try layout.require(topics, on: admin)
         case .create:

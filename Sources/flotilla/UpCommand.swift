@@ -4,15 +4,17 @@ internal import Gateway
 internal import Kafka
 internal import Lifecycle
 internal import Settings
-internal import Synchronization
+internal import Stages
 internal import Topics
 
-extension AllSettings {
-    static let upData = Setting(
-        "up.data", default: "",
-        "where `flotilla up` keeps everything; else flotilla in the user's state directory")
+struct UpSettings: OperatorSettings {
+    var data = ""
 
-    static let up: [Declaration] = [upData.declaration]
+    static let declared = SettingsGroup("up", defaults: UpSettings()) { declare in
+        declare(
+            "data", sets: \.data,
+            "where `flotilla up` keeps everything; else flotilla in the user's state directory")
+    }
 }
 
 extension Command {
@@ -21,58 +23,47 @@ extension Command {
         name: "up", summary: "Runs a whole installation on this machine, durable, without Kafka or Docker.",
         usage: "[--demo] [--data DIR]", example: "flotilla up --demo --data /tmp/flotilla-demo",
         namespace: "up",
-        settings: [
-            "up.", "broker.listen", "broker.flush", "topics.prefix", "topics.lanes", "tokens.", "gateway.",
-            "ingest.", "apns-simulator.",
-            "admin.", "log.", "lifecycle.",
-        ],
+        settings: ["up.", "broker.listen", "broker.flush", "topics.prefix", "topics.lanes", "tokens."]
+            + StageKind.settingPrefixes + ["apns-simulator.", "admin.", "log.", "lifecycle."],
         options: [
             ("--demo", false, "shows what works, on this installation, and leaves it running to be tried")
         ], runsUntilStopped: true
     ) { invocation in
         try invocation.refuseWords()
         let isDemo = invocation.options["--demo"] != nil
-        let data = try dataDirectory(invocation.settings)
-        let process = RunningProcess(invocation.settings)
-        let address = BrokerAddress()
-        let layout = TopicLayout(invocation.settings, replication: 1)
-        let surroundings = StageSurroundings(
-            settings: invocation.settings, kafka: { KafkaSettings(brokers: [address.value]) },
-            layout: layout, slot: try Slot.take(under: data + "/slots"),
-            catalog: CatalogReader(
-                KafkaSettings(brokers: [address.value]), topic: layout.name(.catalog)),
-            sealingKeys: try SealingKeyFile.readOrMake(invocation.settings, data: data, log: process.log))
-        let stages = try StageKind.all.map { try $0.make(surroundings) }
-        let admin = AdminService(invocation.settings, stages: stages)
-        let broker = BrokerService(try brokerSettings(invocation.settings, data: data + "/broker")) {
-            running in
-            address.set("\(running.host):\(running.port)")
+        let settings = invocation.settings
+        let data = try dataDirectory(settings)
+        let process = RunningProcess(settings)
+        let cluster = Cluster()
+        let layout = TopicLayout(settings, replication: 1)
+        let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
+        let environment = StageEnvironment(
+            cluster: cluster, layout: layout, slot: try Slot.take(under: data + "/slots"),
+            sealingKeys: try SealingKeyFile.readOrMake(settings, data: data, log: process.log),
+            catalog: { catalog.view })
+        let stages = StageKind.all.map { $0.make(settings, environment) }
+        let admin = AdminService(settings, stages: stages)
+        var brokerSettings = settings[BrokerSettings.self]
+        brokerSettings.dataDirectory = data + "/broker"
+        let broker = BrokerService(brokerSettings) { running in
+            cluster.isServed(at: "\(running.host):\(running.port)")
         }
-        let topics = TopicsService(
-            duty: .create, layout: layout, kafka: surroundings.kafka)
-        let keys = SealingKeysService(
-            keys: surroundings.sealingKeys, catalog: surroundings.catalog, kafka: surroundings.kafka,
-            layout: layout)
-        var services: [any Service] = [admin, broker, topics, surroundings.catalog, keys] + stages
+        let topics = TopicsService(duty: .create, layout: layout, cluster: cluster)
+        let keys = SealingKeysService(environment: environment)
+        var services: [any Service] = [admin, broker, topics, catalog, keys] + stages
         if isDemo {
             guard let gateway = stages.lazy.compactMap({ $0 as? GatewayService }).first else {
                 preconditionFailure("up runs all stages")
             }
             services.append(
-                DemonstrationService(data: data, surroundings, gateway: gateway, admin: admin))
+                DemonstrationService(
+                    data: data, settings, in: environment, gateway: gateway, admin: admin))
         }
         try await process.run(services) { admin.beginServing() }
     }
 
     private static func dataDirectory(_ settings: ResolvedSettings) throws -> String {
-        let named = settings[AllSettings.upData]
+        let named = settings[UpSettings.self].data
         return try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
     }
-}
-
-/// Where the broker serves, known when it has started: the port may be the system's choice.
-final class BrokerAddress: Sendable {
-    private let text = Mutex("")
-    func set(_ address: String) { text.withLock { $0 = address } }
-    var value: String { text.withLock { $0 } }
 }

@@ -57,7 +57,7 @@ extension Command {
         _ each: ([UInt8], [UInt8]?) -> Void
     ) throws {
         let layout = TopicLayout(invocation.settings)
-        let kafka = KafkaSettings(invocation.settings)
+        let kafka = invocation.settings[KafkaSettings.self]
         // Says at once what is wrong with the cluster, the topic or the number of lanes.
         try layout.require([topic], on: Admin(kafka, log: .silent, metrics: Metrics()))
         let partition = Murmur2.partition(of: key.span, of: layout.lanes)

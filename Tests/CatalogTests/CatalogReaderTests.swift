@@ -58,7 +58,7 @@ struct CatalogReaderTests {
         async throws
     {
         let bench = try Bench()
-        let reader = CatalogReader(bench.settings, topic: bench.catalog)
+        let reader = CatalogReader(Cluster(bench.settings), topic: bench.catalog)
         try await reader.start(bench.context())
         try await eventually("the end of an empty catalogue") { reader.view != nil }
         let first = reader.view
@@ -75,7 +75,7 @@ struct CatalogReaderTests {
     }
 
     @Test func `without Kafka a reader starts, knows nothing, and stops`() async throws {
-        let reader = CatalogReader(KafkaSettings(brokers: ["127.0.0.1:1"]), topic: "catalog")
+        let reader = CatalogReader(Cluster(KafkaSettings(brokers: ["127.0.0.1:1"])), topic: "catalog")
         try await reader.start(
             ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })
         #expect(reader.view == nil)
@@ -85,7 +85,7 @@ struct CatalogReaderTests {
     @Test func `a topic that is made anew, and is shorter, does not leave its old apps behind`() async throws
     {
         let bench = try Bench()
-        let reader = CatalogReader(bench.settings, topic: bench.catalog)
+        let reader = CatalogReader(Cluster(bench.settings), topic: bench.catalog)
         try await reader.start(bench.context())
         try await onThread {
             for app in ["a", "c"] { try bench.writer().put(makeApp(app), action: "app.create", now: .now()) }

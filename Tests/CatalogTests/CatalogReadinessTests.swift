@@ -29,7 +29,7 @@ struct CatalogReadinessTests {
         }
         var best = Int.max
         for _ in 0..<5 {
-            let reader = CatalogReader(settings, topic: "catalog")
+            let reader = CatalogReader(Cluster(settings), topic: "catalog")
             let began = Instant.now()
             try await reader.start(
                 ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })

@@ -5,6 +5,8 @@ import KafkaTesting
 import Lifecycle
 import LiveActivity
 import ProcessTesting
+import Settings
+import Stages
 import Telemetry
 import Topics
 
@@ -22,13 +24,15 @@ final class GatewayBench: Sendable {
     let records: [String: APIKey]
     private let log: LogSink
     private let directory: TemporaryDirectory
+    /// Beside the stage, as in every process.
+    private let catalog: CatalogReader
 
     var port: Int { service.address?.port ?? 0 }
 
     /// - Parameter settings: of a cluster that has the layout's topics.
     init(
         _ settings: KafkaSettings, _ layout: TopicLayout,
-        _ change: (inout GatewayService.Parameters) -> Void = { _ in }
+        _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws {
         self.settings = settings
         self.layout = layout
@@ -42,10 +46,18 @@ final class GatewayBench: Sendable {
             }
         }
         (self.keys, self.records) = (keys, records)
-        var parameters = GatewayService.Parameters(host: "127.0.0.1", port: 0)
-        change(&parameters)
-        service = GatewayService(parameters, kafka: { settings }, layout: layout)
+        var gateway = GatewaySettings()
+        gateway.listen = HostPort(host: "127.0.0.1", port: 0)
+        change(&gateway)
         directory = try TemporaryDirectory()
+        let cluster = Cluster(settings)
+        let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
+        self.catalog = catalog
+        service = GatewayService(
+            gateway,
+            in: StageEnvironment(
+                cluster: cluster, layout: layout, slot: try Slot.take(under: directory.path),
+                sealingKeys: nil, catalog: { catalog.view }))
         // Never closed: the clients' last words come when this is gone.
         let file = open(directory.file("log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         log = LogSink(level: .debug, format: .json, descriptor: file)
@@ -65,7 +77,7 @@ final class GatewayBench: Sendable {
 
     /// On the embedded broker, with all topics as they must be.
     static func onTestCluster(
-        _ change: (inout GatewayService.Parameters) -> Void = { _ in }
+        _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> (GatewayBench, TestCluster) {
         let cluster = try TestCluster()
         let settings = KafkaSettings(brokers: cluster.brokers)
@@ -79,10 +91,11 @@ final class GatewayBench: Sendable {
 
     func start() async throws {
         let failures = failures
-        try await service.start(
-            ServiceContext(log: Log("gateway", to: log), metrics: metrics) { error in
-                failures.withLock { $0.append("\(error)") }
-            })
+        let context = ServiceContext(log: Log("gateway", to: log), metrics: metrics) { error in
+            failures.withLock { $0.append("\(error)") }
+        }
+        try await catalog.start(context)
+        try await service.start(context)
     }
 
     func startAndWait() async throws {
@@ -92,6 +105,7 @@ final class GatewayBench: Sendable {
 
     func stop() async {
         await service.stop(by: .now().advanced(byMilliseconds: 5000))
+        await catalog.stop(by: .now())
         log.flush()
     }
 

@@ -2,6 +2,8 @@ import Kafka
 import KafkaTesting
 import Lifecycle
 import ProcessTesting
+import Settings
+import Stages
 import Telemetry
 import Testing
 import Topics
@@ -11,7 +13,7 @@ import Topics
 /// What clients hear when Kafka is not well: never that their reports are stored when they may not be.
 struct KafkaFaultTests {
     private func bench(
-        _ change: (inout GatewayService.Parameters) -> Void = { _ in }
+        _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> (GatewayBench, MockCluster) {
         let cluster = try #require(MockCluster(brokers: 1))
         let layout = TopicLayout(prefix: "m.", lanes: 4, replication: 1)
@@ -92,9 +94,14 @@ struct KafkaFaultTests {
     }
 
     @Test func `without Kafka the gateway lives, is not ready, and says why`() async throws {
+        var settings = GatewaySettings()
+        settings.listen = HostPort(host: "127.0.0.1", port: 0)
+        let directory = try TemporaryDirectory()
         let service = GatewayService(
-            GatewayService.Parameters(host: "127.0.0.1", port: 0),
-            kafka: { KafkaSettings(brokers: ["127.0.0.1:1"]) }, layout: TopicLayout())
+            settings,
+            in: StageEnvironment(
+                cluster: Cluster(KafkaSettings(brokers: ["127.0.0.1:1"])), layout: TopicLayout(),
+                slot: try Slot.take(under: directory.path), sealingKeys: nil, catalog: { nil }))
         try await service.start(
             ServiceContext(log: .silent, metrics: .init()) { Issue.record("it gave up: \($0)") })
         let port = try #require(service.address?.port)

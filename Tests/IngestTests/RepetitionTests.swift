@@ -35,7 +35,7 @@ import Topics
 
         func restart() async throws {
             await stage.stop()
-            stage = try await Stage(bed, directory: directory.path)
+            stage = try await Stage(bed, directory: directory.path, after: stage)
             sent = 0
         }
 

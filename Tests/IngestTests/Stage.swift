@@ -5,17 +5,20 @@ import KafkaTesting
 import Lifecycle
 import LiveActivity
 import ProcessTesting
+import Stages
 import Telemetry
 
 /// One running stage on a bed, with its state in a directory of its own.
 final class Stage: Sendable {
     let service: IngestService
+    private let environment: StageEnvironment
     let metrics = Metrics()
     private let failures = TracedLock<[String]>([])
 
+    /// - Parameter before: the stage that this one begins again; it has the same slot.
     init(
-        _ bed: IngestBed, directory: String,
-        sealingKeys: SealingKeys? = nil, log: Log = .silent,
+        _ bed: IngestBed, directory: String, after before: Stage? = nil, sealingKeys: SealingKeys? = nil,
+        log: Log = .silent,
         _ change: (inout IngestSettings) -> Void = { _ in },
         clock: @escaping @Sendable () -> WallTime = { .now() },
         onStep: @escaping @Sendable (IngestStep, Metrics) -> Void = { _, _ in }
@@ -23,15 +26,11 @@ final class Stage: Sendable {
         var settings = IngestSettings()
         settings.sessionMilliseconds = 6000
         change(&settings)
-        let (kafka, layout, identity) = (bed.settings, bed.layout, bed.identity)
         let metrics = metrics
+        environment = try before?.environment ?? bed.environment(under: directory, sealingKeys: sealingKeys)
         service = IngestService(
-            settings,
-            place: {
-                IngestPlace(
-                    kafka: kafka, layout: layout, identity: identity, stateDirectory: directory,
-                    sealingKeys: sealingKeys, apps: { IngestBed.apps })
-            }, clock: clock, onStep: { onStep($0, metrics) })
+            settings, in: environment, clock: clock,
+            onStep: { onStep($0, metrics) })
         let failures = failures
         try await service.start(
             ServiceContext(log: log, metrics: metrics) { error in

@@ -6,6 +6,7 @@ import KafkaTesting
 import Lifecycle
 import LiveActivity
 import ProcessTesting
+import Stages
 import Telemetry
 import Testing
 import Topics
@@ -45,9 +46,9 @@ import Topics
     }
 
     /// Takes the stage's name, so that what it does next in a transaction is refused.
-    private func fence(_ bed: IngestBed) throws {
+    private func fence(_ identity: String, _ bed: IngestBed) throws {
         let other = try TransactionalProducer(
-            bed.settings, transactionalID: bed.identity, name: "other", log: .silent, metrics: Metrics())
+            bed.settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
         try other.initialise()
     }
 
@@ -66,6 +67,7 @@ import Topics
         #expect(sender.finish())
         let times = TracedLock(0)
         let settings = bed.settings
+        let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
         let stage = try await Stage(
             bed, directory: directory.path,
             {
@@ -80,7 +82,7 @@ import Topics
                 }
                 if isThird {
                     let other = try? TransactionalProducer(
-                        settings, transactionalID: bed.identity, name: "other", log: .silent,
+                        settings, transactionalID: identity, name: "other", log: .silent,
                         metrics: Metrics())
                     try? other?.initialise()
                 }
@@ -99,6 +101,7 @@ import Topics
         let bed = try IngestBed(broker.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         let sender = try ReportSender(bed)
+        let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
         let stage = try await Stage(
             bed, directory: directory.path,
             { $0.sessionMilliseconds = Self.sessionMilliseconds })
@@ -118,7 +121,7 @@ import Topics
         sender.send(report(.startToken, type: "B"))
         #expect(sender.finish())
         try await eventually("the answer to the commit is lost") { broker.met(.endTransaction) > 0 }
-        try fence(bed)
+        try fence(identity, bed)
         broker.answer(.endTransaction, with: .deliver)
         try await eventually("it starts over") { stage.metric(Self.startedOver) == 1 }
         try held.end()

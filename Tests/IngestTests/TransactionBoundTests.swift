@@ -5,6 +5,7 @@ import KafkaTesting
 import Lifecycle
 import LiveActivity
 import ProcessTesting
+import Stages
 import Telemetry
 import Testing
 import Topics
@@ -73,8 +74,9 @@ import Topics
         let sender = try ReportSender(bed)
         sendTokens(sender)
         #expect(sender.finish())
+        let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
         let seen = TracedLock<(failed: Int, begun: [Int])>((0, []))
-        let (kafka, identity) = (bed.settings, bed.identity)
+        let kafka = bed.settings
         let stage = try await Stage(
             bed, directory: directory.path,
             onStep: { step, metrics in

@@ -1,6 +1,8 @@
+internal import Catalog
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Stages
 internal import Store
 internal import Telemetry
 internal import Topics
@@ -73,7 +75,7 @@ final class IngestLoop {
     let installationsTopic: String
 
     init(
-        _ settings: IngestSettings, _ place: IngestPlace, clock: @escaping () -> WallTime,
+        _ settings: IngestSettings, in environment: StageEnvironment, clock: @escaping () -> WallTime,
         shared: IngestShared, log: Log, metrics: Metrics, onStep: @escaping (IngestStep) -> Void
     ) throws {
         self.settings = settings
@@ -82,8 +84,8 @@ final class IngestLoop {
         self.log = log
         self.onStep = onStep
         self.metrics = IngestMetrics(metrics)
-        layout = place.layout
-        stateDirectory = place.stateDirectory
+        layout = environment.layout
+        stateDirectory = environment.stateDirectory(of: IngestService.name)
         boot = try BootID.current()
         reportsTopic = layout.name(.reports)
         installationsTopic = layout.name(.installations)
@@ -91,10 +93,11 @@ final class IngestLoop {
         output = BatchOutput(lanes: layout.lanes, recordsMax: settings.outputRecordsMax)
         bound = TransactionBound(reportsMax: settings.batchRecordsMax)
         merger = Merger(
-            place.sealingKeys, tokenlessMilliseconds: settings.tokenlessMilliseconds, apps: place.apps)
+            environment.sealingKeys, tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
+            apps: { environment.catalog?.apps })
         letterSeal = LetterSeal(seal: merger.seal, reader: merger.reader)
-        let kafka = place.kafka
-        let identity = place.identity
+        let kafka = environment.cluster.settings
+        let identity = environment.identity(of: IngestService.name)
         var member = ConsumerOptions(
             .group(layout.prefix + Self.group, instanceID: identity, topics: [reportsTopic]))
         member.sessionMilliseconds = settings.sessionMilliseconds

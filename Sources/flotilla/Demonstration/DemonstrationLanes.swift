@@ -2,6 +2,7 @@ internal import Foundation
 internal import Kafka
 internal import LiveActivity
 internal import Registry
+internal import Stages
 internal import Store
 internal import Telemetry
 internal import Topics
@@ -15,12 +16,12 @@ final class DemonstrationLanes {
     private var reached: [Int32: Int64] = [:]
     private let seal: TokenSeal
 
-    init(_ surroundings: StageSurroundings, directory: String, metrics: Metrics) throws {
-        let topic = surroundings.layout.name(.registry)
-        let partitions = 0..<Int32(surroundings.layout.lanes)
-        seal = TokenSeal(surroundings.sealingKeys)
+    init(_ environment: StageEnvironment, directory: String, metrics: Metrics) throws {
+        let topic = environment.layout.name(.registry)
+        let partitions = 0..<Int32(environment.layout.lanes)
+        seal = TokenSeal(environment.sealingKeys)
         consumer = try Consumer(
-            surroundings.kafka(), ConsumerOptions(.manual), name: "demonstration", log: .silent,
+            environment.cluster.settings, ConsumerOptions(.manual), name: "demonstration", log: .silent,
             metrics: metrics)
         try? FileManager.default.removeItem(atPath: directory)
         let laneMetrics = LaneMetrics(metrics)

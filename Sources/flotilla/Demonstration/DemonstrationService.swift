@@ -9,6 +9,7 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Registry
 internal import Settings
+internal import Stages
 internal import TLS
 internal import Telemetry
 
@@ -25,7 +26,8 @@ final class DemonstrationService: Service, @unchecked Sendable {
 
     let name = "demonstration"
     private let data: String
-    private let surroundings: StageSurroundings
+    private let settings: ResolvedSettings
+    private let environment: StageEnvironment
     private let gateway: GatewayService
     private let admin: AdminService
     private var running = Parts()
@@ -36,9 +38,13 @@ final class DemonstrationService: Service, @unchecked Sendable {
         var pusher: DemonstrationPusher?
     }
 
-    init(data: String, _ surroundings: StageSurroundings, gateway: GatewayService, admin: AdminService) {
+    init(
+        data: String, _ settings: ResolvedSettings, in environment: StageEnvironment, gateway: GatewayService,
+        admin: AdminService
+    ) {
         self.data = data
-        self.surroundings = surroundings
+        self.settings = settings
+        self.environment = environment
         self.gateway = gateway
         self.admin = admin
     }
@@ -47,14 +53,14 @@ final class DemonstrationService: Service, @unchecked Sendable {
         let directory = try DataDirectory.make(data + "/apns-simulator")
         let credentials = try SimulatorCredentials(directory: directory)
         let demo = DemonstrationApp(keyID: credentials.keyID, at: .now())
-        try demo.enter(surroundings.kafka(), surroundings.layout, metrics: context.metrics, at: .now())
+        try demo.enter(environment.cluster.settings, environment.layout, metrics: context.metrics, at: .now())
         try await wait("the catalogue did not show the demonstration's key") {
-            surroundings.catalog.view?.keys[demo.key.id] != nil
+            environment.catalog?.keys[demo.key.id] != nil
         }
         let phones = try await startPhones(demo, directory, context)
         var show = DemonstrationResult(group: "match-\(WallTime.now().seconds % 100_000)")
         let lanes = try DemonstrationLanes(
-            surroundings, directory: data + "/demonstration", metrics: context.metrics)
+            environment, directory: data + "/demonstration", metrics: context.metrics)
         defer { try? lanes.close() }
         let pusher = try startPusher(phones, context)
 
@@ -99,7 +105,8 @@ final class DemonstrationService: Service, @unchecked Sendable {
     private func startPhones(
         _ demo: DemonstrationApp, _ directory: String, _ context: ServiceContext
     ) async throws -> ServingSimulator {
-        var settings = SimulatorServiceSettings(surroundings.settings, directory: directory)
+        var settings = settings[SimulatorCommandSettings.self].service(
+            directory: directory, kafka: environment.cluster.settings)
         settings.phones = DemonstrationApp.population
         // As impatient as whoever watches.
         settings.phoneSettings.updateTokenMilliseconds = 50...200
@@ -195,7 +202,7 @@ final class DemonstrationService: Service, @unchecked Sendable {
     private func installation(_ phones: ServingSimulator) -> DemonstrationResult.Installation {
         DemonstrationResult.Installation(
             gateway: gateway.address?.description ?? "",
-            broker: surroundings.kafka().brokers.joined(separator: ","),
+            broker: environment.cluster.settings.brokers.joined(separator: ","),
             simulator: "localhost:\(phones.ports.production)", control: phones.control.description,
             admin: admin.address, data: data)
     }

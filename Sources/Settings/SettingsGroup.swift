@@ -1,0 +1,98 @@
+/// Settings that belong together, and the value that they make.
+///
+/// Each is declared once: its name, the place in the value that it sets, its bounds, and a sentence. Its
+/// default is what stands at that place to begin with, so a value made in code and a value made from
+/// settings that nobody has touched are the same.
+package struct SettingsGroup<Values: Sendable>: Sendable {
+    /// In the order of their declaration: for the help, the operator's table and every check.
+    package private(set) var declarations: [Declaration] = []
+    private let defaults: Values
+    private var assignments: [@Sendable (inout Values, ResolvedSettings) -> Void] = []
+
+    /// - Parameters:
+    ///   - prefix: what each key begins with, `gateway` for `gateway.listen`; without one, names are whole keys.
+    ///   - declare: declares each setting, by calling what it is given.
+    package init(
+        _ prefix: String? = nil, defaults: Values, _ declare: (inout SettingsDeclarer<Values>) -> Void
+    ) {
+        self.defaults = defaults
+        var declarer = SettingsDeclarer(prefix: prefix, defaults: defaults)
+        declare(&declarer)
+        declarations = declarer.declarations
+        assignments = declarer.assignments
+    }
+
+    func values(_ resolved: ResolvedSettings) -> Values {
+        var values = defaults
+        for assign in assignments { assign(&values, resolved) }
+        return values
+    }
+}
+
+/// Declares the settings of a group, one by each call: `declare("threads", sets: \.threads, in: 1...64, "…")`.
+package struct SettingsDeclarer<Values: Sendable> {
+    fileprivate let prefix: String?
+    fileprivate let defaults: Values
+    fileprivate private(set) var declarations: [Declaration] = []
+    fileprivate private(set) var assignments: [@Sendable (inout Values, ResolvedSettings) -> Void] = []
+
+    fileprivate init(prefix: String?, defaults: Values) {
+        self.prefix = prefix
+        self.defaults = defaults
+    }
+
+    /// - Parameters:
+    ///   - secret: never shown, and not taken from a flag, which every user of the machine can read.
+    ///   - check: the problem with a value that parsed, or nil; it completes "broker.x …".
+    package mutating func callAsFunction<Value: SettingValue>(
+        _ name: String, sets place: any (WritableKeyPath<Values, Value> & Sendable), _ sentence: String,
+        secret: Bool = false, check: (@Sendable (Value) -> String?)? = nil
+    ) {
+        add(
+            Setting(key(name), default: defaults[keyPath: place], sentence, secret: secret, check: check)
+        ) { $0[keyPath: place] = $1 }
+    }
+
+    /// A setting with a lowest and a highest value.
+    package mutating func callAsFunction<Value: SettingValue & Comparable>(
+        _ name: String, sets place: any (WritableKeyPath<Values, Value> & Sendable),
+        in range: ClosedRange<Value>,
+        _ sentence: String
+    ) {
+        add(Setting(key(name), default: defaults[keyPath: place], in: range, sentence)) {
+            $0[keyPath: place] = $1
+        }
+    }
+
+    /// A number that is written with a unit: milliseconds as `5s`, bytes as `4MiB`.
+    package mutating func callAsFunction<Unit: UnitOfCount>(
+        _ name: String, sets place: any (WritableKeyPath<Values, Int> & Sendable), as unit: Unit.Type,
+        in range: ClosedRange<Int>, _ sentence: String
+    ) {
+        let range = Unit(range.lowerBound)...Unit(range.upperBound)
+        add(Setting(key(name), default: Unit(defaults[keyPath: place]), in: range, sentence)) {
+            $0[keyPath: place] = $1.count
+        }
+    }
+
+    private func key(_ name: String) -> String { prefix.map { "\($0).\(name)" } ?? name }
+
+    private mutating func add<Value>(
+        _ setting: Setting<Value>, _ assign: @escaping @Sendable (inout Values, Value) -> Void
+    ) {
+        declarations.append(setting.declaration)
+        assignments.append { values, resolved in assign(&values, resolved[setting]) }
+    }
+}
+
+/// A type whose settings the operator can set: it says once which they are.
+package protocol OperatorSettings: Sendable {
+    static var declared: SettingsGroup<Self> { get }
+}
+
+extension ResolvedSettings {
+    /// The settings of one group, as they were given.
+    package subscript<Values: OperatorSettings>(_ type: Values.Type) -> Values {
+        Values.declared.values(self)
+    }
+}

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -30,6 +31,22 @@ static inline int linux_open(const char *path, int flags, unsigned mode) {
 static inline void linux_keep_freed_memory(int kept_bytes, int mapped_bytes) {
     mallopt(M_TRIM_THRESHOLD, kept_bytes);
     mallopt(M_MMAP_THRESHOLD, mapped_bytes);
+}
+
+// In glibc's library, and in its header for GNU sources only.
+extern int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until);
+
+/// Waits for a semaphore, at most for the time given, whatever is done to the machine's date.
+static inline int linux_wait_semaphore(sem_t *semaphore, long long milliseconds) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += milliseconds / 1000;
+    until.tv_nsec += milliseconds % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec += 1;
+        until.tv_nsec -= 1000000000;
+    }
+    return sem_clockwait(semaphore, CLOCK_MONOTONIC, &until);
 }
 
 /// Nanoseconds since boot, suspended time included.

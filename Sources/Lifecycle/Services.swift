@@ -49,18 +49,16 @@ package struct Services: Sendable {
 
     private func stop(_ running: [any Service]) async {
         let deadline = Instant.now().advanced(byMilliseconds: drainMilliseconds)
-        for service in running.reversed() {
-            let watchdog = Task { [onOverrun, log] in
-                let left = deadline.milliseconds(since: Instant.now())
-                // A cancelled sleep means that the service has stopped in time.
-                guard (try? await Task.sleep(for: .milliseconds(max(0, left)))) != nil else { return }
-                log.error(
-                    "did not stop in time; the process exits as if killed, and nothing acknowledged is lost",
-                    .field("service", service.name))
-                onOverrun(service.name)
-            }
-            await service.stop(by: deadline)
-            watchdog.cancel()
+        let watchdog = DrainWatchdog(deadline: deadline) { [onOverrun, log] name in
+            log.error(
+                "did not stop in time; the process exits as if killed, and nothing acknowledged is lost",
+                .field("service", name))
+            onOverrun(name)
         }
+        for service in running.reversed() {
+            watchdog.watch(service.name)
+            await service.stop(by: deadline)
+        }
+        watchdog.end()
     }
 }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// Lets one thread sleep until another has work for it. Raising it early is remembered.
@@ -20,5 +21,14 @@ package final class WakeSignal: @unchecked Sendable {
 
     package func wait() {
         while unsafe sem_wait(semaphore) != 0 && errno == EINTR {}
+    }
+
+    /// False when the deadline has passed and nobody has raised it.
+    package func wait(until deadline: Instant) -> Bool {
+        while true {
+            let left = max(0, deadline.milliseconds(since: .now()))
+            if unsafe linux_wait_semaphore(semaphore, Int64(left)) == 0 { return true }
+            if errno != EINTR && Instant.now() >= deadline { return false }
+        }
     }
 }

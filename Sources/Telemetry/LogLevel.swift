@@ -6,7 +6,7 @@ package enum LogLevel: String, Sendable, Comparable, CaseIterable {
     case info
     /// Degraded, and heals by itself. Rate-limited.
     case warning
-    /// A person must act, and the line says how.
+    /// A person must act, and the line says how. Rate-limited.
     case error
 
     private var rank: Int {

@@ -7,19 +7,26 @@ internal import Synchronization
 package final class LogSink: Sendable {
     /// What may wait for a slow reader, in bytes.
     package static let waitingBytesMax = 1 << 20
-    /// Warnings with one message in one window; the rest is counted and told with the next one.
-    package static let warningsPerWindow = 10
-    package static let warningWindowSeconds: Int64 = 60
+    /// Warnings, or errors, with one message in one window; the rest is counted and told with the next one.
+    package static let equalLinesPerWindow = 10
+    package static let equalLinesWindowSeconds: Int64 = 60
 
     private struct State {
         var lines: [[UInt8]] = []
         var waitingBytes = 0
         var dropped = 0
         var writing = false
-        var warnings: [UInt: WarningWindow] = [:]
+        var equalLines: [Kind: Window] = [:]
     }
 
-    private struct WarningWindow {
+    /// What makes two lines equal: their fields may differ.
+    private struct Kind: Hashable {
+        let level: LogLevel
+        /// Where the program has it.
+        let message: UInt
+    }
+
+    private struct Window {
         var startedAt: Int64
         var written = 0
         var suppressed = 0
@@ -49,8 +56,8 @@ package final class LogSink: Sendable {
         guard level >= self.level, descriptor >= 0 else { return }
         let time = now()
         var fields = fields
-        if level == .warning {
-            guard let suppressed = admitWarning(message, at: time) else { return }
+        if level >= .warning {
+            guard let suppressed = admit(level, message, at: time) else { return }
             if suppressed > 0 { fields.append(.field("suppressed", suppressed)) }
         }
         let line = format.line(
@@ -67,18 +74,18 @@ package final class LogSink: Sendable {
         if wake { eventfd_write(wakeUp, 1) }
     }
 
-    /// How many equal warnings were held back since the last one, or nil when this one is held back too.
-    private func admitWarning(_ message: StaticString, at time: WallTime) -> Int? {
-        let key = unsafe UInt(bitPattern: message.utf8Start)
+    /// How many equal lines were held back since the last one, or nil when this one is held back too.
+    private func admit(_ level: LogLevel, _ message: StaticString, at time: WallTime) -> Int? {
+        let kind = unsafe Kind(level: level, message: UInt(bitPattern: message.utf8Start))
         return state.withLock { state in
-            var window = state.warnings[key] ?? WarningWindow(startedAt: time.seconds)
-            defer { state.warnings[key] = window }
-            if time.seconds - window.startedAt >= Self.warningWindowSeconds {
+            var window = state.equalLines[kind] ?? Window(startedAt: time.seconds)
+            defer { state.equalLines[kind] = window }
+            if time.seconds - window.startedAt >= Self.equalLinesWindowSeconds {
                 let suppressed = window.suppressed
-                window = WarningWindow(startedAt: time.seconds, written: 1)
+                window = Window(startedAt: time.seconds, written: 1)
                 return suppressed
             }
-            if window.written < Self.warningsPerWindow {
+            if window.written < Self.equalLinesPerWindow {
                 window.written += 1
                 return 0
             }

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Telemetry
 import Testing
@@ -95,6 +96,43 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
     }
     try await services.run(until: shutdown) { shutdown.request(.signal("SIGTERM")) }
     #expect(journal.all == ["start a", "start stuck", "overrun stuck", "stop stuck", "stop a"])
+}
+
+/// Stops only when it is released, and lets no task of the process run meanwhile.
+private final class Blocking: Service {
+    let name = "blocking"
+    let release: WakeSignal
+    private let limit = Instant.now().advanced(byMilliseconds: 20_000)
+
+    init(_ release: WakeSignal) { self.release = release }
+
+    func start(_ context: ServiceContext) async throws {}
+
+    func stop(by deadline: Instant) async {
+        let threads = 4 * ProcessInfo.processInfo.activeProcessorCount
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<threads {
+                group.addTask { [release, limit] in
+                    // Whoever is woken wakes the next.
+                    if release.wait(until: limit) { release.raise() }
+                }
+            }
+        }
+    }
+}
+
+@Test func `the limit of a stop is kept also when services let no task run`() async throws {
+    let journal = Journal()
+    let release = WakeSignal()
+    let began = Instant.now()
+    let shutdown = Shutdown()
+    let services = group([Blocking(release)]) { name in
+        journal.add("overrun \(name)")
+        release.raise()
+    }
+    try await services.run(until: shutdown) { shutdown.request(.signal("SIGTERM")) }
+    #expect(journal.all == ["overrun blocking"])
+    #expect(Instant.now().milliseconds(since: began) < 15_000, "it was released by its own limit")
 }
 
 @Test func `the first reason to stop is the one that counts`() async {

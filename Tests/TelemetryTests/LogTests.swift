@@ -70,17 +70,21 @@ private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body
     #expect(Redaction.scrub("") == "")
 }
 
-@Test func `equal warnings are held back after the tenth and counted when the window ends`() {
+@Test(arguments: [LogLevel.warning, .error])
+func `equal warnings and errors are held back after the tenth and counted when the window ends`(_ level: LogLevel) {
     let pipe = Pipe()
     let second = Atomic<Int64>(0)
     let sink = LogSink(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor) {
         WallTime(milliseconds: second.load(ordering: .relaxed) * 1000)
     }
     let log = Log("test", to: sink)
-    for _ in 0..<25 { log.warning("again") }
-    log.error("errors are never held back")
-    second.store(LogSink.warningWindowSeconds, ordering: .relaxed)
-    log.warning("again")
+    func again(_ number: Int) {
+        if level == .error { log.error("again", .field("number", number)) } else { log.warning("again") }
+    }
+    for number in 0..<25 { again(number) }
+    log.error("another is not held back with it")
+    second.store(LogSink.equalLinesWindowSeconds, ordering: .relaxed)
+    again(25)
     sink.flush()
     try? pipe.fileHandleForWriting.close()
     let lines = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(

@@ -1,0 +1,60 @@
+/// Which versions of a request this broker understands, and from which on they are flexible.
+///
+/// The ranges are what the clients we are judged by really send; a version that no test speaks is
+/// not offered. Low ends stay where librdkafka looks for features: it takes "supports version 0"
+/// of the group requests for "can balance consumers".
+package struct VersionRange: Sendable {
+    package let oldest: Int16
+    package let newest: Int16
+    package let firstFlexible: Int16
+    /// What ApiVersions says where it differs from `oldest`: librdkafka compresses only if the
+    /// broker offers version 0 of Produce, which Apache Kafka therefore offers, and refuses, too.
+    package let oldestAdvertised: Int16
+
+    fileprivate init(_ range: ClosedRange<Int16>, flexible: Int16, advertisedFrom: Int16? = nil) {
+        self.oldest = range.lowerBound
+        self.newest = range.upperBound
+        self.firstFlexible = flexible
+        self.oldestAdvertised = advertisedFrom ?? range.lowerBound
+    }
+
+    package func contains(_ version: Int16) -> Bool { version >= oldest && version <= newest }
+    package func isFlexible(_ version: Int16) -> Bool { version >= firstFlexible }
+}
+
+extension APIKey {
+    package var versions: VersionRange {
+        switch self {
+        case .produce: VersionRange(3...9, flexible: 9, advertisedFrom: 0)
+        case .fetch: VersionRange(4...11, flexible: 12)
+        case .listOffsets: VersionRange(1...7, flexible: 6)
+        case .metadata: VersionRange(0...12, flexible: 9)
+        case .offsetCommit: VersionRange(1...8, flexible: 8)
+        case .offsetFetch: VersionRange(1...8, flexible: 6)
+        case .findCoordinator: VersionRange(0...4, flexible: 3)
+        case .joinGroup: VersionRange(0...7, flexible: 6)
+        case .heartbeat: VersionRange(0...4, flexible: 4)
+        case .leaveGroup: VersionRange(0...4, flexible: 4)
+        case .syncGroup: VersionRange(0...5, flexible: 4)
+        case .describeGroups: VersionRange(0...5, flexible: 5)
+        case .listGroups: VersionRange(0...4, flexible: 3)
+        case .apiVersions: VersionRange(0...3, flexible: 3)
+        case .createTopics: VersionRange(2...7, flexible: 5)
+        case .deleteTopics: VersionRange(1...5, flexible: 4)
+        case .deleteRecords: VersionRange(0...2, flexible: 2)
+        case .initProducerID: VersionRange(0...4, flexible: 2)
+        case .offsetForLeaderEpoch: VersionRange(2...4, flexible: 4)
+        case .addPartitionsToTxn: VersionRange(0...3, flexible: 3)
+        case .addOffsetsToTxn: VersionRange(0...3, flexible: 3)
+        case .endTxn: VersionRange(0...3, flexible: 3)
+        case .txnOffsetCommit: VersionRange(0...3, flexible: 3)
+        case .describeConfigs: VersionRange(1...4, flexible: 4)
+        case .alterConfigs: VersionRange(0...2, flexible: 2)
+        case .createPartitions: VersionRange(0...3, flexible: 2)
+        case .deleteGroups: VersionRange(0...2, flexible: 2)
+        case .incrementalAlterConfigs: VersionRange(0...1, flexible: 1)
+        case .offsetDelete: VersionRange(0...0, flexible: .max)
+        case .describeCluster: VersionRange(0...0, flexible: 0)
+        }
+    }
+}

@@ -60,41 +60,47 @@ let package = Package(
         module("Settings"),
 
         // One wrapper per C library, its only caller.
-        module("TLS", "COpenSSL", "CLinux", "Telemetry", "Lifecycle"),
+        module("Cryptography", "COpenSSL", "CLinux"),
+        module("TLS", "COpenSSL", "CLinux", "Cryptography", "Telemetry", "Lifecycle"),
         module("HTTP2", "CNghttp2", "Lifecycle"),
-        module("Kafka", "CRdKafka", "CLinux", "Telemetry", "Lifecycle", features: "Lifetimes"),
+        module(
+            "Kafka", "CRdKafka", "CLinux", "Cryptography", "Telemetry", "Lifecycle", features: "Lifetimes"),
         module("Store", "CLMDB", "CCRC32C", "CLinux", "Telemetry", features: "Lifetimes"),
         module("JSON", "CSimdJSON"),
         module("HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
-        module("LiveActivity", "JSON", "Settings", "TLS", features: "Lifetimes"),
+        module("LiveActivity", "JSON", "Settings", "Cryptography", features: "Lifetimes"),
 
         // Speaking to Apple.
-        module("APNs", "LiveActivity", "HTTP2", "JSON", "TLS", "Lifecycle", "Telemetry", "CLinux"),
+        module(
+            "APNs", "LiveActivity", "HTTP2", "JSON", "Cryptography", "TLS", "Lifecycle", "Telemetry",
+            "CLinux"),
 
         // What every stage shares: the topics as they must be, and the catalogue of apps and keys.
         module("Topics", "Kafka", "Lifecycle", "Telemetry"),
-        module("Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "TLS", "Lifecycle", "Telemetry"),
+        module(
+            "Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle", "Telemetry"),
         module("Stages", "Catalog", "LiveActivity", "Topics", "Kafka", "Settings", "Lifecycle"),
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Gateway", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "HTTPServer", "JSON", "TLS",
-            "Settings", "Lifecycle", "Telemetry"),
+            "Gateway", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "HTTPServer", "JSON",
+            "Cryptography", "Settings", "Lifecycle", "Telemetry"),
         module(
             "Ingest", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Settings",
             "Lifecycle", "Telemetry"),
         module(
-            "Registry", "LiveActivity", "Kafka", "Store", "JSON", "TLS", "Telemetry", features: "Lifetimes"),
+            "Registry", "LiveActivity", "Kafka", "Store", "JSON", "Cryptography", "Telemetry",
+            features: "Lifetimes"),
         module("FanOut", "LiveActivity", "Store"),
 
         // The outside world on one machine.
         module(
             "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
         module(
-            "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPServer", "JSON", "TLS", "Lifecycle",
-            "Telemetry", "CLinux"),
+            "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPServer", "JSON", "Cryptography", "TLS",
+            "Lifecycle", "Telemetry", "CLinux"),
 
         // What only tests import.
         module("ProcessTesting", "CLinux"),
@@ -107,11 +113,13 @@ let package = Package(
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
-            "KafkaTesting", "CKafkaPeer", "TLS", "HTTP2", "LiveActivity", "APNs", "APNsSimulator", "Topics",
+            "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
+            "APNsSimulator", "Topics",
             "Catalog", "Stages", "Ingest", "IngestTesting", "Registry", "Simulation", "ProcessTesting"),
         command(
-            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON", "TLS",
-            "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog", "Stages", "Gateway",
+            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON",
+            "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
+            "Stages", "Gateway",
             "Ingest", "Registry"),
 
         // Tests of the foundations.
@@ -120,8 +128,9 @@ let package = Package(
         tests("SettingsTests", "Settings"),
 
         // Tests of the wrappers.
-        tests("TLSTests", "TLS", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
-        tests("HTTP2Tests", "HTTP2", "Lifecycle", "TLS", "ProcessTesting", "Simulation"),
+        tests("CryptographyTests", "Cryptography", "TLS", "ProcessTesting"),
+        tests("TLSTests", "TLS", "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        tests("HTTP2Tests", "HTTP2", "Lifecycle", "Cryptography", "TLS", "ProcessTesting", "Simulation"),
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry", "Simulation"),
         tests("JSONTests", "JSON", "Simulation"),
@@ -132,25 +141,29 @@ let package = Package(
 
         // Tests of the domain.
         tests("LiveActivityTests", "LiveActivity", "JSON", "Simulation"),
-        tests("APNsTests", "APNs", "JSON", "TLS", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        tests(
+            "APNsTests", "APNs", "JSON", "Cryptography", "TLS", "Lifecycle", "Telemetry", "ProcessTesting",
+            "Simulation"),
 
         tests(
-            "APNsClientTests", "APNs", "APNsSimulator", "LiveActivity", "HTTP2", "JSON", "TLS", "Lifecycle",
+            "APNsClientTests", "APNs", "APNsSimulator", "LiveActivity", "HTTP2", "JSON", "Cryptography",
+            "TLS", "Lifecycle",
             "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "APNsSimulatorTests", "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "JSON", "TLS",
+            "APNsSimulatorTests", "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "JSON", "Cryptography",
+            "TLS",
             "Lifecycle",
             "Telemetry", "ProcessTesting", "Simulation"),
 
         // Tests of the stages.
         tests("TopicsTests", "Topics", "Kafka", "KafkaTesting", "Telemetry"),
         tests(
-            "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Telemetry",
-            "Lifecycle", "ProcessTesting"),
+            "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON",
+            "Cryptography", "Telemetry", "Lifecycle", "ProcessTesting"),
         tests(
             "GatewayTests", "Gateway", "Stages", "Settings", "Catalog", "Topics", "LiveActivity", "Kafka",
-            "KafkaTesting", "HTTPServer", "JSON", "TLS", "Lifecycle", "Telemetry", "ProcessTesting",
-            "Simulation"),
+            "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
+            "ProcessTesting", "Simulation"),
         tests(
             "IngestPureTests", "Ingest", "IngestTesting", "LiveActivity", "JSON", "Telemetry", "Simulation"),
         tests(

@@ -1,4 +1,4 @@
-internal import TLS
+internal import Cryptography
 
 /// Letters and digits: what survives a copy by double click, a URL and a shell.
 enum Base62 {

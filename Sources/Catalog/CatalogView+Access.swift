@@ -1,5 +1,5 @@
+internal import Cryptography
 package import LiveActivity
-internal import TLS
 package import Telemetry
 
 /// Whether somebody may come in.

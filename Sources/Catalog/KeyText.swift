@@ -1,5 +1,5 @@
+internal import Cryptography
 package import LiveActivity
-internal import TLS
 
 /// The text of an API key: `flotilla_<role>_<id>_<secret><checksum>`, letters and digits throughout.
 ///

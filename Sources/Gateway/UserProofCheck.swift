@@ -1,5 +1,5 @@
+internal import Cryptography
 internal import LiveActivity
-internal import TLS
 
 /// Whether a report's user is who the report says, by the app's secrets. Pinned to one thread.
 final class UserProofCheck {

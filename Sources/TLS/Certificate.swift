@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Cryptography
 internal import Telemetry
 
 /// An X.509 certificate. Owns an `X509`, which is only read after it was made: hence Sendable.

@@ -1,4 +1,5 @@
 internal import COpenSSL
+package import Cryptography
 package import Telemetry
 
 /// A CA of our own, for a server that nobody else vouches for: the simulator and tests make one, give
@@ -33,11 +34,11 @@ package struct CertificateAuthority: Sendable {
     }
 
     /// One made before.
-    package init(certificate: PEMSource, key: PEMSource) throws(TLSSettingsError) {
+    package init(certificate: PEMSource, key: PEMSource) throws(PEMError) {
         self.certificate = try PEM.certificates(certificate)[0]
         self.key = try PEM.privateKey(key, isPrivate: true)
         guard self.certificate.belongs(to: self.key) else {
-            throw TLSSettingsError("certificate \(certificate.name) does not belong to key \(key.name)")
+            throw PEMError("certificate \(certificate.name) does not belong to key \(key.name)")
         }
     }
 

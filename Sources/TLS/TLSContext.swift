@@ -1,4 +1,5 @@
 internal import COpenSSL
+package import Cryptography
 package import Telemetry
 
 /// Whose signature makes a peer's certificate good.
@@ -22,14 +23,14 @@ package enum TLSTrust: Sendable {
     /// Length-prefixed names, as ALPN has them on the wire.
     fileprivate let wireProtocols: [UInt8]
 
-    private init(isClient: Bool, protocols: [String]) throws(TLSSettingsError) {
+    private init(isClient: Bool, protocols: [String]) throws(PEMError) {
         self.isClient = isClient
         self.protocols = protocols
         wireProtocols = protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
         precondition(protocols.allSatisfy { (1...255).contains($0.utf8.count) }, "a protocol without a name")
         OpenSSLErrors.clear()
         guard let context = unsafe SSL_CTX_new(isClient ? TLS_client_method() : TLS_server_method()) else {
-            throw TLSSettingsError("OpenSSL cannot be used: \(OpenSSLErrors.takeFirst().text)")
+            throw PEMError("OpenSSL cannot be used: \(OpenSSLErrors.takeFirst().text)")
         }
         unsafe reference = context
         unsafe tls_context_at_least_1_2(context)
@@ -45,7 +46,7 @@ package enum TLSTrust: Sendable {
     deinit { unsafe SSL_CTX_free(reference) }
 
     package static func client(trust: TLSTrust = .system, protocols: [String] = ["h2"])
-        throws(TLSSettingsError)
+        throws(PEMError)
         -> TLSContext
     {
         let context = try TLSContext(isClient: true, protocols: protocols)
@@ -68,18 +69,18 @@ package enum TLSTrust: Sendable {
     package static func server(
         chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], takesPeersWithoutALPN: Bool = false,
         at time: WallTime = .now()
-    ) throws(TLSSettingsError) -> TLSContext {
+    ) throws(PEMError) -> TLSContext {
         let context = try TLSContext(isClient: false, protocols: protocols)
         context.takesPeersWithoutALPN = takesPeersWithoutALPN
         let certificates = try PEM.certificates(chain)
         let key = (try PEM.privateKey(key, isPrivate: false), name: key.name)
         guard certificates[0].belongs(to: key.0) else {
-            throw TLSSettingsError(
+            throw PEMError(
                 "certificate \(chain.name) does not belong to key \(key.name): give the key it was made with, "
                     + "and the server's own certificate first")
         }
         guard !certificates[0].hasExpired(at: time) else {
-            throw TLSSettingsError(
+            throw PEMError(
                 "certificate \(chain.name) expired on \(certificates[0].validUntil): renew it")
         }
         try context.present(certificates, key.0, name: chain.name)
@@ -90,14 +91,14 @@ package enum TLSTrust: Sendable {
         return context
     }
 
-    private func trustOnly(_ source: PEMSource) throws(TLSSettingsError) {
+    private func trustOnly(_ source: PEMSource) throws(PEMError) {
         let store = unsafe SSL_CTX_get_cert_store(reference)
         for certificate in try PEM.certificates(source) {
             unsafe X509_STORE_add_cert(store, certificate.pointer)
         }
     }
 
-    private func present(_ chain: [Certificate], _ key: KeyPair, name: String) throws(TLSSettingsError) {
+    private func present(_ chain: [Certificate], _ key: KeyPair, name: String) throws(PEMError) {
         OpenSSLErrors.clear()
         var isGood = unsafe SSL_CTX_use_certificate(reference, chain[0].pointer) == 1
         for certificate in chain.dropFirst() {
@@ -105,7 +106,7 @@ package enum TLSTrust: Sendable {
         }
         isGood = unsafe isGood && SSL_CTX_use_PrivateKey(reference, key.pointer) == 1
         guard isGood else {
-            throw TLSSettingsError("certificate \(name) cannot be used: \(OpenSSLErrors.takeFirst().text)")
+            throw PEMError("certificate \(name) cannot be used: \(OpenSSLErrors.takeFirst().text)")
         }
     }
 

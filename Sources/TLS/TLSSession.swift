@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Cryptography
 
 /// What a session has come to with the ciphertext it was given.
 @safe package enum TLSEvent {

@@ -1,4 +1,5 @@
 internal import APNs
+internal import Cryptography
 internal import Dispatch
 internal import Foundation
 internal import Lifecycle

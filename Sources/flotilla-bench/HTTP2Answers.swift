@@ -1,3 +1,4 @@
+internal import Cryptography
 internal import Glibc
 internal import HTTP2
 internal import Lifecycle

@@ -1,8 +1,8 @@
 internal import Broker
+internal import Cryptography
 internal import Glibc
 internal import Kafka
 internal import Lifecycle
-internal import TLS
 internal import Topics
 
 extension ExitStatus {
@@ -18,7 +18,7 @@ extension ExitStatus {
             case TopicStoreError.disk(let error): Self.status(ofCode: error.code)
             case TopicStoreError.damagedCatalog: .dataError
             case is BrokerError, is ConfigurationError, is UnfitTopics, is TopicNotCreated: .configuration
-            case is TLSSettingsError: .dataError
+            case is PEMError: .dataError
             case is KafkaError, is TransactionFailure: .unavailable
             default: .software
             }

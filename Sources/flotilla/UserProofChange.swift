@@ -1,8 +1,8 @@
 internal import Catalog
+internal import Cryptography
 internal import JSON
 internal import Lifecycle
 internal import LiveActivity
-internal import TLS
 internal import Telemetry
 
 /// `flotilla apps user-proof APP`: the secrets by which an app's own server proves who a user is.

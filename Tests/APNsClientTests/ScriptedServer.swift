@@ -1,3 +1,4 @@
+import Cryptography
 import HTTP2
 import Lifecycle
 import Synchronization

@@ -1,4 +1,5 @@
 import APNs
+import Cryptography
 import JSON
 import Lifecycle
 import LiveActivity

@@ -1,4 +1,5 @@
 import APNsSimulator
+import Cryptography
 import Lifecycle
 import LiveActivity
 import ProcessTesting

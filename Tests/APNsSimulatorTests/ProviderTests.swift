@@ -1,7 +1,7 @@
 import APNs
+import Cryptography
 import JSON
 import LiveActivity
-import TLS
 import Telemetry
 import Testing
 

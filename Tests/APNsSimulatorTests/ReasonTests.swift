@@ -1,6 +1,6 @@
 import APNs
+import Cryptography
 import LiveActivity
-import TLS
 import Testing
 
 @testable import APNsSimulator

@@ -1,4 +1,5 @@
 import APNs
+import Cryptography
 import Foundation
 import HTTP2
 import Lifecycle

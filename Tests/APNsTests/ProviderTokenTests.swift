@@ -1,6 +1,6 @@
+import Cryptography
 import Foundation
 import Lifecycle
-import TLS
 import Telemetry
 import Testing
 

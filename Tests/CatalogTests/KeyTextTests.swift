@@ -1,5 +1,5 @@
+import Cryptography
 import LiveActivity
-import TLS
 import Telemetry
 import Testing
 

@@ -1,7 +1,7 @@
+import Cryptography
 import Foundation
 import JSON
 import LiveActivity
-import TLS
 import Testing
 
 @testable import Gateway

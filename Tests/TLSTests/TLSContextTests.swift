@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import ProcessTesting
 import Telemetry
@@ -60,7 +61,7 @@ import Testing
         let identity = again.issue(for: ["localhost"])
         #expect(sentence { try .server(chain: .text(identity.chainPEM), key: .text(identity.keyPEM)) } == nil)
         let stranger = CertificateAuthority(name: "Stranger").keyPEM
-        #expect(throws: TLSSettingsError.self) {
+        #expect(throws: PEMError.self) {
             try CertificateAuthority(certificate: .file(certificates.caFile), key: .text(stranger))
         }
     }

@@ -1,3 +1,4 @@
+import Cryptography
 import Lifecycle
 import ProcessTesting
 import Synchronization

@@ -71,7 +71,9 @@ private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body
 }
 
 @Test(arguments: [LogLevel.warning, .error])
-func `equal warnings and errors are held back after the tenth and counted when the window ends`(_ level: LogLevel) {
+func `equal warnings and errors are held back after the tenth and counted when the window ends`(
+    _ level: LogLevel
+) {
     let pipe = Pipe()
     let second = Atomic<Int64>(0)
     let sink = LogSink(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor) {

@@ -1,5 +1,6 @@
+package import Cryptography
 internal import Lifecycle
-package import TLS
+internal import TLS
 package import Telemetry
 
 /// What all event loops of a process share when they speak to APNs: settings, keys and tokens, the
@@ -19,7 +20,7 @@ package final class Provider: Sendable {
 
     package init(
         _ settings: APNsSettings, tokens: ProviderTokens, metrics: Metrics, log: Log
-    ) throws(TLSSettingsError) {
+    ) throws(PEMError) {
         self.settings = settings
         self.tokens = tokens
         self.metrics = APNsMetrics(metrics)

@@ -1,6 +1,6 @@
+internal import Cryptography
 internal import Glibc
 internal import Lifecycle
-internal import TLS
 
 /// One key file as it was when it was read: the key, parsed once, and by what to see that the file is
 /// another one now.

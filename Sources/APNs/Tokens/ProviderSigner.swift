@@ -1,5 +1,5 @@
+internal import Cryptography
 internal import Lifecycle
-internal import TLS
 internal import Telemetry
 
 /// One key and the tokens made with it: the present one, and the one before, which Apple wants back

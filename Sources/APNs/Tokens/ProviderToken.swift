@@ -1,5 +1,5 @@
+package import Cryptography
 internal import JSON
-package import TLS
 package import Telemetry
 
 /// Makes the JSON Web Token that says to APNs whose pushes these are.

@@ -1,5 +1,5 @@
+internal import Cryptography
 internal import LiveActivity
-internal import TLS
 
 /// The broadcast channels of all apps. Like Apple's they differ by environment, have an id that nobody
 /// chooses and a policy that never changes; unlike Apple's they end with the process.

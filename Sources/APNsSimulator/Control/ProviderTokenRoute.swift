@@ -1,7 +1,7 @@
 internal import APNs
+internal import Cryptography
 internal import HTTPServer
 internal import Lifecycle
-internal import TLS
 internal import Telemetry
 
 /// `GET /v1/provider-token`: a JSON Web Token that the simulator accepts, for a person with `curl`. It is

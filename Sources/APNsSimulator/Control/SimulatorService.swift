@@ -1,6 +1,6 @@
+internal import Cryptography
 internal import HTTPServer
 package import Lifecycle
-internal import TLS
 internal import Telemetry
 
 /// The simulated APNs as a part of a process: the server, its misbehaviour, its journal and the API that

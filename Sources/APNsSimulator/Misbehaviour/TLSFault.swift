@@ -1,3 +1,4 @@
+internal import Cryptography
 internal import Lifecycle
 internal import TLS
 internal import Telemetry
@@ -18,7 +19,7 @@ package enum TLSFault: String, Sendable, CaseIterable {
     /// Nil for the one that is no TLS of today's.
     func context(
         _ authority: CertificateAuthority, names: [String], at time: WallTime
-    ) throws(TLSSettingsError) -> TLSContext? {
+    ) throws(PEMError) -> TLSContext? {
         var authority = authority
         var names = names
         var days = 825

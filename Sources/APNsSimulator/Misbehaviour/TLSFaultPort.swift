@@ -1,3 +1,4 @@
+internal import Cryptography
 internal import Lifecycle
 internal import TLS
 internal import Telemetry

@@ -1,7 +1,7 @@
 package import APNs
+internal import Cryptography
 internal import HTTP2
 package import LiveActivity
-internal import TLS
 
 /// One request and what became of it in 128 bytes, for programs that check millions of them. Numbers are
 /// little endian; what is not there is 0.

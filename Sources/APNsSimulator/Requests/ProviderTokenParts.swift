@@ -1,5 +1,5 @@
+internal import Cryptography
 internal import JSON
-internal import TLS
 
 /// A provider token taken apart: a JSON Web Token with ES256, `kid` in the header, `iss` and `iat` in the
 /// claims. Nothing is verified yet.

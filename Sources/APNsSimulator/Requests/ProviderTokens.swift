@@ -1,6 +1,6 @@
 internal import APNs
+internal import Cryptography
 internal import JSON
-internal import TLS
 
 /// A provider token whose signature is good: who it speaks for.
 final class Provider {

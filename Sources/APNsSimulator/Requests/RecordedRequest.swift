@@ -1,5 +1,5 @@
+internal import Cryptography
 internal import HTTP2
-internal import TLS
 
 /// A request as it came, in one piece of memory. What readers want of it, texts and a hash, is made when
 /// they ask, because of most requests nobody asks anything.

@@ -1,5 +1,5 @@
 internal import APNs
-internal import TLS
+internal import Cryptography
 
 /// Makes the ids that APNs gives to requests which bring none: random UUIDs of version 4.
 struct RequestIDs {

@@ -1,4 +1,5 @@
 internal import APNs
+internal import Cryptography
 package import Lifecycle
 internal import LiveActivity
 internal import TLS

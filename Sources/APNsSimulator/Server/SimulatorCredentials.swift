@@ -1,3 +1,4 @@
+package import Cryptography
 internal import Glibc
 internal import Lifecycle
 internal import LiveActivity

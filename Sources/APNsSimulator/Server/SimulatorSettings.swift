@@ -1,5 +1,5 @@
+package import Cryptography
 package import LiveActivity
-package import TLS
 
 /// What a simulated APNs is and how strict; the defaults are Apple's where Apple says a number.
 package struct SimulatorSettings: Sendable {

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Cryptography
 internal import Glibc
 internal import Lifecycle
 

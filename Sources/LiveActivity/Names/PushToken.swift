@@ -1,4 +1,4 @@
-internal import TLS
+internal import Cryptography
 
 /// A push token: a secret, because whoever has it and the app's key can write to that lock screen. It
 /// prints only as `tok:` and the beginning of its hash.

@@ -1,4 +1,4 @@
-internal import TLS
+internal import Cryptography
 
 /// Whether a process may start with the keys that it has, by what the catalogue says of the
 /// installation's.

@@ -1,5 +1,5 @@
+internal import Cryptography
 internal import Glibc
-internal import TLS
 
 /// The keys of a token seal, as they lie in their file: one that hashes, which stays for ever because
 /// hashes join records across years, and any number that seal, of which the last one is used and all

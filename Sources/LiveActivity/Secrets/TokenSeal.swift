@@ -1,4 +1,4 @@
-package import TLS
+package import Cryptography
 
 /// Seals push tokens for topics and state files, opens them where a push leaves, and gives the hash by
 /// which everything else knows a token.

@@ -1,5 +1,5 @@
+internal import Cryptography
 internal import LiveActivity
-internal import TLS
 
 /// A name as a part of a key. Most are UUIDs and take 17 bytes instead of 36; other short ones stand
 /// as they are, with a zero byte behind, which no name contains; long ones, so that any key fits the

@@ -1,5 +1,5 @@
+internal import Cryptography
 internal import LiveActivity
-internal import TLS
 
 /// A push token as a row keeps it: what `TokenSeal` wrote, without the digits that say nothing. It comes
 /// out as exactly the text that went in.

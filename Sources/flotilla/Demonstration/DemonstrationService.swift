@@ -1,6 +1,7 @@
 internal import APNs
 internal import APNsSimulator
 internal import Catalog
+internal import Cryptography
 internal import Foundation
 internal import Gateway
 internal import JSON

@@ -1,8 +1,8 @@
+import Cryptography
 import Foundation
 import HTTP2
 import LiveActivity
 import ProcessTesting
-import TLS
 import Telemetry
 import Testing
 

@@ -1,4 +1,5 @@
 import APNs
+import Cryptography
 import Foundation
 import Lifecycle
 import LiveActivity

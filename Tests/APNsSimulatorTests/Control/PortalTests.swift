@@ -1,8 +1,8 @@
+import Cryptography
 import Foundation
 import JSON
 import LiveActivity
 import ProcessTesting
-import TLS
 import Testing
 
 @testable import APNsSimulator

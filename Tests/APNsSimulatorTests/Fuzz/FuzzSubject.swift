@@ -1,4 +1,5 @@
 import APNs
+import Cryptography
 import HTTP2
 import JSON
 import Lifecycle

@@ -1,7 +1,7 @@
 import APNs
+import Cryptography
 import LiveActivity
 import ProcessTesting
-import TLS
 import Testing
 
 @testable import APNsSimulator

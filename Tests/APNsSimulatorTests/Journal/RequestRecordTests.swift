@@ -1,10 +1,10 @@
 import APNs
+import Cryptography
 import Foundation
 import HTTP2
 import Lifecycle
 import LiveActivity
 import ProcessTesting
-import TLS
 import Telemetry
 import Testing
 

@@ -6,18 +6,18 @@ package struct SigningKey: Sendable {
     private let key: KeyPair
 
     /// A file in PEM form that only its owner can read.
-    package init(file path: String) throws(TLSSettingsError) { try self.init(.file(path), isPrivate: true) }
+    package init(file path: String) throws(PEMError) { try self.init(.file(path), isPrivate: true) }
 
-    package init(pem: String) throws(TLSSettingsError) {
+    package init(pem: String) throws(PEMError) {
         try self.init(.text(pem, name: "the given key"), isPrivate: true)
     }
 
     /// A new one, for tests and for the simulator.
     package init() { key = KeyPair.makeP256() }
 
-    private init(_ source: PEMSource, isPrivate: Bool) throws(TLSSettingsError) {
+    private init(_ source: PEMSource, isPrivate: Bool) throws(PEMError) {
         key = try PEM.privateKey(source, isPrivate: isPrivate)
-        if let problem = key.problemForES256 { throw TLSSettingsError("key \(source.name) \(problem)") }
+        if let problem = key.problemForES256 { throw PEMError("key \(source.name) \(problem)") }
     }
 
     package var pem: String { key.pem }
@@ -47,15 +47,15 @@ package struct VerifyingKey: Sendable {
 
     fileprivate init(_ key: KeyPair) { self.key = key }
 
-    package init(pem: String) throws(TLSSettingsError) {
+    package init(pem: String) throws(PEMError) {
         try self.init(.text(pem, name: "the given key"))
     }
 
-    package init(file path: String) throws(TLSSettingsError) { try self.init(.file(path)) }
+    package init(file path: String) throws(PEMError) { try self.init(.file(path)) }
 
-    private init(_ source: PEMSource) throws(TLSSettingsError) {
+    private init(_ source: PEMSource) throws(PEMError) {
         key = try PEM.publicKey(source)
-        if let problem = key.problemForES256 { throw TLSSettingsError("key \(source.name) \(problem)") }
+        if let problem = key.problemForES256 { throw PEMError("key \(source.name) \(problem)") }
     }
 
     package var pem: String { key.publicPEM }

@@ -2,11 +2,11 @@ internal import COpenSSL
 
 /// OpenSSL's per-thread list of what went wrong. It must be empty before a call whose failure is to be
 /// read from it.
-enum OpenSSLErrors {
-    static func clear() { ERR_clear_error() }
+package enum OpenSSLErrors {
+    package static func clear() { ERR_clear_error() }
 
     /// The oldest entry, which is the cause; the list is empty afterwards.
-    static func takeFirst() -> (reason: Int32, text: String) {
+    package static func takeFirst() -> (reason: Int32, text: String) {
         let error = ERR_get_error()
         ERR_clear_error()
         guard error != 0 else { return (0, "no reason given") }

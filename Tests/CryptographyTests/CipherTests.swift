@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TLS
+@testable import Cryptography
 
 @Suite struct CipherTests {
     private func bytes(_ hex: String) -> [UInt8] {

@@ -1,6 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import Lifecycle
 
 /// Where PEM text comes from; `name` is what sentences call it.
 package enum PEMSource: Sendable {
@@ -10,7 +9,7 @@ package enum PEMSource: Sendable {
     /// No key, certificate chain or CA bundle is longer: a larger file is the wrong file.
     private static let bytesMax = 4 * 1024 * 1024
 
-    var name: String {
+    package var name: String {
         switch self {
         case .file(let path): path
         case .text(_, let name): name
@@ -18,18 +17,18 @@ package enum PEMSource: Sendable {
     }
 
     /// - Parameter isPrivate: refuse a file that others than its owner and the owner's group can read.
-    func read(isPrivate: Bool = false) throws(TLSSettingsError) -> SecretBytes {
+    package func read(isPrivate: Bool = false) throws(PEMError) -> SecretBytes {
         switch self {
         case .text(let text, _): return SecretBytes(Array(text.utf8))
         case .file(let path): return try PEMSource.read(path, isPrivate)
         }
     }
 
-    private static func read(_ path: String, _ isPrivate: Bool) throws(TLSSettingsError) -> SecretBytes {
+    private static func read(_ path: String, _ isPrivate: Bool) throws(PEMError) -> SecretBytes {
         let (descriptor, size) = isPrivate ? try openSecret(path) : try open(path)
         defer { close(descriptor) }
         guard size <= bytesMax else {
-            throw TLSSettingsError("\(path) has \(size) bytes: that is no PEM file")
+            throw PEMError("\(path) has \(size) bytes: that is no PEM file")
         }
         let secret = SecretBytes(count: size)
         var filled = 0
@@ -43,13 +42,13 @@ package enum PEMSource: Sendable {
         return secret
     }
 
-    private static func openSecret(_ path: String) throws(TLSSettingsError) -> (Int32, Int) {
+    private static func openSecret(_ path: String) throws(PEMError) -> (Int32, Int) {
         do { return try SecretFile.open(path) } catch {
-            throw TLSSettingsError("key \(path) \(error.reason)")
+            throw PEMError("key \(path) \(error.reason)")
         }
     }
 
-    private static func open(_ path: String) throws(TLSSettingsError) -> (Int32, Int) {
+    private static func open(_ path: String) throws(PEMError) -> (Int32, Int) {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw unreadable(path, errno) }
         var status = stat()
@@ -60,21 +59,21 @@ package enum PEMSource: Sendable {
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw TLSSettingsError("\(path) is not a file")
+            throw PEMError("\(path) is not a file")
         }
         return (descriptor, Int(status.st_size))
     }
 
-    private static func unreadable(_ path: String, _ code: Int32) -> TLSSettingsError {
-        let words = SystemError.words(for: code)
+    private static func unreadable(_ path: String, _ code: Int32) -> PEMError {
+        let words = SecretFile.words(for: code)
         let remedy = code == EACCES ? "; run as the user that owns it" : ""
-        return TLSSettingsError("cannot read \(path): \(words)\(remedy)")
+        return PEMError("cannot read \(path): \(words)\(remedy)")
     }
 }
 
 extension SecretBytes {
     /// What stands in a file of keys that few can read.
-    package static func read(file path: String) throws(TLSSettingsError) -> SecretBytes {
+    package static func read(file path: String) throws(PEMError) -> SecretBytes {
         try PEMSource.file(path).read(isPrivate: true)
     }
 }

@@ -57,6 +57,11 @@ package enum SecretFile {
 
     private static func unreadable(_ code: Int32) -> Problem {
         let remedy = code == EACCES ? "; run as the user that owns it, or in its group" : ""
-        return Problem(reason: "cannot be read: \(SystemError.words(for: code))\(remedy)")
+        return Problem(reason: "cannot be read: \(words(for: code))\(remedy)")
+    }
+
+    /// What the system calls this error, in lower case.
+    static func words(for code: Int32) -> String {
+        unsafe linux_error_words(code).map { unsafe String(cString: $0).lowercased() } ?? "error \(code)"
     }
 }

@@ -2,21 +2,22 @@ internal import COpenSSL
 
 /// A private key with its public half, or a public key alone. Owns an `EVP_PKEY`, which threads
 /// may share as long as none of them changes it (openssl-threads(7)), and none does: hence Sendable. OpenSSL wipes it when it is freed.
-@safe final class KeyPair: @unchecked Sendable {
-    let pointer: OpaquePointer
+@safe package final class KeyPair: @unchecked Sendable {
+    /// For whoever signs certificates and serves TLS.
+    package let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
 
     deinit { unsafe EVP_PKEY_free(pointer) }
 
-    static func makeP256() -> KeyPair {
+    package static func makeP256() -> KeyPair {
         guard let key = unsafe tls_new_p256_key() else {
             preconditionFailure("OpenSSL cannot make a P-256 key")
         }
         return unsafe KeyPair(owning: key)
     }
 
-    var pem: String {
+    package var pem: String {
         unsafe PEM.text { unsafe PEM_write_bio_PKCS8PrivateKey($0, pointer, nil, nil, 0, nil, nil) }
     }
 

@@ -26,7 +26,7 @@ internal import COpenSSL
         try unsafe body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
     }
 
-    func contains(_ text: String) -> Bool {
+    package func contains(_ text: String) -> Bool {
         let wanted = Array(text.utf8)
         return unsafe withBytes { bytes in
             guard bytes.count >= wanted.count else { return false }

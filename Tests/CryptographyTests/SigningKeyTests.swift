@@ -1,8 +1,9 @@
 import Foundation
 import ProcessTesting
+import TLS
 import Testing
 
-@testable import TLS
+@testable import Cryptography
 
 @Suite struct SigningKeyTests {
     private func run(_ arguments: [String]) async throws -> ChildProcess {

@@ -1,9 +1,10 @@
 internal import COpenSSL
 
-/// Reads and writes the PEM form of keys and certificates. What it returns is owned by the caller.
-enum PEM {
+/// Reads and writes the PEM form of keys; TLS adds certificates. What it returns is owned by the
+/// caller.
+package enum PEM {
     /// A reader of bytes that must outlive `body`.
-    private static func read<Result>(_ secret: SecretBytes, _ body: (OpaquePointer) -> Result?) -> Result? {
+    package static func read<Result>(_ secret: SecretBytes, _ body: (OpaquePointer) -> Result?) -> Result? {
         unsafe secret.withBytes { bytes in
             guard let bio = unsafe tls_memory_reader(bytes.baseAddress, Int32(clamping: bytes.count)) else {
                 return nil
@@ -16,23 +17,7 @@ enum PEM {
         }
     }
 
-    static func certificates(_ source: PEMSource) throws(TLSSettingsError) -> [Certificate] {
-        let text = try source.read()
-        let list = unsafe read(text) { bio in
-            var list: [Certificate] = []
-            while let pointer = unsafe PEM_read_bio_X509(bio, nil, neverAsk, nil) {
-                list.append(unsafe Certificate(owning: pointer))
-            }
-            return list
-        }
-        guard let list, !list.isEmpty else {
-            let what = text.contains("PRIVATE KEY-----") ? "a private key" : "no certificate"
-            throw TLSSettingsError("\(source.name) holds \(what) where a certificate in PEM form is needed")
-        }
-        return list
-    }
-
-    static func privateKey(_ source: PEMSource, isPrivate: Bool) throws(TLSSettingsError) -> KeyPair {
+    package static func privateKey(_ source: PEMSource, isPrivate: Bool) throws(PEMError) -> KeyPair {
         let text = try source.read(isPrivate: isPrivate)
         if let key = unsafe read(text, { unsafe PEM_read_bio_PrivateKey($0, nil, neverAsk, nil) }) {
             return unsafe KeyPair(owning: key)
@@ -47,19 +32,19 @@ enum PEM {
             } else {
                 "holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)"
             }
-        throw TLSSettingsError("\(source.name) \(what)")
+        throw PEMError("\(source.name) \(what)")
     }
 
-    static func publicKey(_ source: PEMSource) throws(TLSSettingsError) -> KeyPair {
+    static func publicKey(_ source: PEMSource) throws(PEMError) -> KeyPair {
         let text = try source.read()
         if let key = unsafe read(text, { unsafe PEM_read_bio_PUBKEY($0, nil, neverAsk, nil) }) {
             return unsafe KeyPair(owning: key)
         }
-        throw TLSSettingsError("\(source.name) holds no public key in PEM form (-----BEGIN PUBLIC KEY-----)")
+        throw PEMError("\(source.name) holds no public key in PEM form (-----BEGIN PUBLIC KEY-----)")
     }
 
     /// What `write` puts into memory, as text.
-    static func text(_ write: (OpaquePointer) -> Int32) -> String {
+    package static func text(_ write: (OpaquePointer) -> Int32) -> String {
         guard let bio = unsafe BIO_new(BIO_s_secmem()) else { preconditionFailure("out of memory") }
         defer { unsafe BIO_free(bio) }
         guard unsafe write(bio) == 1 else { preconditionFailure("out of memory") }
@@ -70,7 +55,7 @@ enum PEM {
 }
 
 /// Without this, OpenSSL would ask for a password on the terminal.
-private func neverAsk(
+package func neverAsk(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ isWriting: Int32,
     _ user: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }

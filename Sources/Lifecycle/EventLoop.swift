@@ -121,13 +121,8 @@ internal import Glibc
         let index = Int(descriptor)
         while registrations.count <= index { registrations.append(Registration()) }
         registrations[index].generation &+= 1
-        try set(EPOLL_CTL_ADD, descriptor, interest)
+        try watch(descriptor, interest)
         registrations[index].handler = handler
-    }
-
-    package func modify(_ descriptor: Int32, for interest: Readiness) throws(SystemError) {
-        preconditionOnLoop()
-        try set(EPOLL_CTL_MOD, descriptor, interest)
     }
 
     /// Before the descriptor is closed. Its events of this turn are dropped.
@@ -146,10 +141,10 @@ internal import Glibc
 
     package func unexpect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = nil }
 
-    private func set(_ operation: Int32, _ descriptor: Int32, _ interest: Readiness) throws(SystemError) {
+    private func watch(_ descriptor: Int32, _ interest: Readiness) throws(SystemError) {
         let generation = registrations[Int(descriptor)].generation
         let token = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
-        guard linux_epoll_set(epoll, operation, descriptor, interest.rawValue, token) == 0 else {
+        guard linux_epoll_set(epoll, EPOLL_CTL_ADD, descriptor, interest.rawValue, token) == 0 else {
             throw SystemError("watch descriptor \(descriptor) on event loop \(name)", code: errno)
         }
     }

@@ -10,9 +10,9 @@ final class Coordination {
     private let transactions: TransactionCoordinator
     private let groupTopic: CoordinatorTopic
     private let transactionTopic: CoordinatorTopic
+    private let tears: TransactionTears?
     /// Who waits for which answer. An exchange whose client is gone stays until the coordinator
     /// answers it, which it does for every token.
-    private let tears: TransactionTears?
     private var exchanges: [ReplyToken: Exchange] = [:]
     private var tokens: UInt64 = 0
     private var markers: [MarkersID: MarkersUnderWay] = [:]

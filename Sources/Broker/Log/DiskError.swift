@@ -13,8 +13,6 @@ package struct DiskError: Error, Equatable, CustomStringConvertible {
         self.code = code
     }
 
-    package var isDiskFull: Bool { code == ENOSPC || code == EDQUOT }
-
     package var description: String {
         let reason = unsafe String(cString: strerror(code)).lowercased()
         return "cannot \(verb) \(path): \(reason); \(remedy)"

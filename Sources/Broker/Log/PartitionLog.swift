@@ -3,7 +3,7 @@ internal import Telemetry
 /// The records of one partition: append, read, look up, and what is left of it after a crash.
 ///
 /// Confined to the broker's loop thread. What blocks for long is handed away as a value: syncs to
-/// the `Flusher`, compaction to the `Compactor`. It must never show a reader a record that a crash
+/// the `Flusher`, compaction to a `CompactionPass`. It must never show a reader a record that a crash
 /// could take back, nor bytes that are not the bytes that were written.
 package final class PartitionLog {
     package let topic: String

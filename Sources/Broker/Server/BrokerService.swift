@@ -1,15 +1,11 @@
-internal import Glibc
 package import Lifecycle
 
 /// The broker as a part of a process that starts and stops services in order.
-///
-/// `@unchecked Sendable`: `running` is written by `start` and `stop`, which one after the other are
-/// called by the process, and read by nobody else.
-package final class BrokerService: Service, @unchecked Sendable {
+package final class BrokerService: Service {
     package let name = "broker"
     private let settings: BrokerSettings
     private let onServing: @Sendable (RunningBroker) -> Void
-    private var running: RunningBroker?
+    private let started = Started<RunningBroker>()
 
     /// `onServing` learns the port when the system chose it.
     package init(
@@ -21,12 +17,11 @@ package final class BrokerService: Service, @unchecked Sendable {
 
     package func start(_ context: ServiceContext) async throws {
         let broker = try RunningBroker(settings, log: context.log, metrics: context.metrics)
-        running = broker
+        started.put(broker)
         onServing(broker)
     }
 
     package func stop(by deadline: Instant) async {
-        running?.stop()
-        running = nil
+        started.take()?.stop()
     }
 }

@@ -32,9 +32,6 @@ package struct SegmentProgram: Sendable {
         SegmentProgram(.or(tags.map(SegmentRule.tag)))
     }
 
-    /// Whoever is in one of the segments.
-    package static func anySegment(of rules: [SegmentRule]) -> SegmentProgram { SegmentProgram(.or(rules)) }
-
     private mutating func append(_ rule: SegmentRule) {
         let index = nodes.count
         switch rule {

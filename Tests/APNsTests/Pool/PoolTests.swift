@@ -270,6 +270,16 @@ private struct Stand {
     #expect(pool.takeActions() == [.connect(2)])
 }
 
+@Test func `a push that had to leave before is not sent, also where no tick came between`() throws {
+    var stand = Stand()
+    stand.open()
+    _ = stand.tick(30)
+    let late = try stand.pool.submit(leaveBy: at(150), at: at(100))
+    let good = try stand.pool.submit(leaveBy: at(151), at: at(100))
+    #expect(stand.sends(150).map(\.ticket) == [good])
+    #expect(stand.pool.takeActions() == [.end(late, .notProcessed(.noConnection))])
+}
+
 @Test func `the stream of a push that was given up is counted until its reset has left`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open(streams: 2)

@@ -9,7 +9,7 @@ package struct NeverCameTrue: Error, CustomStringConvertible {
 
 /// Waits for a fact about something outside this process, which cannot tell us by itself when it comes true.
 package func eventually(
-    _ what: String, seconds: Double = 60, isolation: isolated (any Actor)? = #isolation,
+    _ what: String, seconds: Double = 120, isolation: isolated (any Actor)? = #isolation,
     _ holds: () async throws -> Bool
 ) async throws {
     let end = Date(timeIntervalSinceNow: seconds)

@@ -20,7 +20,7 @@ struct SweepPosition {
 
 extension IngestLoop {
     /// How often a view of a partition without news is told that it is still up to date.
-    private static let asOfMilliseconds = 600_000
+    static let asOfMilliseconds = 600_000
 
     /// Once a second.
     func upkeep(_ now: Instant) throws {

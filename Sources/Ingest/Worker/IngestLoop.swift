@@ -68,7 +68,8 @@ final class IngestLoop {
     /// The last batch was not full: others may be on their way.
     private var wasPartial = false
     var nextUpkeep = Instant.now()
-    var nextAsOf = Instant.now()
+    /// Views that were just read to their ends are of now; to ask for each anew holds up the first reports.
+    var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
     var sweep = SweepPosition()
 
     let reportsTopic: String

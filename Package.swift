@@ -93,7 +93,9 @@ let package = Package(
         module(
             "Registry", "LiveActivity", "Kafka", "Store", "JSON", "Cryptography", "Telemetry",
             features: "Lifetimes"),
-        module("FanOut", "LiveActivity", "Store"),
+        module(
+            "FanOut", "Stages", "Registry", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON",
+            "Settings", "Lifecycle", "Telemetry"),
 
         // The outside world on one machine.
         module(
@@ -119,8 +121,7 @@ let package = Package(
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON",
             "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
-            "Stages", "Gateway",
-            "Ingest", "Registry"),
+            "Stages", "Gateway", "Ingest", "Registry", "FanOut"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),

@@ -1,3 +1,4 @@
+internal import FanOut
 internal import Gateway
 internal import Ingest
 internal import Settings
@@ -24,8 +25,13 @@ struct StageKind: Sendable {
     static func named(_ name: String) -> StageKind? { all.first { $0.name == name } }
 
     /// In the order in which a report and a send meet them.
-    static let all = [StageKind(GatewayService.self), StageKind(IngestService.self)]
+    static let all = [
+        StageKind(GatewayService.self), StageKind(IngestService.self), StageKind(FanOutService.self),
+    ]
 
     /// What the keys of their settings begin with.
-    static var settingPrefixes: [String] { all.map { $0.name + "." } }
+    static let settingPrefixes = all.flatMap(\.settings).reduce(into: [String]()) { prefixes, setting in
+        let prefix = setting.key.prefix { $0 != "." } + "."
+        if !prefixes.contains(String(prefix)) { prefixes.append(String(prefix)) }
+    }
 }

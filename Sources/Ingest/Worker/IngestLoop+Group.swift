@@ -1,6 +1,7 @@
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Stages
 internal import Telemetry
 
 extension IngestLoop {
@@ -33,7 +34,7 @@ extension IngestLoop {
                 "reports were deleted before they were read; set the group's offset to go on",
                 .field("partition", place.partition), .field("error", failure))
         case .partition, .client: log.warning("reports cannot be read now", .field("error", failure))
-        case .rebuild: throw IngestFailure.client(failure.description)
+        case .rebuild: throw StageFailure.client(failure.description)
         case .fenced: throw SharedIdentity(failure)
         }
     }

@@ -1,6 +1,7 @@
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Stages
 internal import Store
 internal import Telemetry
 internal import Topics
@@ -207,7 +208,7 @@ extension IngestLoop {
             try rebuild(part.partition, error)
             return nil
         }
-        if let newer = roster.newerRecord { throw IngestFailure.newerRecord(newer.description) }
+        if let newer = roster.newerRecord { throw StageFailure.newerRecord(newer.description) }
         return roster
     }
 

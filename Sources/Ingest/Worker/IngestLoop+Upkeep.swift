@@ -2,6 +2,7 @@ internal import JSON
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Stages
 internal import Store
 internal import Telemetry
 
@@ -28,7 +29,7 @@ extension IngestLoop {
         transaction.serve()
         writer.serve()
         try recheckClock()
-        if writer.isRuined { throw IngestFailure.client("the producer of dead letters is at its end") }
+        if writer.isRuined { throw StageFailure.client("the producer of dead letters is at its end") }
         tellObstacles()
         metrics.overlay.set(Double(overlayRows))
         metrics.blocked.set(Double(owned.values.count { !$0.isServing && $0.isStuck(blocked != nil) }))

@@ -1,6 +1,7 @@
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Stages
 internal import Store
 internal import Telemetry
 internal import Topics
@@ -116,7 +117,7 @@ extension IngestLoop {
                 try rebuild(place.partition, .corrupt(path: place.description, what: text))
                 return
             case .failed(.rebuild(let error)), .failed(.fenced(let error)):
-                throw IngestFailure.client(error.description)
+                throw StageFailure.client(error.description)
             case .failed(let failure):
                 log.warning("installations cannot be read now", .field("error", failure))
             default: break

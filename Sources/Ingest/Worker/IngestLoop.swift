@@ -14,7 +14,7 @@ internal import Topics
 /// it is read again from the committed offsets with the views read anew to their ends. That is the one
 /// way in which anything is repaired here: a transaction of unknown outcome, a producer that is lost,
 /// a view that is damaged, partitions that come and go.
-final class IngestLoop {
+final class IngestLoop: StageLoop {
     static let group = "ingest"
     /// How long a turn waits for reports when there is nothing else to do; the limit of a stop's delay.
     static let idleMilliseconds: Int32 = 100
@@ -31,7 +31,7 @@ final class IngestLoop {
     let metrics: IngestMetrics
     let boot: BootID
     let cluster: String
-    let shared: IngestShared
+    let shared: LoopState
     let clock: () -> WallTime
     let onStep: (IngestStep) -> Void
 
@@ -77,7 +77,7 @@ final class IngestLoop {
 
     init(
         _ settings: IngestSettings, in environment: StageEnvironment, clock: @escaping () -> WallTime,
-        shared: IngestShared, log: Log, metrics: Metrics, onStep: @escaping (IngestStep) -> Void
+        shared: LoopState, log: Log, metrics: Metrics, onStep: @escaping (IngestStep) -> Void
     ) throws {
         self.settings = settings
         self.clock = clock
@@ -119,11 +119,11 @@ final class IngestLoop {
         guard
             let cluster = installations.clusterID(withinMilliseconds: StageTransaction.startMilliseconds)
         else {
-            throw IngestFailure.client("the cluster did not tell its id; check kafka.brokers")
+            throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
         }
         self.cluster = cluster
         if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
-            throw IngestFailure.client(obstacle)
+            throw StageFailure.client(obstacle)
         }
     }
 

@@ -15,8 +15,7 @@ package final class IngestService: Stage {
     private let environment: StageEnvironment
     private let clock: @Sendable () -> WallTime
     private let onStep: @Sendable (IngestStep) -> Void
-    private let shared = IngestShared()
-    private let started = Started<WorkerThread>()
+    private let thread = StageThread(name: IngestService.name)
 
     package convenience init(_ settings: IngestSettings, in environment: StageEnvironment) {
         self.init(settings, in: environment) { _ in }
@@ -36,38 +35,20 @@ package final class IngestService: Stage {
         self.onStep = onStep
     }
 
-    package var obstacles: [String] { shared.obstacles }
+    package var obstacles: [String] { thread.obstacles }
 
     package func start(_ context: ServiceContext) async throws {
-        let (settings, environment, clock, shared, onStep) = (settings, environment, clock, shared, onStep)
+        let (settings, environment, clock, onStep) = (settings, environment, clock, onStep)
         FreedMemory.keep()
-        try await withCheckedThrowingContinuation { (ready: CheckedContinuation<Void, any Error>) in
-            do {
-                let worker = try WorkerThread(name: Self.name) {
-                    let loop: IngestLoop
-                    do {
-                        loop = try IngestLoop(
-                            settings, in: environment, clock: clock, shared: shared, log: context.log,
-                            metrics: context.metrics, onStep: onStep)
-                    } catch {
-                        return ready.resume(throwing: error)
-                    }
-                    ready.resume()
-                    do {
-                        try loop.run()
-                    } catch {
-                        context.fail(error)
-                    }
-                }
-                started.put(worker)
-            } catch {
-                ready.resume(throwing: error)
-            }
+        try await thread.start(context) { state in
+            try IngestLoop(
+                settings, in: environment, clock: clock, shared: state, log: context.log,
+                metrics: context.metrics, onStep: onStep)
         }
     }
 
     package func stop(by deadline: Instant) async {
-        shared.stop()
-        started.take()?.join()
+        thread.askToStop()
+        thread.join()
     }
 }

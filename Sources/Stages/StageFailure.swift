@@ -1,8 +1,7 @@
-internal import Kafka
 package import Lifecycle
 
-/// Why the stage ends; a supervisor starts it again where that helps.
-package enum IngestFailure: Fatal {
+/// Why a stage ends; a supervisor starts it again where that helps.
+package enum StageFailure: Fatal {
     /// A client is at its end, or the cluster refuses us.
     case client(String)
     /// A newer program has written what this one would have to understand.

@@ -1,0 +1,48 @@
+internal import Telemetry
+
+/// The stage's numbers: those of each kind of loop have files of their own, and these are what they share.
+/// Asked for once, used per batch.
+struct FanOutMetrics {
+    /// Which kind of loop: a label of its numbers.
+    let loop: String
+    private let metrics: Metrics
+    let batchSeconds: Histogram
+    let inFlight: Gauge
+    let oldestSeconds: Gauge
+    let startedOver: Counter
+
+    init(_ metrics: Metrics, loop: String) {
+        self.loop = loop
+        self.metrics = metrics
+        let labels: KeyValuePairs = ["loop": loop]
+        batchSeconds = metrics.histogram(
+            "flotilla_fan_out_batch_seconds", help: "from a batch being read to its commit", labels: labels)
+        inFlight = metrics.gauge(
+            "flotilla_fan_out_in_flight", help: "records read and not yet committed", labels: labels)
+        oldestSeconds = metrics.gauge(
+            "flotilla_fan_out_oldest_seconds", help: "age of the oldest record that is not yet committed",
+            labels: labels)
+        startedOver = metrics.counter(
+            "flotilla_fan_out_started_over_total",
+            help: "batches that were not committed and are read again from the committed offsets",
+            labels: labels)
+    }
+
+    func records(_ outcome: String) -> Counter {
+        metrics.counter(
+            "flotilla_fan_out_records_total", help: "records, by what became of them",
+            labels: ["loop": loop, "outcome": outcome])
+    }
+
+    func deadLetters(_ code: String) -> Counter {
+        metrics.counter(
+            "flotilla_fan_out_dead_letters_total", help: "records that could not be used, by reason",
+            labels: ["loop": loop, "code": code])
+    }
+
+    func produced(_ topic: String) -> Counter {
+        metrics.counter(
+            "flotilla_fan_out_produced_total", help: "records committed, by topic",
+            labels: ["loop": loop, "topic": topic])
+    }
+}

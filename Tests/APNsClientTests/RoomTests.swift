@@ -45,6 +45,34 @@ import Testing
         #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
     }
 
+    /// APNs narrows a connection on which tokens are bad; here at once to a single stream.
+    @Test func `a thousand bad tokens leave the rate of the good ones as it was`() async throws {
+        let bad = UInt64(100_000)
+        let server = try ScriptedServer { connection, request in
+            guard request.tag >= bad else { return connection.accept(request) }
+            connection.change(streamsMax: 1)
+            connection.after(milliseconds: 20) {
+                connection.refuse(request, 400, reason: "BadDeviceToken")
+            }
+        }
+        let alone = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        let began = Instant.now()
+        alone.push(1..<4_001)
+        _ = try await alone.all(4_000)
+        let aloneMilliseconds = Instant.now().milliseconds(since: began)
+
+        let beside = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        beside.push(bad..<bad + 1_000, isSuspect: true)
+        let beganBeside = Instant.now()
+        beside.push(10_001..<14_001)
+        try await eventually("the good tokens' answers") {
+            server.read { state in (10_001..<14_001).allSatisfy { state.accepted[$0] != nil } }
+        }
+        let besideMilliseconds = Instant.now().milliseconds(since: beganBeside)
+        // The bad ones alone take 20 s.
+        #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
+    }
+
     @Test func `room is told before a push, and a push that is refused says why`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.after(milliseconds: 50) { connection.accept(request) }

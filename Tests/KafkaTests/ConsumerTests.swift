@@ -38,6 +38,23 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
     }
 }
 
+@Test func `a producer asks for ends without waiting behind a consumer's fetches`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(partitions: 1)
+        try fill(cluster, 5)
+        let consumer = try makeReader(cluster, partitions: 1)
+        let producer = try makeProducer(cluster)
+        let jobs = TopicPartition("jobs", 0)
+        #expect(try producer.watermarks(of: jobs) == Watermarks(low: 0, high: 5))
+        var batch = RecordBatch()
+        #expect(try eventually { !consumer.poll(into: &batch, waitMilliseconds: 10).isEmpty })
+        // From here on each fetch of the consumer waits for half a second.
+        let began = Instant.now()
+        for _ in 0..<20 { #expect(try producer.watermarks(of: jobs).high == 5) }
+        #expect(Instant.now().milliseconds(since: began) < 5000)
+    }
+}
+
 @Test func `a batch ends at its limits and the descriptor stays readable`() async throws {
     try await onThread {
         let cluster = try makeCluster(partitions: 1)

@@ -57,7 +57,7 @@ extension IngestLoop {
         for number in owned.keys.sorted() {
             guard owned[number]?.isServing == true, let view = files[number] else { continue }
             // Without an answer the others wait too: a member that is not polled loses its partitions.
-            guard let ends = try? installations.watermarks(of: view.place) else { return }
+            guard let ends = writer.ends(of: view.place) else { return }
             guard ends.high <= view.applied else { continue }
             view.reached(view.applied, now: WallTime(milliseconds: decisionTime))
             try settle(number)

@@ -59,7 +59,7 @@ extension IngestLoop {
 
     /// A file that has been further than its topic goes is of a topic that was deleted and made again.
     private func whyOutdated(_ view: InstallationView) throws(StoreError) -> String? {
-        guard view.applied > 0, let ends = try? installations.watermarks(of: view.place) else { return nil }
+        guard view.applied > 0, let ends = writer.ends(of: view.place) else { return nil }
         if view.applied > ends.high {
             return "it has offset \(view.applied) of \(view.place), which ends at \(ends.high)"
         }

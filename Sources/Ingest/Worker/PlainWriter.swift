@@ -34,6 +34,11 @@ final class PlainWriter {
 
     var isRuined: Bool { producer.fatalError != nil }
 
+    /// Where the partition begins and ends now; nil without an answer in time.
+    func ends(of partition: Kafka.TopicPartition) -> Watermarks? {
+        try? producer.watermarks(of: partition)
+    }
+
     /// The report as it came, to the partition where it belongs, under the key that says so.
     ///
     /// - Parameter isEverywhere: it is a copy for the partition.

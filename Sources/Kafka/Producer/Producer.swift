@@ -36,6 +36,14 @@ package final class Producer: Sendable {
     /// Set once the producer is at its end and has to be rebuilt.
     package var fatalError: KafkaError? { client.fatalError }
 
+    /// Asks the broker. A consumer that asks waits behind its own fetches, up to half a second for each
+    /// partition; a producer does not.
+    package func watermarks(
+        of partition: TopicPartition, withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> Watermarks {
+        try client.watermarks(partition, Deadline(milliseconds: limit))
+    }
+
     /// Queues one record. Key and value are copied. Nil and empty bytes are different values.
     ///
     /// - Parameters:

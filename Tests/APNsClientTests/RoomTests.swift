@@ -61,7 +61,11 @@ import Testing
         _ = try await alone.all(4_000)
         let aloneMilliseconds = Instant.now().milliseconds(since: began)
 
-        let beside = try Pusher(server) { $0.pool.connectionsMax = 1 }
+        let beside = try Pusher(server) {
+            $0.pool.connectionsMax = 1
+            // The bad ones wait in their own pool, and not at the client's door.
+            $0.pool.waitingMax = 1_000
+        }
         beside.push(bad..<bad + 1_000, isSuspect: true)
         let beganBeside = Instant.now()
         beside.push(10_001..<14_001)

@@ -19,9 +19,9 @@ package struct ServerStream: Hashable, Sendable {
     /// The number on the wire.
     package let number: Int32
 
-    /// Its place among the session's open streams, below the most that it allows. Used again once the
+    /// Its slot among the session's open streams, below the most that it allows. Used again once the
     /// stream has closed.
-    package var place: Int { Int(index) }
+    package var slot: Int { Int(index) }
 }
 
 /// The requests read since the batch was last emptied. Its memory is used again: copy what is to be kept.
@@ -34,7 +34,7 @@ package struct RequestBatch {
     package func body(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.body] }
 
     /// Where a request lies in `bytes`: its fields, and its body behind them.
-    package func place(of request: IncomingRequest) -> (fields: Range<Int>, body: Range<Int>) {
+    package func ranges(of request: IncomingRequest) -> (fields: Range<Int>, body: Range<Int>) {
         (request.fields, request.body)
     }
 

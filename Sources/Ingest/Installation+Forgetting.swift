@@ -23,10 +23,10 @@ extension Installation {
 
     /// Mostly there is nothing to forget, and then nothing is changed: what is changed is copied.
     private func hasForgettable(at now: Int64, _ app: App) -> Bool {
-        for place in facts[0].activities.indices
-        where facts[0].activities[place].keptUntil(app) <= now { return true }
-        for place in facts[0].starts.indices
-        where facts[0].starts[place].lastWordAt + Retention.reportMilliseconds <= now { return true }
+        for index in facts[0].activities.indices
+        where facts[0].activities[index].keptUntil(app) <= now { return true }
+        for index in facts[0].starts.indices
+        where facts[0].starts[index].lastWordAt + Retention.reportMilliseconds <= now { return true }
         if let erasedAt = facts[0].erasedAt, Retention.erasure(at: erasedAt) <= now { return true }
         return facts[0].activities.count > Self.activitiesMax || facts[0].starts.count > Self.startsMax
             || hasTooManyTypes(app)
@@ -74,14 +74,14 @@ extension Installation {
 
     private mutating func forgetTokens(at now: Int64, _ app: App) -> Bool {
         var hasForgotten = setLives(app)
-        for place in facts[0].starts.indices where isWorthless(facts[0].starts[place]) {
-            facts[0].starts[place].token?.sealed = ""
+        for index in facts[0].starts.indices where isWorthless(facts[0].starts[index]) {
+            facts[0].starts[index].token?.sealed = ""
             hasForgotten = true
         }
-        for place in facts[0].activities.indices {
-            let fate = fate(of: place, at: now)
-            if fate.isWorthless { facts[0].activities[place].token?.sealed = "" }
-            if let isExpired = fate.isExpired { facts[0].activities[place].isExpired = isExpired }
+        for index in facts[0].activities.indices {
+            let fate = fate(of: index, at: now)
+            if fate.isWorthless { facts[0].activities[index].token?.sealed = "" }
+            if let isExpired = fate.isExpired { facts[0].activities[index].isExpired = isExpired }
             if fate.isWorthless || fate.isExpired != nil { hasForgotten = true }
         }
         return hasForgotten
@@ -90,10 +90,10 @@ extension Installation {
     /// The app may have changed for how long tokens live, or an activity its type.
     private mutating func setLives(_ app: App) -> Bool {
         var hasChanged = false
-        for place in facts[0].activities.indices {
-            let life = app.updateTokenMilliseconds(facts[0].activities[place].type?.value)
-            guard facts[0].activities[place].tokenMilliseconds != life else { continue }
-            facts[0].activities[place].tokenMilliseconds = life
+        for index in facts[0].activities.indices {
+            let life = app.updateTokenMilliseconds(facts[0].activities[index].type?.value)
+            guard facts[0].activities[index].tokenMilliseconds != life else { continue }
+            facts[0].activities[index].tokenMilliseconds = life
             hasChanged = true
         }
         return hasChanged
@@ -106,13 +106,13 @@ extension Installation {
 
     /// Whether its token is of no more use, and whether it has expired where that is new.
     private func fate(
-        of place: Int, at now: Int64
+        of index: Int, at now: Int64
     ) -> (isWorthless: Bool, isExpired: Bool?) {
-        guard let token = facts[0].activities[place].token else { return (false, nil) }
-        let isClosed = facts[0].activities[place].closing != nil
+        guard let token = facts[0].activities[index].token else { return (false, nil) }
+        let isClosed = facts[0].activities[index].closing != nil
         let isWorthless = !token.sealed.isEmpty && (isClosed || isRefused(token))
-        let isExpired = expiresAt(facts[0].activities[place]) <= now
-        return (isWorthless, isExpired == facts[0].activities[place].isExpired ? nil : isExpired)
+        let isExpired = expiresAt(facts[0].activities[index]) <= now
+        return (isWorthless, isExpired == facts[0].activities[index].isExpired ? nil : isExpired)
     }
 
     /// Something counts as expired whose time has not come.

@@ -35,8 +35,8 @@ extension Installation {
     }
 
     private func unregisteredAt(_ type: String) -> ReportTime? {
-        for place in facts[0].starts.indices where facts[0].starts[place].type.isExactly(type) {
-            return facts[0].starts[place].unregisteredAt
+        for index in facts[0].starts.indices where facts[0].starts[index].type.isExactly(type) {
+            return facts[0].starts[index].unregisteredAt
         }
         return nil
     }

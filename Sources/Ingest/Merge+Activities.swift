@@ -3,17 +3,17 @@ internal import LiveActivity
 extension Merge {
     /// A sign that an activity runs: its token, a state, a heartbeat that names it.
     func hearAlive(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
-        let place = try hearFacts(report, &hearing)
+        let index = try hearFacts(report, &hearing)
         let time = hearing.time
-        guard let heard = hearing.installation.facts[0].activities[place].heardAt else {
-            hearing.installation.facts[0].activities[place].heardAt = time
+        guard let heard = hearing.installation.facts[0].activities[index].heardAt else {
+            hearing.installation.facts[0].activities[index].heardAt = time
             return hearing.noteChange()
         }
         guard time > heard else { return }
         let wasOver =
-            hearing.installation.facts[0].activities[place].isExpired
-            || hearing.installation.overBy(hearing.installation.facts[0].activities[place]) != nil
-        hearing.installation.facts[0].activities[place].heardAt = time
+            hearing.installation.facts[0].activities[index].isExpired
+            || hearing.installation.overBy(hearing.installation.facts[0].activities[index]) != nil
+        hearing.installation.facts[0].activities[index].heardAt = time
         hearing.note(.repeated, since: heard, grain: grain.updateMilliseconds)
         if wasOver { hearing.noteChange() }
     }
@@ -23,8 +23,8 @@ extension Merge {
         guard state.isFinal else {
             try hearAlive(report, &hearing)
             guard let id = report.activity else { return }
-            let place = hearing.installation.activity(id)
-            hearing.note(hearing.installation.facts[0].activities[place].state.hear(state, at: hearing.time))
+            let index = hearing.installation.activity(id)
+            hearing.note(hearing.installation.facts[0].activities[index].state.hear(state, at: hearing.time))
             return
         }
         hearClosing(isDismissal: state == .dismissed, of: try hearFacts(report, &hearing), &hearing)
@@ -35,13 +35,13 @@ extension Merge {
         guard report.kind == .state, let state = report.state, state.isFinal, let id = report.activity else {
             return
         }
-        let place = hearing.installation.activity(id)
-        hearing.touched.touchActivity(place)
-        hearClosing(isDismissal: state == .dismissed, of: place, &hearing)
+        let index = hearing.installation.activity(id)
+        hearing.touched.touchActivity(index)
+        hearClosing(isDismissal: state == .dismissed, of: index, &hearing)
     }
 
-    private func hearClosing(isDismissal: Bool, of place: Int, _ hearing: inout Hearing) {
-        let known = hearing.installation.facts[0].activities[place].closing ?? Installation.Closing()
+    private func hearClosing(isDismissal: Bool, of index: Int, _ hearing: inout Hearing) {
+        let known = hearing.installation.facts[0].activities[index].closing ?? Installation.Closing()
         // Of each the first word counts; what comes behind it is its repetition.
         var closing = known
         if isDismissal {
@@ -50,17 +50,17 @@ extension Merge {
             closing.endedAt = min(known.endedAt ?? hearing.time, hearing.time)
         }
         if closing == known { return }
-        hearing.installation.facts[0].activities[place].closing = closing
+        hearing.installation.facts[0].activities[index].closing = closing
         hearing.noteChange()
     }
 
     func hearUnregister(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let type = report.attributesType else { throw Rejection.incomplete("attributesType") }
-        let place = hearing.installation.start(type)
-        if let old = hearing.installation.facts[0].starts[place].unregisteredAt, hearing.time <= old {
+        let index = hearing.installation.start(type)
+        if let old = hearing.installation.facts[0].starts[index].unregisteredAt, hearing.time <= old {
             return
         }
-        hearing.installation.facts[0].starts[place].unregisteredAt = hearing.time
+        hearing.installation.facts[0].starts[index].unregisteredAt = hearing.time
         // It ends activities too.
         hearing.touched.touchEverything()
         hearing.noteChange()
@@ -85,24 +85,24 @@ extension Merge {
     /// What belongs to an activity whether it runs or not.
     private func hearFacts(_ report: Report, _ hearing: inout Hearing) throws(Rejection) -> Int {
         guard let id = report.activity else { throw Rejection.incomplete("activityId") }
-        let place = hearing.installation.activity(id)
-        hearing.touched.touchActivity(place)
+        let index = hearing.installation.activity(id)
+        hearing.touched.touchActivity(index)
         if let type = report.attributesType {
-            let heard = hearing.installation.facts[0].activities[place].type.hear(type, at: hearing.time)
+            let heard = hearing.installation.facts[0].activities[index].type.hear(type, at: hearing.time)
             hearing.note(heard)
         }
         if let group = report.group {
-            let heard = hearing.installation.facts[0].activities[place].group.hear(group, at: hearing.time)
+            let heard = hearing.installation.facts[0].activities[index].group.hear(group, at: hearing.time)
             hearing.note(heard)
         }
-        return place
+        return index
     }
 
     /// One event for each activity that ran and is over now.
     func appendClosings(from old: Installation?, to hearing: inout Hearing) {
         let new = hearing.installation
-        for place in new.facts[0].activities.indices where hearing.touched.hasActivity(place) {
-            let activity = new.facts[0].activities[place]
+        for index in new.facts[0].activities.indices where hearing.touched.hasActivity(index) {
+            let activity = new.facts[0].activities[index]
             guard let cause = new.overBy(activity), !wasOver(activity, in: old) else { continue }
             hearing.tell(
                 .closed, attributesType: activity.type?.value, activity: activity.id,

@@ -2,22 +2,22 @@ internal import LiveActivity
 
 extension Merge {
     func hearStartToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
-        let place = hearing.installation.start(report.attributesType)
-        hearing.touched.touchStart(place)
+        let index = hearing.installation.start(report.attributesType)
+        hearing.touched.touchStart(index)
         // The row of a token for every type says which types are not wanted.
-        if hearing.installation.facts[0].starts[place].unregisteredAt != nil {
+        if hearing.installation.facts[0].starts[index].unregisteredAt != nil {
             hearing.touched.touchEverything()
         }
-        let old = hearing.installation.facts[0].starts[place].token
+        let old = hearing.installation.facts[0].starts[index].token
         let entry = RegistryKey.Entry.start(type: report.attributesType)
         guard
             let token = try token(
                 report, after: old, under: entry, &hearing, grain: Grain.heartbeatMilliseconds)
         else { return }
-        let wasUsable = hearing.installation.isUsable(hearing.installation.facts[0].starts[place])
-        hearing.installation.facts[0].starts[place].token = token
+        let wasUsable = hearing.installation.isUsable(hearing.installation.facts[0].starts[index])
+        hearing.installation.facts[0].starts[index].token = token
         // The same token again, but not on the same side of a refusal, or of an unregistration.
-        if wasUsable != hearing.installation.isUsable(hearing.installation.facts[0].starts[place]) {
+        if wasUsable != hearing.installation.isUsable(hearing.installation.facts[0].starts[index]) {
             hearing.noteChange()
         }
         if old?.hash != token.hash { announce(.startToken, token, report, &hearing) }
@@ -26,23 +26,23 @@ extension Merge {
     func hearUpdateToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let id = report.activity else { throw Rejection.incomplete("activityId") }
         try hearAlive(report, &hearing)
-        let place = hearing.installation.activity(id)
+        let index = hearing.installation.activity(id)
         if let channel = report.channel {
-            let heard = hearing.installation.facts[0].activities[place].channel.hear(
+            let heard = hearing.installation.facts[0].activities[index].channel.hear(
                 channel, at: hearing.time)
             hearing.note(heard)
         }
-        let old = hearing.installation.facts[0].activities[place].token
+        let old = hearing.installation.facts[0].activities[index].token
         let entry = RegistryKey.Entry.update(activity: id)
         guard
             let token = try token(
                 report, after: old, under: entry, &hearing, grain: grain.updateMilliseconds)
         else { return }
-        hearing.installation.facts[0].activities[place].token = token
+        hearing.installation.facts[0].activities[index].token = token
         if let old, hearing.installation.isUsable(old) != hearing.installation.isUsable(token) {
             hearing.noteChange()
         }
-        let isOver = hearing.installation.facts[0].activities[place].closing != nil
+        let isOver = hearing.installation.facts[0].activities[index].closing != nil
         if old?.hash != token.hash, !isOver { announce(.updateToken, token, report, &hearing) }
     }
 
@@ -81,7 +81,7 @@ extension Merge {
         } catch {
             switch error {
             case .malformed: throw Rejection(.badToken, "token \(PushToken.problem)")
-            case .unknownKey, .wrongPlace: throw Rejection(.sealedToken, "\(error); then redrive the record")
+            case .unknownKey, .wrongRow: throw Rejection(.sealedToken, "\(error); then redrive the record")
             }
         }
         throw Rejection.incomplete("token")
@@ -114,18 +114,18 @@ extension Installation.Token {
 }
 
 extension Installation {
-    /// The place of a type's start token, made where there is none.
+    /// The index of a type's start token, made where there is none.
     mutating func start(_ type: String?) -> Int {
-        for place in facts[0].starts.indices where facts[0].starts[place].type.isExactly(type) {
-            return place
+        for index in facts[0].starts.indices where facts[0].starts[index].type.isExactly(type) {
+            return index
         }
         facts[0].starts.append(Start(type: type))
         return facts[0].starts.count - 1
     }
 
     mutating func activity(_ id: String) -> Int {
-        for place in facts[0].activities.indices where facts[0].activities[place].id.isExactly(id) {
-            return place
+        for index in facts[0].activities.indices where facts[0].activities[index].id.isExactly(id) {
+            return index
         }
         facts[0].activities.append(Activity(id: id))
         return facts[0].activities.count - 1

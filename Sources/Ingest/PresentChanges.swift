@@ -29,34 +29,34 @@ struct PresentChanges {
         list += tombstones
     }
 
-    private mutating func findStarts(_ places: Touched.Places) {
+    private mutating func findStarts(_ indices: Touched.Indices) {
         let (oldList, newList) = (old.facts[0].starts, new.facts[0].starts)
-        for place in places { findStart(place, in: newList.span, after: oldList.span) }
+        for index in indices { findStart(index, in: newList.span, after: oldList.span) }
     }
 
-    private mutating func findActivities(_ places: Touched.Places) {
+    private mutating func findActivities(_ indices: Touched.Indices) {
         let (oldList, newList) = (old.facts[0].activities, new.facts[0].activities)
-        for place in places { findActivity(place, in: newList.span, after: oldList.span) }
+        for index in indices { findActivity(index, in: newList.span, after: oldList.span) }
     }
 
     private mutating func findStarts() {
         let (oldList, newList) = (old.facts[0].starts, new.facts[0].starts)
         // What a span lends is not copied.
         let (olds, news) = (oldList.span, newList.span)
-        for place in news.indices { findStart(place, in: news, after: olds) }
-        for place in olds.indices {
-            let kept = Self.place(near: place, in: news.count) { news[$0].type.isExactly(olds[place].type) }
-            if kept == nil, old.isUsable(olds[place]) { bury(.start(type: olds[place].type)) }
+        for index in news.indices { findStart(index, in: news, after: olds) }
+        for index in olds.indices {
+            let kept = Self.index(near: index, in: news.count) { news[$0].type.isExactly(olds[index].type) }
+            if kept == nil, old.isUsable(olds[index]) { bury(.start(type: olds[index].type)) }
         }
     }
 
     private mutating func findStart(
-        _ place: Int, in news: Span<Installation.Start>, after olds: Span<Installation.Start>
+        _ index: Int, in news: Span<Installation.Start>, after olds: Span<Installation.Start>
     ) {
         let old = old
-        let known = Self.place(near: place, in: olds.count) { olds[$0].type.isExactly(news[place].type) }
-        let entry = RegistryKey.Entry.start(type: news[place].type)
-        if let row = new.row(news[place]) {
+        let known = Self.index(near: index, in: olds.count) { olds[$0].type.isExactly(news[index].type) }
+        let entry = RegistryKey.Entry.start(type: news[index].type)
+        if let row = new.row(news[index]) {
             let hash = known.flatMap { olds[$0].token?.hash }
             note(row, at: entry, afterTokenOf: hash) { known.flatMap { old.row(olds[$0]) } }
         } else if let known, old.isUsable(olds[known]) {
@@ -68,20 +68,20 @@ struct PresentChanges {
         let (oldList, newList) = (old.facts[0].activities, new.facts[0].activities)
         // What a span lends is not copied.
         let (olds, news) = (oldList.span, newList.span)
-        for place in news.indices { findActivity(place, in: news, after: olds) }
-        for place in olds.indices {
-            let kept = Self.place(near: place, in: news.count) { news[$0].id.isExactly(olds[place].id) }
-            if kept == nil, old.hasRow(olds[place]) { bury(.update(activity: olds[place].id)) }
+        for index in news.indices { findActivity(index, in: news, after: olds) }
+        for index in olds.indices {
+            let kept = Self.index(near: index, in: news.count) { news[$0].id.isExactly(olds[index].id) }
+            if kept == nil, old.hasRow(olds[index]) { bury(.update(activity: olds[index].id)) }
         }
     }
 
     private mutating func findActivity(
-        _ place: Int, in news: Span<Installation.Activity>, after olds: Span<Installation.Activity>
+        _ index: Int, in news: Span<Installation.Activity>, after olds: Span<Installation.Activity>
     ) {
         let old = old
-        let known = Self.place(near: place, in: olds.count) { olds[$0].id.isExactly(news[place].id) }
-        let entry = RegistryKey.Entry.update(activity: news[place].id)
-        if let row = new.row(news[place]) {
+        let known = Self.index(near: index, in: olds.count) { olds[$0].id.isExactly(news[index].id) }
+        let entry = RegistryKey.Entry.update(activity: news[index].id)
+        if let row = new.row(news[index]) {
             let hash = known.flatMap { olds[$0].token?.hash }
             note(row, at: entry, afterTokenOf: hash) { known.flatMap { old.row(olds[$0]) } }
         } else if let known, old.hasRow(olds[known]) {
@@ -133,7 +133,7 @@ struct PresentChanges {
     }
 
     /// It mostly stands where it stood.
-    private static func place(near guess: Int, in count: Int, _ isIt: (Int) -> Bool) -> Int? {
+    private static func index(near guess: Int, in count: Int, _ isIt: (Int) -> Bool) -> Int? {
         if guess < count, isIt(guess) { return guess }
         return (0..<count).first(where: isIt)
     }

@@ -41,13 +41,13 @@ package struct RegistryChange: Sendable, Hashable {
     static func between(_ old: RegistryRows, _ new: RegistryRows, _ grain: Grain) -> [RegistryChange] {
         var changes: [RegistryChange] = []
         var kept = 0
-        for place in new.entries.indices {
-            let known = old.place(of: new.entries[place].entry, near: place)
-            let isSame = known.map { !isNews(new.entries[place].row, after: old.entries[$0].row, grain) }
+        for index in new.entries.indices {
+            let known = old.index(of: new.entries[index].entry, near: index)
+            let isSame = known.map { !isNews(new.entries[index].row, after: old.entries[$0].row, grain) }
             if known != nil { kept += 1 }
             for lane in new.lanes where isSame != true || !old.lanes.contains(lane) {
                 changes.append(
-                    RegistryChange(key: new.key(of: place, in: lane), row: new.row(place, in: lane)))
+                    RegistryChange(key: new.key(of: index, in: lane), row: new.row(index, in: lane)))
             }
         }
         if kept < old.entries.count || old.lanes != new.lanes {
@@ -61,9 +61,9 @@ package struct RegistryChange: Sendable, Hashable {
     ) {
         for lane in old.lanes {
             let isKept = new.lanes.contains { $0.recipient == lane.recipient }
-            for place in old.entries.indices
-            where !isKept || new.place(of: old.entries[place].entry, near: place) == nil {
-                changes.append(RegistryChange(key: old.key(of: place, in: lane), row: nil))
+            for index in old.entries.indices
+            where !isKept || new.index(of: old.entries[index].entry, near: index) == nil {
+                changes.append(RegistryChange(key: old.key(of: index, in: lane), row: nil))
             }
         }
     }

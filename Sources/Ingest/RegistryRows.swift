@@ -49,14 +49,14 @@ package struct RegistryRows {
         lanes.flatMap { lane in entries.indices.map { (key(of: $0, in: lane), row($0, in: lane)) } }
     }
 
-    func key(of place: Int, in lane: Lane) -> RegistryKey {
+    func key(of index: Int, in lane: Lane) -> RegistryKey {
         RegistryKey(
-            app: app, recipient: lane.recipient, installation: installation, entry: entries[place].entry)
+            app: app, recipient: lane.recipient, installation: installation, entry: entries[index].entry)
     }
 
-    func row(_ place: Int, in lane: Lane) -> RegistryRow {
-        guard let time = lane.movedAt, case .token(var row) = entries[place].row else {
-            return entries[place].row
+    func row(_ index: Int, in lane: Lane) -> RegistryRow {
+        guard let time = lane.movedAt, case .token(var row) = entries[index].row else {
+            return entries[index].row
         }
         row.movedAt = time
         row.movedTo = lane.movedTo
@@ -64,7 +64,7 @@ package struct RegistryRows {
     }
 
     /// Where an entry stands; it mostly stands where it stood.
-    func place(of entry: RegistryKey.Entry, near guess: Int) -> Int? {
+    func index(of entry: RegistryKey.Entry, near guess: Int) -> Int? {
         if guess < entries.count, entries[guess].entry == entry { return guess }
         return entries.firstIndex { $0.entry == entry }
     }

@@ -1,12 +1,12 @@
 /// Which of an installation's rows a report, or time, may have changed: what is not touched is not looked
 /// at. To touch too much costs time; to touch too little loses a change.
 struct Touched: Sendable {
-    /// Places among the installation's start tokens, and among its activities.
-    private(set) var starts = Places()
-    private(set) var activities = Places()
+    /// Indices among the installation's start tokens, and among its activities.
+    private(set) var starts = Indices()
+    private(set) var activities = Indices()
     /// What a profile says, its time apart.
     private(set) var profile = false
-    /// Something that all rows depend on, or the places themselves.
+    /// Something that all rows depend on, or the indices of what was touched.
     private(set) var everything = false
 
     static var all: Touched {
@@ -15,23 +15,23 @@ struct Touched: Sendable {
         return touched
     }
 
-    mutating func touchStart(_ place: Int) { starts.insert(place) }
-    mutating func touchActivity(_ place: Int) { activities.insert(place) }
+    mutating func touchStart(_ index: Int) { starts.insert(index) }
+    mutating func touchActivity(_ index: Int) { activities.insert(index) }
     mutating func touchProfile() { profile = true }
     mutating func touchEverything() { everything = true }
 
-    func hasActivity(_ place: Int) -> Bool { everything || activities.contains(place) }
+    func hasActivity(_ index: Int) -> Bool { everything || activities.contains(index) }
 
     /// A set of small numbers, as many as an installation has entries of a kind.
-    struct Places: Sendable, Sequence, IteratorProtocol {
+    struct Indices: Sendable, Sequence, IteratorProtocol {
         private var bits: UInt64 = 0
 
-        mutating func insert(_ place: Int) {
-            precondition(place < UInt64.bitWidth, "an installation has fewer entries of a kind")
-            bits |= 1 << UInt64(place)
+        mutating func insert(_ index: Int) {
+            precondition(index < UInt64.bitWidth, "an installation has fewer entries of a kind")
+            bits |= 1 << UInt64(index)
         }
 
-        func contains(_ place: Int) -> Bool { place < UInt64.bitWidth && bits & 1 << UInt64(place) != 0 }
+        func contains(_ index: Int) -> Bool { index < UInt64.bitWidth && bits & 1 << UInt64(index) != 0 }
 
         mutating func next() -> Int? {
             if bits == 0 { return nil }

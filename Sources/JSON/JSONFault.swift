@@ -4,45 +4,46 @@ internal import CSimdJSON
 /// so it may be slow, but its time stays linear in the document and it must not trap on anything.
 struct JSONFault {
     let fault: json_fault
-    /// Where the walk stopped; simdjson's own findings come without a place.
+    /// Where the walk stopped; simdjson's own findings come without a position.
     let offset: Int
     let limits: JSONLimits
 
     func problem(in bytes: UnsafeRawBufferPointer) -> JSONProblem {
         let path: String
-        var place = offset
+        var position = offset
         switch fault {
         case JSON_EMPTY: path = ""
         case JSON_NOT_UTF8:
-            place = unsafe Self.firstInvalidUTF8(bytes)
-            path = unsafe JSONFaultScan.run(bytes, upTo: place).path
+            position = unsafe Self.firstInvalidUTF8(bytes)
+            path = unsafe JSONFaultScan.run(bytes, upTo: position).path
         case JSON_CONTROL_CHARACTER, JSON_UNTERMINATED_STRING:
             let scan = unsafe JSONFaultScan.run(bytes, upTo: bytes.count)
-            place = scan.stop
+            position = scan.stop
             path = scan.path
         default: path = unsafe JSONFaultScan.run(bytes, upTo: offset).path
         }
-        let (code, message) = unsafe wording(at: place, bytes)
+        let (code, message) = unsafe wording(at: position, bytes)
         return JSONProblem(path: path, code: code, message: message)
     }
 
-    private func wording(at place: Int, _ bytes: UnsafeRawBufferPointer) -> (JSONProblem.Code, String) {
+    private func wording(at position: Int, _ bytes: UnsafeRawBufferPointer) -> (JSONProblem.Code, String) {
         if let encoding = unsafe Self.foreignEncoding(bytes) {
             return (.notUTF8, "is \(encoding); send UTF-8 without a byte order mark")
         }
         switch fault {
         case JSON_EMPTY: return (.empty, "is empty; send a JSON value")
-        case JSON_NOT_UTF8: return (.notUTF8, "is not UTF-8 at byte \(place)")
+        case JSON_NOT_UTF8: return (.notUTF8, "is not UTF-8 at byte \(position)")
         case JSON_CONTROL_CHARACTER:
-            return (.malformed, "holds a bare control character at byte \(place); escape it")
+            return (.malformed, "holds a bare control character at byte \(position); escape it")
         case JSON_UNTERMINATED_STRING:
-            return (.malformed, "holds a string that never ends, from byte \(place)")
+            return (.malformed, "holds a string that never ends, from byte \(position)")
         case JSON_TRAILING_BYTES:
-            return (.malformed, "goes on after its end at byte \(place); send one JSON value")
-        case JSON_BAD_ESCAPE: return (.malformed, "holds an unknown escape at byte \(place)")
+            return (.malformed, "goes on after its end at byte \(position); send one JSON value")
+        case JSON_BAD_ESCAPE: return (.malformed, "holds an unknown escape at byte \(position)")
         case JSON_LONE_SURROGATE:
             return (
-                .malformed, "holds half a surrogate pair at byte \(place); escape both halves or send UTF-8"
+                .malformed,
+                "holds half a surrogate pair at byte \(position); escape both halves or send UTF-8"
             )
         case JSON_TOO_DEEP: return (.tooDeep, "is nested deeper than \(limits.depthMax) levels")
         case JSON_DUPLICATE_KEY: return (.duplicateKey, "is there twice; send it once")
@@ -51,7 +52,7 @@ struct JSONFault {
         case JSON_NUMBER_OUT_OF_RANGE:
             return (.numberOutOfRange, "is a number beyond 64 bits; send it as a string")
         case JSON_NO_MEMORY: return (.outOfMemory, "does not fit into memory now; try again later")
-        default: return (.malformed, "is not JSON at byte \(place)")
+        default: return (.malformed, "is not JSON at byte \(position)")
         }
     }
 
@@ -66,8 +67,10 @@ struct JSONFault {
     private static func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int {
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = unsafe bytes.makeIterator()
-        var place = 0
-        while case .valid(let scalar) = unsafe parser.parseScalar(from: &iterator) { place += scalar.count }
-        return place
+        var position = 0
+        while case .valid(let scalar) = unsafe parser.parseScalar(from: &iterator) {
+            position += scalar.count
+        }
+        return position
     }
 }

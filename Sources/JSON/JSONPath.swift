@@ -1,4 +1,4 @@
-/// A place in a document as people read it. See `JSONProblem.path`.
+/// A position in a document as people read it. See `JSONProblem.path`.
 struct JSONPath {
     /// Names come from outside and can be as long as the document.
     static let nameCharactersMax = 64

@@ -73,9 +73,9 @@ internal import CSimdJSON
         let fault = unsafe json_parser_read(
             parser, bytes.baseAddress, bytes.count, limit, &document.pointee.index)
         if fault != JSON_OK {
-            let place = unsafe Int(document.pointee.index.fault_offset)
+            let offset = unsafe Int(document.pointee.index.fault_offset)
             throw unsafe JSONError(problems: [
-                JSONFault(fault: fault, offset: place, limits: limits).problem(in: bytes)
+                JSONFault(fault: fault, offset: offset, limits: limits).problem(in: bytes)
             ])
         }
     }

@@ -1,6 +1,6 @@
 public import CSimdJSON
 
-/// A value inside the document that a reader holds now, or the place where one is missing.
+/// A value inside the document that a reader holds now, or where one is missing.
 ///
 /// Borrowed: valid until the reader's closure returns, and never stored. What it finds wrong it
 /// notes with the path; see `JSONReader.read`.
@@ -45,7 +45,7 @@ public import CSimdJSON
         unsafe generation = document.pointee.generation
     }
 
-    /// The value's place in the index; nil when there is none.
+    /// The value's position in the index; nil when there is none.
     @inlinable var nodeIndex: Int? { index >= 0 ? Int(index) : nil }
 
     @inlinable @inline(always)

@@ -35,13 +35,13 @@ extension StaticString {
     @inlinable @inline(always)
     var nameBit: UInt64 { json_name_bit(firstWord, UInt32(truncatingIfNeeded: utf8CodeUnitCount)) }
 
-    /// Whether a document has this at a place; behind every place of it eight bytes may be read.
+    /// Whether a document has this at a pointer; behind every byte of it eight bytes may be read.
     @inlinable @inline(always)
-    func isAt(_ place: UnsafePointer<UInt8>, length: UInt32) -> Bool {
+    func isAt(_ pointer: UnsafePointer<UInt8>, length: UInt32) -> Bool {
         let count = utf8CodeUnitCount
         guard length == UInt32(truncatingIfNeeded: count) else { return false }
         if count == 0 { return true }
-        let bytes = unsafe UnsafeRawPointer(place)
+        let bytes = unsafe UnsafeRawPointer(pointer)
         let first = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
         if count <= 8 { return first << UInt64(64 - 8 * count) == firstWord }
         guard first == firstWord else { return false }

@@ -8,7 +8,7 @@ package final class LoopTimer {
     private let action: () -> Void
     package fileprivate(set) var due = Instant.distantFuture
     /// Place in the heap; `idle` when not scheduled, `taken` between leaving the heap and firing.
-    fileprivate var place = LoopTimer.idle
+    fileprivate var index = LoopTimer.idle
     fileprivate static let idle = -1
     fileprivate static let taken = -2
 
@@ -17,7 +17,7 @@ package final class LoopTimer {
         self.action = action
     }
 
-    package var isScheduled: Bool { place != LoopTimer.idle }
+    package var isScheduled: Bool { index != LoopTimer.idle }
 
     package func schedule(at instant: Instant) {
         loop.preconditionOnLoop()
@@ -27,18 +27,18 @@ package final class LoopTimer {
     }
 
     package func cancel() {
-        if place >= 0 { loop.timers.remove(self) }
-        place = LoopTimer.idle
+        if index >= 0 { loop.timers.remove(self) }
+        index = LoopTimer.idle
     }
 
     fileprivate func fire() {
-        guard place == LoopTimer.taken else { return }
-        place = LoopTimer.idle
+        guard index == LoopTimer.taken else { return }
+        index = LoopTimer.idle
         action()
     }
 }
 
-/// Scheduled timers, earliest first: a binary heap in which each timer knows its place.
+/// Scheduled timers, earliest first: a binary heap in which each timer knows its index.
 struct TimerHeap {
     private var heap: [LoopTimer] = []
 
@@ -46,24 +46,24 @@ struct TimerHeap {
     var earliest: Instant? { heap.first?.due }
 
     mutating func insert(_ timer: LoopTimer) {
-        timer.place = heap.count
+        timer.index = heap.count
         heap.append(timer)
-        rise(timer.place)
+        rise(timer.index)
     }
 
     mutating func remove(_ timer: LoopTimer) {
-        let hole = timer.place
+        let hole = timer.index
         let last = heap.removeLast()
-        timer.place = LoopTimer.idle
+        timer.index = LoopTimer.idle
         guard last !== timer else { return }
         heap[hole] = last
-        last.place = hole
+        last.index = hole
         rise(hole)
-        sink(last.place)
+        sink(last.index)
     }
 
     mutating func removeAll() {
-        for timer in heap { timer.place = LoopTimer.idle }
+        for timer in heap { timer.index = LoopTimer.idle }
         heap.removeAll()
     }
 
@@ -74,7 +74,7 @@ struct TimerHeap {
         var taken: [LoopTimer] = []
         while let timer = heap.first, timer.due <= now {
             remove(timer)
-            timer.place = LoopTimer.taken
+            timer.index = LoopTimer.taken
             taken.append(timer)
         }
         return taken
@@ -110,7 +110,7 @@ struct TimerHeap {
 
     private mutating func exchange(_ a: Int, _ b: Int) {
         heap.swapAt(a, b)
-        heap[a].place = a
-        heap[b].place = b
+        heap[a].index = a
+        heap[b].index = b
     }
 }

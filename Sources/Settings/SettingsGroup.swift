@@ -1,7 +1,7 @@
 /// Settings that belong together, and the value that they make.
 ///
-/// Each is declared once: its name, the place in the value that it sets, its bounds, and a sentence. Its
-/// default is what stands at that place to begin with, so a value made in code and a value made from
+/// Each is declared once: its name, what of the value it sets, its bounds, and a sentence. Its
+/// default is what stands there to begin with, so a value made in code and a value made from
 /// settings that nobody has touched are the same.
 package struct SettingsGroup<Values: Sendable>: Sendable {
     /// In the order of their declaration: for the help, the operator's table and every check.
@@ -45,33 +45,33 @@ package struct SettingsDeclarer<Values: Sendable> {
     ///   - secret: never shown, and not taken from a flag, which every user of the machine can read.
     ///   - check: the problem with a value that parsed, or nil; it completes "broker.x …".
     package mutating func callAsFunction<Value: SettingValue>(
-        _ name: String, sets place: any (WritableKeyPath<Values, Value> & Sendable), _ sentence: String,
+        _ name: String, sets target: any (WritableKeyPath<Values, Value> & Sendable), _ sentence: String,
         secret: Bool = false, check: (@Sendable (Value) -> String?)? = nil
     ) {
         add(
-            Setting(key(name), default: defaults[keyPath: place], sentence, secret: secret, check: check)
-        ) { $0[keyPath: place] = $1 }
+            Setting(key(name), default: defaults[keyPath: target], sentence, secret: secret, check: check)
+        ) { $0[keyPath: target] = $1 }
     }
 
     /// A setting with a lowest and a highest value.
     package mutating func callAsFunction<Value: SettingValue & Comparable>(
-        _ name: String, sets place: any (WritableKeyPath<Values, Value> & Sendable),
+        _ name: String, sets target: any (WritableKeyPath<Values, Value> & Sendable),
         in range: ClosedRange<Value>,
         _ sentence: String
     ) {
-        add(Setting(key(name), default: defaults[keyPath: place], in: range, sentence)) {
-            $0[keyPath: place] = $1
+        add(Setting(key(name), default: defaults[keyPath: target], in: range, sentence)) {
+            $0[keyPath: target] = $1
         }
     }
 
     /// A number that is written with a unit: milliseconds as `5s`, bytes as `4MiB`.
     package mutating func callAsFunction<Unit: UnitOfCount>(
-        _ name: String, sets place: any (WritableKeyPath<Values, Int> & Sendable), as unit: Unit.Type,
+        _ name: String, sets target: any (WritableKeyPath<Values, Int> & Sendable), as unit: Unit.Type,
         in range: ClosedRange<Int>, _ sentence: String
     ) {
         let range = Unit(range.lowerBound)...Unit(range.upperBound)
-        add(Setting(key(name), default: Unit(defaults[keyPath: place]), in: range, sentence)) {
-            $0[keyPath: place] = $1.count
+        add(Setting(key(name), default: Unit(defaults[keyPath: target]), in: range, sentence)) {
+            $0[keyPath: target] = $1.count
         }
     }
 

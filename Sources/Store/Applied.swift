@@ -28,7 +28,7 @@ package struct Applied: Sendable, Hashable {
 
     init?(_ bytes: Span<UInt8>) {
         guard bytes.count == 16 || bytes.count == 32 else { return nil }
-        func number(_ place: Int) -> Int64 { Int64(bigEndianBytes: bytes.extracting(place..<place + 8)) }
+        func number(_ offset: Int) -> Int64 { Int64(bigEndianBytes: bytes.extracting(offset..<offset + 8)) }
         offset = number(0)
         asOf = WallTime(nanoseconds: number(8))
         if bytes.count == 32 {

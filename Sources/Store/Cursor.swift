@@ -1,6 +1,6 @@
 internal import CLMDB
 
-/// A place in a table within one transaction. Owned by one scope, which closes it before the
+/// A position in a table within one transaction. Owned by one scope, which closes it before the
 /// transaction ends.
 @safe struct Cursor: ~Copyable {
     let handle: OpaquePointer

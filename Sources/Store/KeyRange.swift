@@ -1,5 +1,5 @@
 /// The keys from `lower`, included, up to `upper`, excluded. A scan in pages advances `lower`, so a
-/// range is also the place where a scan goes on: it can be kept, sent and resumed.
+/// range also says where a scan goes on: it can be kept, sent and resumed.
 package struct KeyRange: Sendable, Hashable {
     package private(set) var lower: [UInt8]
     /// nil is the end of the table.

@@ -2,7 +2,7 @@
 /// if that pays, and applied in one transaction as often as that takes.
 package struct RowBatch: ~Copyable {
     private var bytes: [UInt8] = []
-    private var entries: [RowPlaceInBatch] = []
+    private var entries: [BatchedRow] = []
 
     package init() {}
 
@@ -19,7 +19,7 @@ package struct RowBatch: ~Copyable {
     }
 
     package mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>) {
-        entries.append(RowPlaceInBatch(start: bytes.count, key: key, valueBytes: value.count))
+        entries.append(BatchedRow(start: bytes.count, key: key, valueBytes: value.count))
         append(key)
         append(value)
     }
@@ -27,13 +27,13 @@ package struct RowBatch: ~Copyable {
     /// With the sum before the value that `ReadView.value` wants.
     package mutating func putChecked(_ key: Span<UInt8>, _ value: Span<UInt8>) {
         entries.append(
-            RowPlaceInBatch(start: bytes.count, key: key, valueBytes: RowCheck.bytes + value.count))
+            BatchedRow(start: bytes.count, key: key, valueBytes: RowCheck.bytes + value.count))
         append(key)
         RowCheck.append(key, value, to: &bytes)
     }
 
     package mutating func remove(_ key: Span<UInt8>) {
-        entries.append(RowPlaceInBatch(start: bytes.count, key: key, valueBytes: -1))
+        entries.append(BatchedRow(start: bytes.count, key: key, valueBytes: -1))
         append(key)
     }
 
@@ -74,7 +74,7 @@ package struct RowBatch: ~Copyable {
 }
 
 /// Where a row lies in its batch.
-struct RowPlaceInBatch {
+struct BatchedRow {
     /// Bytes of the key from a depth on, as a number that orders as they do; the sort decides the depth.
     var head: UInt64
     let start: Int
@@ -100,13 +100,15 @@ extension Span<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Eight bytes from a place on, as `Span.head`.
-    func head(at place: Int) -> UInt64 {
-        if place + 8 <= count {
-            return unsafe UInt64(bigEndian: loadUnaligned(fromByteOffset: place, as: UInt64.self))
+    /// Eight bytes from an offset on, as `Span.head`.
+    func head(at offset: Int) -> UInt64 {
+        if offset + 8 <= count {
+            return unsafe UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
         var head: UInt64 = 0
-        for index in place..<place + 8 { unsafe head = head << 8 | (index < count ? UInt64(self[index]) : 0) }
+        for index in offset..<offset + 8 {
+            unsafe head = head << 8 | (index < count ? UInt64(self[index]) : 0)
+        }
         return head
     }
 }

@@ -1,6 +1,6 @@
 internal import CLMDB
 
-/// A place in a table that its user moves, for walking several tables side by side. It belongs to one
+/// A position in a table that its user moves, for walking several tables side by side. It belongs to one
 /// view; the bytes that it hands out lie in the map and stay as long as the view, wherever it moves.
 @safe package struct RowCursor: ~Copyable, ~Escapable {
     private let cursor: Cursor

@@ -6,14 +6,14 @@ internal import Glibc
 ///
 /// Rows of one key keep their order.
 enum RowSort {
-    /// Fewer than this are compared: dealing out looks at a table of 256 places for each byte.
+    /// Fewer than this are compared: dealing out looks at a table of 256 positions for each byte.
     private static let dealtMin = 64
 
     static func sort(
-        _ rows: UnsafeMutableBufferPointer<RowPlaceInBatch>, keysIn bytes: UnsafeRawBufferPointer
+        _ rows: UnsafeMutableBufferPointer<BatchedRow>, keysIn bytes: UnsafeRawBufferPointer
     ) {
         guard rows.count >= dealtMin else { return unsafe compare(rows, bytes, from: 0) }
-        let spare = UnsafeMutableBufferPointer<RowPlaceInBatch>.allocate(capacity: rows.count)
+        let spare = UnsafeMutableBufferPointer<BatchedRow>.allocate(capacity: rows.count)
         defer { unsafe spare.deallocate() }
         // On the heap: as a temporary of the stack, Swift 6.3.1 leaves the stack misaligned.
         let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: 8 * 256)
@@ -24,13 +24,13 @@ enum RowSort {
 
     /// Room to deal rows out, and how many of them have each value of each byte.
     @unsafe private struct Spare {
-        let rows: UnsafeMutableBufferPointer<RowPlaceInBatch>
+        let rows: UnsafeMutableBufferPointer<BatchedRow>
         let counts: UnsafeMutableBufferPointer<Int>
     }
 
     /// All rows agree in the bytes before the depth, and their heads are of it.
     private static func sort(
-        _ rows: UnsafeMutableBufferPointer<RowPlaceInBatch>, _ spare: Spare, _ bytes: UnsafeRawBufferPointer,
+        _ rows: UnsafeMutableBufferPointer<BatchedRow>, _ spare: Spare, _ bytes: UnsafeRawBufferPointer,
         from depth: Int
     ) {
         unsafe deal(rows, spare)
@@ -58,23 +58,23 @@ enum RowSort {
         }
     }
 
-    /// One after the other, each to its place among those before it.
+    /// One after the other, each to its position among those before it.
     private static func compare(
-        _ rows: UnsafeMutableBufferPointer<RowPlaceInBatch>, _ bytes: UnsafeRawBufferPointer, from depth: Int
+        _ rows: UnsafeMutableBufferPointer<BatchedRow>, _ bytes: UnsafeRawBufferPointer, from depth: Int
     ) {
         for index in rows.indices.dropFirst() {
             let row = unsafe rows[index]
-            var place = index
-            while place > 0, unsafe precedes(row, rows[place - 1], bytes, from: depth) {
-                unsafe rows[place] = unsafe rows[place - 1]
-                place -= 1
+            var hole = index
+            while hole > 0, unsafe precedes(row, rows[hole - 1], bytes, from: depth) {
+                unsafe rows[hole] = unsafe rows[hole - 1]
+                hole -= 1
             }
-            unsafe rows[place] = row
+            unsafe rows[hole] = row
         }
     }
 
     private static func precedes(
-        _ a: RowPlaceInBatch, _ b: RowPlaceInBatch, _ bytes: UnsafeRawBufferPointer, from depth: Int
+        _ a: BatchedRow, _ b: BatchedRow, _ bytes: UnsafeRawBufferPointer, from depth: Int
     ) -> Bool {
         if a.head != b.head { return a.head < b.head }
         let common = min(a.keyBytes, b.keyBytes) - depth
@@ -86,7 +86,7 @@ enum RowSort {
     }
 
     /// By the eight bytes of the head, the last byte first; each pass keeps the order of the one before.
-    private static func deal(_ rows: UnsafeMutableBufferPointer<RowPlaceInBatch>, _ spare: Spare) {
+    private static func deal(_ rows: UnsafeMutableBufferPointer<BatchedRow>, _ spare: Spare) {
         let counts = unsafe spare.counts
         unsafe counts.update(repeating: 0)
         for index in rows.indices {
@@ -98,20 +98,20 @@ enum RowSort {
         }
         var (from, to) = unsafe (rows.baseAddress!, spare.rows.baseAddress!)
         for digit in 0..<8 {
-            let places = unsafe counts.baseAddress! + 256 * digit
+            let positions = unsafe counts.baseAddress! + 256 * digit
             let shift = UInt64(8 * digit)
             // Where all rows agree there is nothing to deal out.
-            if unsafe places[Int(from[0].head >> shift & 0xFF)] == rows.count { continue }
+            if unsafe positions[Int(from[0].head >> shift & 0xFF)] == rows.count { continue }
             var sum = 0
             for value in 0..<256 {
-                let count = unsafe places[value]
-                unsafe places[value] = sum
+                let count = unsafe positions[value]
+                unsafe positions[value] = sum
                 sum += count
             }
             for index in rows.indices {
                 let value = unsafe Int(from[index].head >> shift & 0xFF)
-                unsafe (to + places[value]).initialize(to: from[index])
-                unsafe places[value] += 1
+                unsafe (to + positions[value]).initialize(to: from[index])
+                unsafe positions[value] += 1
             }
             unsafe swap(&from, &to)
         }

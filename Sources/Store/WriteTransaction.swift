@@ -33,17 +33,17 @@ internal import CLMDB
         swap(&buffer, &stored)
         defer { swap(&buffer, &stored) }
         RowCheck.write(key, value, to: &buffer)
-        var place = unsafe try place(of: table)
-        unsafe try write(key, buffer.span, &place)
-        unsafe leave(place)
+        var open = unsafe try open(table)
+        unsafe try write(key, buffer.span, &open)
+        unsafe leave(open)
     }
 
     /// Returns whether there was such a row.
     @discardableResult
     package mutating func remove(_ key: Span<UInt8>, in table: Table) throws(StoreError) -> Bool {
-        var place = unsafe try place(of: table)
-        let wasThere = unsafe try remove(key, &place)
-        unsafe leave(place)
+        var open = unsafe try open(table)
+        let wasThere = unsafe try remove(key, &open)
+        unsafe leave(open)
         return wasThere
     }
 
@@ -61,31 +61,31 @@ internal import CLMDB
     }
 
     package mutating func empty(_ table: Table) throws(StoreError) {
-        var place = unsafe try place(of: table)
+        var open = unsafe try open(table)
         let result = unsafe mdb_drop(transaction, table.number, 0)
         if result != 0 { throw fail(result, "empty a table of") }
-        unsafe place.sum = TableSum()
-        unsafe leave(place)
+        unsafe open.sum = TableSum()
+        unsafe leave(open)
     }
 
     /// Makes every change of the batch in its order; what it puts was put with its sum. A sorted batch is
     /// faster when its rows are neighbours: the cursor stays on its page.
     package mutating func apply(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
-        var place = unsafe try place(of: table)
+        var open = unsafe try open(table)
         for index in 0..<batch.count {
             if let stored = batch.value(index) {
-                unsafe try write(batch.key(index), stored, &place)
+                unsafe try write(batch.key(index), stored, &open)
             } else {
-                _ = unsafe try remove(batch.key(index), &place)
+                _ = unsafe try remove(batch.key(index), &open)
             }
         }
-        unsafe leave(place)
+        unsafe leave(open)
     }
 
     /// The same for rows that come in order and behind everything that the table has: nothing is looked
     /// for, and pages become full.
     package mutating func append(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
-        var place = unsafe try place(of: table)
+        var open = unsafe try open(table)
         for index in 0..<batch.count {
             guard let stored = batch.value(index) else {
                 preconditionFailure("no removal is behind the last row")
@@ -94,23 +94,23 @@ internal import CLMDB
             try Limits.check(key)
             let result = unsafe key.withValue { key in
                 unsafe stored.withValue { value in
-                    unsafe mdb_cursor_put(place.cursor, &key, &value, UInt32(MDB_APPEND))
+                    unsafe mdb_cursor_put(open.cursor, &key, &value, UInt32(MDB_APPEND))
                 }
             }
             if result != 0 { throw fail(result, "write") }
-            unsafe place.sum.add(Self.sum(stored))
+            unsafe open.sum.add(Self.sum(stored))
         }
-        unsafe leave(place)
+        unsafe leave(open)
     }
 
     /// Where a table is written. LMDB closes the cursor with the transaction.
-    @unsafe private struct Place {
+    @unsafe private struct OpenTable {
         let index: Int
         let cursor: OpaquePointer
         var sum: TableSum
     }
 
-    @unsafe private mutating func place(of table: Table) throws(StoreError) -> Place {
+    @unsafe private mutating func open(_ table: Table) throws(StoreError) -> OpenTable {
         environment.check(table)
         if sums.isEmpty {
             sums = try view.sums()
@@ -118,17 +118,17 @@ internal import CLMDB
         }
         let index = Int(table.number - LMDBFile.firstTable)
         if let cursor = unsafe cursors[index] {
-            return unsafe Place(index: index, cursor: cursor, sum: sums[index])
+            return unsafe OpenTable(index: index, cursor: cursor, sum: sums[index])
         }
         var cursor: OpaquePointer?
         let result = unsafe mdb_cursor_open(transaction, table.number, &cursor)
         guard result == 0, let cursor = unsafe cursor else { throw fail(result, "write") }
         unsafe cursors[index] = unsafe cursor
-        return unsafe Place(index: index, cursor: cursor, sum: sums[index])
+        return unsafe OpenTable(index: index, cursor: cursor, sum: sums[index])
     }
 
     /// When a change fails, the transaction has no use for its sum.
-    private mutating func leave(_ place: Place) { unsafe sums[place.index] = unsafe place.sum }
+    private mutating func leave(_ open: OpenTable) { unsafe sums[open.index] = unsafe open.sum }
 
     private static func sum(_ stored: Span<UInt8>) -> UInt32 {
         guard let sum = RowCheck.sum(of: stored) else { preconditionFailure("a row is put with its sum") }
@@ -137,32 +137,32 @@ internal import CLMDB
 
     /// The row that it replaces is met on the way.
     private mutating func write(
-        _ key: Span<UInt8>, _ stored: Span<UInt8>, _ place: inout Place
+        _ key: Span<UInt8>, _ stored: Span<UInt8>, _ open: inout OpenTable
     ) throws(StoreError) {
         try Limits.check(key)
         let result: Int32 = unsafe key.withValue { key in
             unsafe stored.withValue { value in
                 var found = unsafe value
-                let result = unsafe mdb_cursor_put(place.cursor, &key, &found, UInt32(MDB_NOOVERWRITE))
+                let result = unsafe mdb_cursor_put(open.cursor, &key, &found, UInt32(MDB_NOOVERWRITE))
                 guard result == MDB_KEYEXIST else { return result }
                 guard let replaced = unsafe RowCheck.sum(of: Span(found)) else { return MDB_CORRUPTED }
-                unsafe place.sum.remove(replaced)
-                return unsafe mdb_cursor_put(place.cursor, &key, &value, UInt32(MDB_CURRENT))
+                unsafe open.sum.remove(replaced)
+                return unsafe mdb_cursor_put(open.cursor, &key, &value, UInt32(MDB_CURRENT))
             }
         }
         if result != 0 { throw fail(result, "write") }
-        unsafe place.sum.add(Self.sum(stored))
+        unsafe open.sum.add(Self.sum(stored))
     }
 
-    private mutating func remove(_ key: Span<UInt8>, _ place: inout Place) throws(StoreError) -> Bool {
+    private mutating func remove(_ key: Span<UInt8>, _ open: inout OpenTable) throws(StoreError) -> Bool {
         try Limits.check(key)
         let result: Int32 = unsafe key.withValue { key in
             var found = unsafe MDB_val()
-            let result = unsafe mdb_cursor_get(place.cursor, &key, &found, MDB_SET)
+            let result = unsafe mdb_cursor_get(open.cursor, &key, &found, MDB_SET)
             guard result == 0 else { return result }
             guard let removed = unsafe RowCheck.sum(of: Span(found)) else { return MDB_CORRUPTED }
-            unsafe place.sum.remove(removed)
-            return unsafe mdb_cursor_del(place.cursor, 0)
+            unsafe open.sum.remove(removed)
+            return unsafe mdb_cursor_del(open.cursor, 0)
         }
         if result == MDB_NOTFOUND { return false }
         if result != 0 { throw fail(result, "remove a row from") }

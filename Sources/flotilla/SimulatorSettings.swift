@@ -5,7 +5,7 @@ internal import LiveActivity
 internal import Settings
 
 /// `expired@2200`.
-extension TLSFaultPlace: SettingValue {
+extension TLSFaultListener: SettingValue {
     package static var kind: String {
         "a fault, one of " + TLSFault.allCases.map(\.rawValue).joined(separator: ", ")
             + ", and its port, such as expired@2200"

@@ -104,10 +104,10 @@ private struct History {
             return
         }
         #expect(effect == .started)
-        let place = fixture.phones.places(of: phone)[0]
+        let index = fixture.phones.indices(of: phone)[0]
         model.activities.append(
             .init(
-                phone: phone, token: fixture.phones.updateToken(of: place), score: score,
+                phone: phone, token: fixture.phones.updateToken(of: index), score: score,
                 timestamp: timestamp, startedAt: fixture.now))
     }
 
@@ -137,11 +137,11 @@ private struct History {
 
     private mutating func dismiss(_ phone: Int) {
         guard let activity = fixture.view(phone).activities.randomElement(using: &generator),
-            let place = fixture.phones.places(of: phone).first(where: {
+            let shown = fixture.phones.indices(of: phone).first(where: {
                 fixture.phones.activityID($0, fixture.phones.activities[$0].life) == activity.id
             })
         else { return }
-        let token = fixture.phones.updateToken(of: place)
+        let token = fixture.phones.updateToken(of: shown)
         #expect(fixture.phones.dismiss(activity.id, on: phone, at: fixture.now))
         let index = model.activities.firstIndex { $0.token == token }
         if let index {
@@ -152,11 +152,11 @@ private struct History {
     }
 
     private mutating func rotate(_ phone: Int) {
-        guard let place = fixture.phones.places(of: phone).first else { return }
-        let old = fixture.phones.updateToken(of: place)
-        fixture.phones.rotateUpdateToken(place, at: fixture.now)
+        guard let shown = fixture.phones.indices(of: phone).first else { return }
+        let old = fixture.phones.updateToken(of: shown)
+        fixture.phones.rotateUpdateToken(shown, at: fixture.now)
         let index = model.activities.firstIndex { $0.token == old }
-        if let index { model.activities[index].token = fixture.phones.updateToken(of: place) }
+        if let index { model.activities[index].token = fixture.phones.updateToken(of: shown) }
     }
 
     private mutating func leave(_ phone: Int) {
@@ -239,7 +239,7 @@ private struct History {
             if generator.below(9) == 0 { payload.attributes = raw(["[]", "{}", "null"][generator.below(3)]) }
             let identity = PhoneTokens.Identity(
                 kind: generator.below(2) == 0 ? .start : .update, phone: generator.below(4),
-                place: generator.below(5), life: UInt16(generator.below(3)),
+                index: generator.below(5), life: UInt16(generator.below(3)),
                 generation: UInt16(generator.below(2)))
             let target: AcceptedPush.Target =
                 generator.below(4) == 0

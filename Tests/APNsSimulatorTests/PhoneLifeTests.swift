@@ -104,12 +104,12 @@ import Testing
     let tokens = PhoneTokens(seed: 2, bytes: 32)
     for kind in [PhoneTokens.Identity.Kind.start, .update] {
         let identity = PhoneTokens.Identity(
-            kind: kind, phone: 999_999, place: 4_000_000, life: 65_535, generation: 7)
+            kind: kind, phone: 999_999, index: 4_000_000, life: 65_535, generation: 7)
         #expect(tokens.identity(of: tokens.token(of: identity)) == identity)
         #expect(PhoneTokens(seed: 3, bytes: 32).identity(of: tokens.token(of: identity)) == nil)
         #expect(tokens.token(of: identity).bytes.count == 32)
     }
-    let future = fixture.phones.tokens.token(of: .init(kind: .update, phone: 0, place: 99, generation: 0))
+    let future = fixture.phones.tokens.token(of: .init(kind: .update, phone: 0, index: 99, generation: 0))
     #expect(standing(future, .production, "com.example.shop") == .unknown)
 }
 

@@ -121,7 +121,7 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
         #expect(fixture.send(fixture.start(group: "m\(number)"), to: fixture.startToken(0)) == .started)
     }
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .tooManyActivities)
-    let token = fixture.phones.updateToken(of: fixture.phones.places(of: 0)[2])
+    let token = fixture.phones.updateToken(of: fixture.phones.indices(of: 0)[2])
     #expect(fixture.send(fixture.end(at: fixture.now / 1_000 + 1), to: token) == .ended)
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
 }

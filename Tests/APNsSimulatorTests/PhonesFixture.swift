@@ -138,7 +138,7 @@ struct PhonesFixture {
         payload.channel = channel
         #expect(send(payload, to: startToken(number)) == .started)
         pass(seconds: 3)
-        return phones.updateToken(of: phones.places(of: number)[0])
+        return phones.updateToken(of: phones.indices(of: number)[0])
     }
 
     func activity(_ number: Int = 0) -> PhoneView.Activity? { view(number).activities.first }

@@ -21,8 +21,8 @@ private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
     #expect(sealed.hasPrefix("s1."))
     #expect(!sealed.contains("c0ffee"))
     #expect(try seal.open(sealed, app: "shop", entry: "update:a1") == token)
-    #expect(throws: TokenSeal.Failure.wrongPlace) { try seal.open(sealed, app: "shop", entry: "update:a2") }
-    #expect(throws: TokenSeal.Failure.wrongPlace) { try seal.open(sealed, app: "shop2", entry: "update:a1") }
+    #expect(throws: TokenSeal.Failure.wrongRow) { try seal.open(sealed, app: "shop", entry: "update:a2") }
+    #expect(throws: TokenSeal.Failure.wrongRow) { try seal.open(sealed, app: "shop2", entry: "update:a1") }
 }
 
 @Test func `the same token in the same row seals to the same bytes, another row or token to others`() throws {
@@ -121,7 +121,7 @@ func `a report's token is sealed for the row that it will stand in, and opens ag
     #expect(try seal.open(tokenOf: plain) == token, "what a service without keys wrote")
     var moved = report
     moved.app = "bank"
-    #expect(throws: TokenSeal.Failure.wrongPlace) { try seal.open(tokenOf: moved) }
+    #expect(throws: TokenSeal.Failure.wrongRow) { try seal.open(tokenOf: moved) }
 }
 
 @Test func `without keys, and without a token, a report stays as it is`() throws {

@@ -42,13 +42,13 @@ extension Phones {
         let first = min(first, phones.count)
         let end = min(phones.count, first + limit)
         let listed = (first..<end).map { number in
-            for place in places(of: number) { settle(place, at: time) }
+            for index in indices(of: number) { settle(index, at: time) }
             let phone = phones[number]
             return PhonePage.Listed(
                 installation: names.installation(number), bundleID: apps[Int(phone.app)].bundleID,
                 environment: environment(of: phone).rawValue, system: phone.system.description,
                 canBeReached: phone.traits.isDisjoint(with: [.away, .removed]),
-                activities: places(of: number).count)
+                activities: indices(of: number).count)
         }
         return PhonePage(phones: listed, next: end < phones.count ? end : nil, count: phones.count)
     }

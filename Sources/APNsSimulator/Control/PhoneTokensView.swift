@@ -53,10 +53,10 @@ extension Phones {
                 token: startToken(slot, of: number),
                 registeredAt: startTokens[Int(phones[number].firstStartToken) + slot].registeredAt)
         }
-        let updates = places(of: number).filter { activities[$0].isTokenReported }.map { place in
+        let updates = indices(of: number).filter { activities[$0].isTokenReported }.map { index in
             PhoneTokensView.Update(
-                activity: activityID(place, activities[place].life), token: updateToken(of: place),
-                registeredAt: activities[place].tokenRegisteredAt)
+                activity: activityID(index, activities[index].life), token: updateToken(of: index),
+                registeredAt: activities[index].tokenRegisteredAt)
         }
         return PhoneTokensView(starts: starts, updates: updates)
     }

@@ -95,10 +95,10 @@ package final class SimulatorService: Service, @unchecked Sendable {
         running.desk = desk
         running.simulator = desk.simulator
         try desk.simulator.start()
-        for place in settings.tlsFaults {
+        for listener in settings.tlsFaults {
             running.faultPorts.append(
                 try TLSFaultPort(
-                    place.fault, host: settings.simulator.host, port: place.port,
+                    listener.fault, host: settings.simulator.host, port: listener.port,
                     authority: credentials.authority, names: settings.simulator.certificateNames, on: loop))
         }
         var limits = HTTPLimits()

@@ -26,13 +26,13 @@ package struct SimulatorServiceSettings: Sendable {
     /// Whether an entry of the journal's file has what its request brought.
     package var journalShowsPayloads = false
     package var journal = JournalLimits()
-    package var tlsFaults: [TLSFaultPlace] = []
+    package var tlsFaults: [TLSFaultListener] = []
 
     package init(directory: String) { self.directory = directory }
 }
 
 /// A port with a fault of its own.
-package struct TLSFaultPlace: Sendable, Hashable {
+package struct TLSFaultListener: Sendable, Hashable {
     package let fault: TLSFault
     package let port: Int
 

@@ -55,11 +55,11 @@ final class Journal: JournalSink, TurnHook {
 
     private func note(_ entry: JournalEntry, in records: RequestRecords) {
         var record = RequestRecord()
-        if let place = entry.record {
+        if let index = entry.record {
             record.take(entry)
             // Whoever was to hear of it will not.
             if record.end == .answered { record.end = .lost }
-            records.end(place, with: record)
+            records.end(index, with: record)
         } else if case .answered = entry.end {
             // There was no room for its record.
         } else {

@@ -33,7 +33,7 @@ struct JournalRing: Sendable {
     private let entriesMax: Int
     private let bytesMax: Int
     /// The entry of a number is at the number's remainder.
-    private var places: [JournalEntry] = []
+    private var slots: [JournalEntry] = []
     private var bytes = 0
     /// The number of the oldest that is held.
     private(set) var oldest = 1
@@ -50,8 +50,8 @@ struct JournalRing: Sendable {
     mutating func append(_ entry: JournalEntry) -> Int {
         newest += 1
         if count > entriesMax { drop() }
-        let place = (newest - 1) % entriesMax
-        if place == places.count { places.append(entry) } else { places[place] = entry }
+        let slot = (newest - 1) % entriesMax
+        if slot == slots.count { slots.append(entry) } else { slots[slot] = entry }
         bytes += entry.bytes
         while bytes > bytesMax, count > 1 { drop() }
         return newest
@@ -60,7 +60,7 @@ struct JournalRing: Sendable {
     mutating func forget() { while count > 0 { drop() } }
 
     private mutating func drop() {
-        bytes -= places[(oldest - 1) % entriesMax].bytes
+        bytes -= slots[(oldest - 1) % entriesMax].bytes
         oldest += 1
     }
 
@@ -70,7 +70,7 @@ struct JournalRing: Sendable {
         var page = Page(after: first - 1, newest: newest, missed: first - after - 1)
         while page.after < newest, page.entries.count < limit, page.after - first + 1 < Self.lookedAtMax {
             page.after += 1
-            let entry = places[(page.after - 1) % entriesMax]
+            let entry = slots[(page.after - 1) % entriesMax]
             if filter.passes(entry) { page.entries.append(Numbered(number: page.after, entry: entry)) }
         }
         return page

@@ -81,8 +81,8 @@ extension JournalSummary {
             if doubledListed.count < Self.doubledListedMax {
                 doubledListed.append(Doubled(id: id, times: 2))
             }
-        } else if let place = doubledListed.firstIndex(where: { $0.id == id }) {
-            doubledListed[place].times = times
+        } else if let index = doubledListed.firstIndex(where: { $0.id == id }) {
+            doubledListed[index].times = times
         }
     }
 }

@@ -31,10 +31,10 @@ extension Phones {
                 until: time + range.lowerBound + Int64(share * Double(range.upperBound - range.lowerBound)))
         }
         happen(habits.dismissalsPerHour * phoneHours) { number in
-            if let place = places(of: number).first { remove(place, at: time) }
+            if let index = indices(of: number).first { remove(index, at: time) }
         }
         happen(habits.tokenRotationsPerHour * phoneHours) { number in
-            if let place = places(of: number).first { rotateUpdateToken(place, at: time) }
+            if let index = indices(of: number).first { rotateUpdateToken(index, at: time) }
         }
         happen(habits.quitsPerHour * phoneHours) { quit($0) }
         happen(habits.opensPerHour * phoneHours) { open($0, at: time) }

@@ -17,7 +17,7 @@ struct PhoneActivity {
     var generation: UInt16 = 0
     var type: UInt16 = 0
     var phone: Int32 = -1
-    /// The phone's next activity, or the next free place; -1 for none.
+    /// The phone's next activity, or the next free one; -1 for none.
     var next: Int32 = -1
     /// -1 where the attributes named none.
     var group: Int32 = -1
@@ -26,7 +26,7 @@ struct PhoneActivity {
     /// Seconds since 1970: what is older is not shown. All that follows is in milliseconds.
     var timestamp: Int64 = 0
     var startedAt: Int64 = 0
-    /// Since when it shows what it shows; of a free place, since when it is free.
+    /// Since when it shows what it shows; of a free one, since when it is free.
     var changedAt: Int64 = 0
     var staleAt = Int64.max
     /// When it leaves the Lock Screen, once it has ended.

@@ -10,7 +10,7 @@ struct PhoneChannels {
     }
 
     struct Listener {
-        let place: Int32
+        let activity: Int32
         let life: UInt16
     }
 
@@ -20,7 +20,7 @@ struct PhoneChannels {
         var present = 0
         /// The newest message, on channels that keep it.
         var stored: AcceptedPush?
-        /// Broadcasts that still walk along the listeners; their places must not move.
+        /// Broadcasts that still walk along the listeners; they must not move.
         var walks = 0
     }
 
@@ -48,9 +48,9 @@ struct PhoneChannels {
     }
 
     /// The channel's number; -1 beyond the limit.
-    mutating func listen(_ place: Int, _ life: UInt16, on key: Key, channelsMax: Int) -> Int32 {
+    mutating func listen(_ index: Int, _ life: UInt16, on key: Key, channelsMax: Int) -> Int32 {
         guard let number = number(key, max: channelsMax) else { return -1 }
-        channels[Int(number)].listeners.append(Listener(place: Int32(place), life: life))
+        channels[Int(number)].listeners.append(Listener(activity: Int32(index), life: life))
         channels[Int(number)].present += 1
         return number
     }

@@ -12,9 +12,9 @@ struct PhoneTokens: Sendable {
 
         var kind: Kind
         var phone: Int
-        /// The phone's start token by its number, or the activity by its place.
-        var place: Int
-        /// Of an activity's place: which of those who lived there.
+        /// The phone's start token by its number, or the activity by its index.
+        var index: Int
+        /// Of an activity: which of those that had its index.
         var life: UInt16 = 0
         var generation: UInt16
     }
@@ -65,7 +65,7 @@ struct PhoneTokens: Sendable {
 
     private static func words(_ identity: Identity) -> (UInt64, UInt64) {
         (
-            UInt64(identity.phone) << 32 | UInt64(identity.place),
+            UInt64(identity.phone) << 32 | UInt64(identity.index),
             UInt64(identity.kind.rawValue) << 32 | UInt64(identity.life) << 16 | UInt64(identity.generation)
         )
     }
@@ -73,7 +73,7 @@ struct PhoneTokens: Sendable {
     private static func identity(_ first: UInt64, _ second: UInt64) -> Identity? {
         guard let kind = Identity.Kind(rawValue: UInt16(truncatingIfNeeded: second >> 32)) else { return nil }
         return Identity(
-            kind: kind, phone: Int(first >> 32), place: Int(first & 0xFFFF_FFFF),
+            kind: kind, phone: Int(first >> 32), index: Int(first & 0xFFFF_FFFF),
             life: UInt16(truncatingIfNeeded: second >> 16), generation: UInt16(truncatingIfNeeded: second))
     }
 }

@@ -21,7 +21,7 @@ extension Phones {
     }
 
     private func isListening(_ listener: PhoneChannels.Listener) -> Bool {
-        let activity = activities[Int(listener.place)]
+        let activity = activities[Int(listener.activity)]
         return activity.life == listener.life && activity.state != .free
     }
 
@@ -35,7 +35,7 @@ extension Phones {
             let listeners = channels.channels[Int(walk.channel)].listeners
             let end = walk.next + min(left, walk.end - walk.next)
             for index in walk.next..<end where isListening(listeners[index]) {
-                hear(walk.push, Int(listeners[index].place), at: time)
+                hear(walk.push, Int(listeners[index].activity), at: time)
             }
             left -= end - walk.next
             if end == walk.end {
@@ -47,27 +47,27 @@ extension Phones {
         }
     }
 
-    private func hear(_ push: AcceptedPush, _ place: Int, at time: Int64) {
-        let number = Int(activities[place].phone)
+    private func hear(_ push: AcceptedPush, _ index: Int, at time: Int64) {
+        let number = Int(activities[index].phone)
         let traits = phones[number].traits
         if traits.contains(.removed) { return }
         if traits.contains(.away) {
             // What the channel keeps needs no copy for each phone: it is there when the phone is back.
             note(push, on: number, push.isStored ? .stored : .lostWhileAway, at: time)
         } else {
-            note(push, on: number, update(push, place, at: time), at: time)
+            note(push, on: number, update(push, index, at: time), at: time)
         }
     }
 
     /// A listener that came late, or was away, gets what its channel has kept.
-    func catchUp(_ place: Int, at time: Int64) {
-        let activity = activities[place]
+    func catchUp(_ index: Int, at time: Int64) {
+        let activity = activities[index]
         guard activity.channel >= 0, let push = channels.channels[Int(activity.channel)].stored,
             let timestamp = push.payload.timestamp, timestamp > activity.timestamp
         else { return }
         let latest = push.receivedAt + Self.storedMilliseconds
         let expires = min(push.expiration.map(milliseconds) ?? latest, latest)
         guard expires > time else { return }
-        note(push, on: Int(activity.phone), update(push, place, at: time), at: time)
+        note(push, on: Int(activity.phone), update(push, index, at: time), at: time)
     }
 }

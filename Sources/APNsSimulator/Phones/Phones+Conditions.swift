@@ -4,8 +4,8 @@
 extension Phones {
     /// One phone: of one if it shows anything, else of none.
     func count(_ condition: ScreenCondition, on number: Int, group: String?, at time: Int64) -> ScreenCount {
-        for place in places(of: number) { settle(place, at: time) }
-        let newest = places(of: number).first { group == nil || groups[activities[$0].group] == group }
+        for index in indices(of: number) { settle(index, at: time) }
+        let newest = indices(of: number).first { group == nil || groups[activities[$0].group] == group }
         guard let newest else { return ScreenCount(showing: 0, of: 0) }
         let isMet =
             condition.isMet(by: contents[activities[newest].content]) && hasState(condition, newest)
@@ -18,12 +18,12 @@ extension Phones {
         guard let group = groups.number(of: name) else { return count }
         // A send brings one content-state to all: each is looked at once.
         var verdicts = [Bool?](repeating: nil, count: contents.bound + 1)
-        for place in activities.indices where activities[place].group == group {
-            settle(place, at: time)
-            guard activities[place].state != .free, isNewest(place, of: group) else { continue }
+        for index in activities.indices where activities[index].group == group {
+            settle(index, at: time)
+            guard activities[index].state != .free, isNewest(index, of: group) else { continue }
             count.of += 1
-            guard hasState(condition, place) else { continue }
-            let content = activities[place].content
+            guard hasState(condition, index) else { continue }
+            let content = activities[index].content
             let isMet = verdicts[Int(content) + 1] ?? condition.isMet(by: contents[content])
             verdicts[Int(content) + 1] = isMet
             if isMet { count.showing += 1 }
@@ -31,14 +31,14 @@ extension Phones {
         return count
     }
 
-    private func hasState(_ condition: ScreenCondition, _ place: Int) -> Bool {
-        condition.state.map { $0 == state(of: place) } ?? true
+    private func hasState(_ condition: ScreenCondition, _ index: Int) -> Bool {
+        condition.state.map { $0 == state(of: index) } ?? true
     }
 
     /// Whether no later activity of its phone belongs to the group.
-    private func isNewest(_ place: Int, of group: Int32) -> Bool {
-        var next = phones[Int(activities[place].phone)].firstActivity
-        while next >= 0, Int(next) != place {
+    private func isNewest(_ index: Int, of group: Int32) -> Bool {
+        var next = phones[Int(activities[index].phone)].firstActivity
+        while next >= 0, Int(next) != index {
             if activities[Int(next)].group == group { return false }
             next = activities[Int(next)].next
         }

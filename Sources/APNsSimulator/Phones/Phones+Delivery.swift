@@ -31,11 +31,11 @@ extension Phones {
         switch identity.kind {
         case .start: return start(push, identity, at: time)
         case .update:
-            guard identity.place < activities.count else { return .noLongerShown }
-            let activity = activities[identity.place]
+            guard identity.index < activities.count else { return .noLongerShown }
+            let activity = activities[identity.index]
             guard activity.life == identity.life, activity.state != .free else { return .noLongerShown }
             guard activity.generation == identity.generation else { return .deadToken }
-            return update(push, identity.place, at: time)
+            return update(push, identity.index, at: time)
         }
     }
 
@@ -79,9 +79,9 @@ extension Phones {
             let isExpired = push.expiration.map { milliseconds($0) <= time } ?? false
             note(push, on: number, isExpired ? .expiredInStore : act(push, identity, at: time), at: time)
         }
-        for place in places(of: number) {
-            settle(place, at: time)
-            if activities[place].state != .free { catchUp(place, at: time) }
+        for index in indices(of: number) {
+            settle(index, at: time)
+            if activities[index].state != .free { catchUp(index, at: time) }
         }
         reportWhatIsOwed(number, at: time)
     }

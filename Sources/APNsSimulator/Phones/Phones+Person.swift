@@ -24,7 +24,7 @@ extension Phones {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.insert(.away)
         phones[number].changesAt = time
-        phoneWakes.insert(.init(time: time, place: Int32(number)))
+        phoneWakes.insert(.init(time: time, index: Int32(number)))
     }
 
     package func returnNow(_ number: Int, at time: Int64) { comeBack(number, at: time) }
@@ -40,11 +40,11 @@ extension Phones {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.remove(.quit)
         phones[number].traits.insert(.owesReconcile)
-        for place in places(of: number) {
-            settle(place, at: time)
-            guard activities[place].isRunning, activities[place].channel < 0 else { continue }
-            if !activities[place].isTokenReported { activities[place].owesToken = true }
-            activities[place].tokenAt = .max
+        for index in indices(of: number) {
+            settle(index, at: time)
+            guard activities[index].isRunning, activities[index].channel < 0 else { continue }
+            if !activities[index].isTokenReported { activities[index].owesToken = true }
+            activities[index].tokenAt = .max
         }
         reportWhatIsOwed(number, at: time)
     }
@@ -61,7 +61,7 @@ extension Phones {
     package func uninstall(_ number: Int, at time: Int64) {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.insert(.removed)
-        for place in places(of: number) { remove(place, at: time) }
+        for index in indices(of: number) { remove(index, at: time) }
         stored[Int32(number)] = nil
         phones[number].changesAt = time
     }
@@ -84,7 +84,7 @@ extension Phones {
         guard !app.hasOneStartToken, let slot = app.types.firstIndex(where: { $0.name == type }) else {
             return false
         }
-        if phones[number].canReport { report(.unregister, number, place: slot, at: time) }
+        if phones[number].canReport { report(.unregister, number, index: slot, at: time) }
         return true
     }
 
@@ -107,45 +107,45 @@ extension Phones {
     /// The person swipes the activity away.
     @discardableResult
     package func dismiss(_ activity: String, on number: Int, at time: Int64) -> Bool {
-        guard let place = place(of: activity, on: number) else { return false }
-        remove(place, at: time)
+        guard let index = index(of: activity, on: number) else { return false }
+        remove(index, at: time)
         return true
     }
 
     /// The person touches the activity, which opens the app.
     @discardableResult
     package func tap(_ activity: String, on number: Int, at time: Int64) -> Bool {
-        guard let place = place(of: activity, on: number) else { return false }
+        guard let index = index(of: activity, on: number) else { return false }
         open(number, at: time)
-        if phones[number].canReport { report(.tap, number, place: place, at: time) }
+        if phones[number].canReport { report(.tap, number, index: index, at: time) }
         return true
     }
 
     /// The system gives the activity another token; the old one is dead.
     @discardableResult
     package func rotateToken(of activity: String, on number: Int, at time: Int64) -> Bool {
-        guard let place = place(of: activity, on: number), activities[place].isRunning else { return false }
-        rotateUpdateToken(place, at: time)
+        guard let index = index(of: activity, on: number), activities[index].isRunning else { return false }
+        rotateUpdateToken(index, at: time)
         return true
     }
 
-    private func place(of activity: String, on number: Int) -> Int? {
-        places(of: number).first { activityID($0, activities[$0].life) == activity }
+    private func index(of activity: String, on number: Int) -> Int? {
+        indices(of: number).first { activityID($0, activities[$0].life) == activity }
     }
 
-    func rotateUpdateToken(_ place: Int, at time: Int64) {
-        guard activities[place].isTokenReported || activities[place].owesToken else { return }
-        activities[place].generation &+= 1
-        activities[place].tokenRegisteredAt = time
-        activities[place].owesToken = true
-        if phones[Int(activities[place].phone)].canReport { reportToken(place, at: time) }
+    func rotateUpdateToken(_ index: Int, at time: Int64) {
+        guard activities[index].isTokenReported || activities[index].owesToken else { return }
+        activities[index].generation &+= 1
+        activities[index].tokenRegisteredAt = time
+        activities[index].owesToken = true
+        if phones[Int(activities[index].phone)].canReport { reportToken(index, at: time) }
     }
 
     func rotateStartToken(_ slot: Int, of number: Int, at time: Int64) {
         let index = Int(phones[number].firstStartToken) + slot
         startTokens[index].replace(at: time, diedAt: time)
         if phones[number].canReport {
-            report(.startToken, number, place: slot, at: time)
+            report(.startToken, number, index: slot, at: time)
         } else {
             phones[number].traits.insert(.owesReconcile)
         }

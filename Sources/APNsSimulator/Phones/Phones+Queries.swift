@@ -5,7 +5,7 @@ package import LiveActivity
 extension Phones {
     /// - Parameter receptions: at most so many of the newest.
     package func view(_ number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneView {
-        for place in places(of: number) { settle(place, at: time) }
+        for index in indices(of: number) { settle(index, at: time) }
         let phone = phones[number]
         return PhoneView(
             installation: names.installation(number), user: names.user(number, phone),
@@ -13,7 +13,7 @@ extension Phones {
             isAway: phone.traits.contains(.away), isQuit: phone.traits.contains(.quit),
             isRemoved: phone.traits.contains(.removed), isSwitchedOff: phone.traits.contains(.switchedOff),
             allowsFrequentUpdates: phone.traits.contains(.frequentUpdates),
-            activities: places(of: number).map(activityView),
+            activities: indices(of: number).map(activityView),
             received: receptions.newest(limit, of: number, phone).map { entry in
                 .init(
                     at: entry.at, id: entry.id,
@@ -31,20 +31,20 @@ extension Phones {
         return .init(path: part + (isRoot ? "" : ".") + problem.path, says: problem.says)
     }
 
-    private func activityView(_ place: Int) -> PhoneView.Activity {
-        let activity = activities[place]
+    private func activityView(_ index: Int) -> PhoneView.Activity {
+        let activity = activities[index]
         return .init(
-            id: activityID(place, activity.life), attributesType: type(of: activity).name,
+            id: activityID(index, activity.life), attributesType: type(of: activity).name,
             group: groups[activity.group], contentState: contents[activity.content],
             timestamp: activity.timestamp,
-            state: state(of: place),
+            state: state(of: index),
             since: activity.changedAt, startedAt: activity.startedAt,
             channel: activity.channel < 0 ? nil : channels.channels[Int(activity.channel)].key.id,
             isTokenReported: activity.isTokenReported)
     }
 
-    func state(of place: Int) -> PhoneView.Activity.State {
-        switch activities[place].state {
+    func state(of index: Int) -> PhoneView.Activity.State {
+        switch activities[index].state {
         case .ended: .ended
         case .stale: .stale
         case .active, .free: .active
@@ -71,13 +71,13 @@ extension Phones {
         var counts = [Int](repeating: 0, count: contents.bound + 1)
         var total = 0
         var several = 0
-        for place in activities.indices where activities[place].group == number {
-            settle(place, at: time)
-            guard activities[place].state != .free else { continue }
+        for index in activities.indices where activities[index].group == number {
+            settle(index, at: time)
+            guard activities[index].state != .free else { continue }
             total += 1
-            counts[Int(activities[place].content) + 1] += 1
+            counts[Int(activities[index].content) + 1] += 1
             // The last but one of a phone's activities in the group stands for the phone.
-            if others(of: number, behind: place) == 1 { several += 1 }
+            if others(of: number, behind: index) == 1 { several += 1 }
         }
         guard total > 0 else { return nil }
         let present = counts.indices.filter { counts[$0] > 0 }
@@ -91,9 +91,9 @@ extension Phones {
     }
 
     /// How many of the phone's activities behind this one belong to the group; two stand for more.
-    private func others(of group: Int32, behind place: Int) -> Int {
+    private func others(of group: Int32, behind index: Int) -> Int {
         var found = 0
-        var next = activities[place].next
+        var next = activities[index].next
         while next >= 0, found < 2 {
             if activities[Int(next)].group == group { found += 1 }
             next = activities[Int(next)].next
@@ -108,10 +108,10 @@ extension Phones {
         guard let number = groups.number(of: group) else { return ([], nil) }
         let content = contentState.map { contents.number(of: $0) ?? -2 } ?? -1
         var found: [String] = []
-        for place in activities.indices.dropFirst(max(0, first))
-        where activities[place].group == number && activities[place].content == content {
-            if found.count == limit { return (found, place) }
-            found.append(names.installation(Int(activities[place].phone)))
+        for index in activities.indices.dropFirst(max(0, first))
+        where activities[index].group == number && activities[index].content == content {
+            if found.count == limit { return (found, index) }
+            found.append(names.installation(Int(activities[index].phone)))
         }
         return (found, nil)
     }

@@ -8,26 +8,26 @@ extension Phones {
 
     // MARK: Occasions
 
-    func report(_ kind: Report.Kind, _ number: Int, place: Int = 0, at time: Int64) {
+    func report(_ kind: Report.Kind, _ number: Int, index: Int = 0, at time: Int64) {
         guard sink != nil else { return }
-        let life = kind == .updateToken || kind == .tap ? activities[place].life : 0
+        let life = kind == .updateToken || kind == .tap ? activities[index].life : 0
         outgoing.add(
-            .init(kind: kind, phone: Int32(number), place: Int32(place), life: life, at: time),
+            .init(kind: kind, phone: Int32(number), index: Int32(index), life: life, at: time),
             max: settings.reportsWaitingMax)
     }
 
-    func reportToken(_ place: Int, at time: Int64) {
-        activities[place].owesToken = false
-        if !activities[place].isTokenReported { activities[place].tokenRegisteredAt = time }
-        activities[place].isTokenReported = true
-        report(.updateToken, Int(activities[place].phone), place: place, at: time)
+    func reportToken(_ index: Int, at time: Int64) {
+        activities[index].owesToken = false
+        if !activities[index].isTokenReported { activities[index].tokenRegisteredAt = time }
+        activities[index].isTokenReported = true
+        report(.updateToken, Int(activities[index].phone), index: index, at: time)
     }
 
     /// The app sees its activity change.
-    func tell(_ state: Report.State, _ place: Int, at time: Int64) {
-        let activity = activities[place]
+    func tell(_ state: Report.State, _ index: Int, at time: Int64) {
+        let activity = activities[index]
         let number = Int(activity.phone)
-        let occurrence = UInt64(place) << 20 | UInt64(activity.life) << 4 | UInt64(Self.order(state))
+        let occurrence = UInt64(index) << 20 | UInt64(activity.life) << 4 | UInt64(Self.order(state))
         guard mixing.falls(within: settings.stateReportShare, .stateReport, number, occurrence) else {
             return
         }
@@ -38,7 +38,7 @@ extension Phones {
         guard sink != nil else { return }
         outgoing.add(
             .init(
-                kind: .state, state: state, phone: Int32(number), place: Int32(place), life: activity.life,
+                kind: .state, state: state, phone: Int32(number), index: Int32(index), life: activity.life,
                 at: time), max: settings.reportsWaitingMax)
     }
 
@@ -53,7 +53,7 @@ extension Phones {
             phones[number].traits.remove(.owesLaunch)
             reportFirstLaunch(number, at: time)
         }
-        for place in places(of: number) where activities[place].owesToken { reportToken(place, at: time) }
+        for index in indices(of: number) where activities[index].owesToken { reportToken(index, at: time) }
         if phones[number].traits.contains(.owesReconcile) {
             phones[number].traits.remove(.owesReconcile)
             reportStartTokens(of: number, at: time)
@@ -75,7 +75,7 @@ extension Phones {
     private func reportStartTokens(of number: Int, at time: Int64) {
         guard phones[number].system >= .pushToStart else { return }
         for slot in 0..<startTokenCount(apps[Int(phones[number].app)]) {
-            report(.startToken, number, place: slot, at: time)
+            report(.startToken, number, index: slot, at: time)
         }
     }
 
@@ -111,27 +111,27 @@ extension Phones {
         var report = self.report(about: number, pending)
         switch pending.kind {
         case .startToken:
-            report.attributesType = startType(Int(pending.place), of: number)
-            report.token = String(decoding: startToken(Int(pending.place), of: number).hex, as: UTF8.self)
+            report.attributesType = startType(Int(pending.index), of: number)
+            report.token = String(decoding: startToken(Int(pending.index), of: number).hex, as: UTF8.self)
         case .updateToken:
-            let place = Int(pending.place)
-            let activity = activities[place]
+            let index = Int(pending.index)
+            let activity = activities[index]
             guard activity.life == pending.life, activity.state != .free else { return nil }
             report.attributesType = type(of: activity).name
-            report.activity = activityID(place, activity.life)
+            report.activity = activityID(index, activity.life)
             report.group = groups[activity.group]
-            report.token = String(decoding: updateToken(of: place).hex, as: UTF8.self)
+            report.token = String(decoding: updateToken(of: index).hex, as: UTF8.self)
         case .state:
-            report.activity = activityID(Int(pending.place), pending.life)
+            report.activity = activityID(Int(pending.index), pending.life)
             report.state = pending.state
         case .reconcile:
-            report.running = places(of: number).filter { activities[$0].isRunning }
+            report.running = indices(of: number).filter { activities[$0].isRunning }
                 .prefix(Report.runningMax).map { activityID($0, activities[$0].life) }
-        case .unregister: report.attributesType = startType(Int(pending.place), of: number)
+        case .unregister: report.attributesType = startType(Int(pending.index), of: number)
         case .profile:
             report.tags = tags(of: number)
             report.locale = locale(of: number)
-        case .tap: report.activity = activityID(Int(pending.place), pending.life)
+        case .tap: report.activity = activityID(Int(pending.index), pending.life)
         case .heartbeat, .erase, .deadToken: break
         }
         return report
@@ -157,8 +157,8 @@ extension Phones {
     }
 
     /// As the system's `activity.id`: nobody else's, ever.
-    func activityID(_ place: Int, _ life: UInt16) -> String {
-        let occurrence = UInt64(place) << 16 | UInt64(life)
+    func activityID(_ index: Int, _ life: UInt16) -> String {
+        let occurrence = UInt64(index) << 16 | UInt64(life)
         let high = mixing.number(Mixing.Purpose.activityID.rawValue, occurrence, 0)
         let low = mixing.number(Mixing.Purpose.activityID.rawValue, occurrence, 1)
         let digits = [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }

@@ -24,10 +24,10 @@ extension Phones: SimulatedPhones {
     private func startStanding(
         _ identity: PhoneTokens.Identity, _ phone: Phone, _ time: Int64
     ) -> TokenStanding {
-        guard identity.place < startTokenCount(apps[Int(phone.app)]), phone.system >= .pushToStart else {
+        guard identity.index < startTokenCount(apps[Int(phone.app)]), phone.system >= .pushToStart else {
             return .unknown
         }
-        let token = startTokens[Int(phone.firstStartToken) + identity.place]
+        let token = startTokens[Int(phone.firstStartToken) + identity.index]
         if identity.generation == token.generation { return .good }
         if isRemembered(token.replacedDiedAt, at: time) { return .good }
         // One that died before there was another died with the app.
@@ -36,8 +36,8 @@ extension Phones: SimulatedPhones {
     }
 
     private func updateStanding(_ identity: PhoneTokens.Identity, _ time: Int64) -> TokenStanding {
-        guard identity.place < activities.count else { return .unknown }
-        let activity = activities[identity.place]
+        guard identity.index < activities.count else { return .unknown }
+        let activity = activities[identity.index]
         if activity.life != identity.life || activity.state == .free {
             // Where somebody else lives by now, it was gone before he came.
             let since = activity.life == identity.life ? activity.changedAt : activity.startedAt

@@ -7,13 +7,13 @@ extension Phones {
         let number = identity.phone
         let phone = phones[number]
         let app = apps[Int(phone.app)]
-        guard identity.place < startTokenCount(app),
-            startTokens[Int(phone.firstStartToken) + identity.place].generation == identity.generation
+        guard identity.index < startTokenCount(app),
+            startTokens[Int(phone.firstStartToken) + identity.index].generation == identity.generation
         else { return .deadToken }
         let payload = push.payload
         guard let event = payload.event else { return .unknownEvent }
         guard event == .start else { return .wrongEventForToken }
-        guard let type = type(named: payload.attributesType, app, identity.place) else {
+        guard let type = type(named: payload.attributesType, app, identity.index) else {
             return payload.attributesType == nil ? .attributesMissing : .attributesTypeUnknown
         }
         if phone.system < .pushToStart { return .systemTooOld }
@@ -51,29 +51,29 @@ extension Phones {
     private func hasRoom(_ number: Int, at time: Int64) -> Bool {
         var running = 0
         var ended = 0
-        for place in places(of: number) {
-            settle(place, at: time)
-            if activities[place].isRunning { running += 1 }
-            guard activities[place].state == .ended else { continue }
+        for index in indices(of: number) {
+            settle(index, at: time)
+            if activities[index].isRunning { running += 1 }
+            guard activities[index].state == .ended else { continue }
             ended += 1
-            if ended >= settings.endedMax { remove(place, at: time) }
+            if ended >= settings.endedMax { remove(index, at: time) }
         }
         return running < settings.activitiesMax
     }
 
     /// An activity comes into being, started by a push or by the app itself.
     func begin(_ payload: PushPayload, type: UInt16, on number: Int, at time: Int64) {
-        let place = takePlace()
+        let index = takeFreeActivity()
         let occurrence = UInt64(phones[number].starts)
         phones[number].starts &+= 1
         let app = apps[Int(phones[number].app)]
         var activity = PhoneActivity()
         activity.state = .active
-        activity.life = activities[place].life &+ 1
+        activity.life = activities[index].life &+ 1
         activity.type = type
         activity.phone = Int32(number)
         activity.next = phones[number].firstActivity
-        phones[number].firstActivity = Int32(place)
+        phones[number].firstActivity = Int32(index)
         if let content = payload.contentState { activity.content = contents.use(content) }
         if let attributes = payload.attributes {
             let number = typeNumber(phones[number].app, type)
@@ -86,7 +86,7 @@ extension Phones {
         activity.staleAt = payload.staleDate.map(milliseconds) ?? .max
         if let channel = payload.channel {
             activity.channel = channels.listen(
-                place, activity.life,
+                index, activity.life,
                 on: .init(id: channel, environment: environment(of: phones[number]), app: phones[number].app),
                 channelsMax: settings.channelsMax)
         } else if mixing.falls(within: settings.updateTokenShare, .updateToken, number, occurrence) {
@@ -95,16 +95,16 @@ extension Phones {
             activity.tokenAt =
                 time + range.lowerBound + Int64(share * Double(range.upperBound - range.lowerBound))
         }
-        activities[place] = activity
-        schedule(place)
-        catchUp(place, at: time)
+        activities[index] = activity
+        schedule(index)
+        catchUp(index, at: time)
     }
 
-    private func takePlace() -> Int {
+    private func takeFreeActivity() -> Int {
         if freeActivity >= 0 {
-            let place = Int(freeActivity)
-            freeActivity = activities[place].next
-            return place
+            let index = Int(freeActivity)
+            freeActivity = activities[index].next
+            return index
         }
         activities.append(PhoneActivity())
         return activities.count - 1
@@ -116,7 +116,7 @@ extension Phones {
         if mixing.falls(
             within: settings.startTokenRotationShare, .startTokenRotation, identity.phone, occurrence)
         {
-            rotateStartToken(identity.place, of: identity.phone, at: time)
+            rotateStartToken(identity.index, of: identity.phone, at: time)
         }
     }
 }

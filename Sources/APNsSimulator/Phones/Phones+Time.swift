@@ -6,7 +6,7 @@ extension Phones {
     func tick(at time: Int64) {
         if let habits { live(by: habits, at: time) }
         while let entry = phoneWakes.take(dueAt: time) {
-            let number = Int(entry.place)
+            let number = Int(entry.index)
             if phones[number].traits.contains(.away), phones[number].changesAt == entry.time {
                 comeBack(number, at: time)
             }
@@ -14,10 +14,10 @@ extension Phones {
         var left = settings.wakesPerTurn
         while left > 0, let entry = activityWakes.take(dueAt: time) {
             left -= 1
-            let place = Int(entry.place)
-            guard activities[place].wakesAt == entry.time else { continue }
-            activities[place].wakesAt = .max
-            wake(place, at: time)
+            let index = Int(entry.index)
+            guard activities[index].wakesAt == entry.time else { continue }
+            activities[index].wakesAt = .max
+            wake(index, at: time)
         }
         serveBroadcasts(at: time)
         sendReports(at: time)
@@ -34,76 +34,76 @@ extension Phones {
         }
     }
 
-    private func wake(_ place: Int, at time: Int64) {
-        settle(place, at: time)
-        guard activities[place].state != .free else { return }
-        if activities[place].throttledUntil <= time { showThrottled(place, at: time) }
-        if activities[place].tokenAt <= time {
-            activities[place].tokenAt = .max
-            activities[place].owesToken = true
-            let number = Int(activities[place].phone)
-            if phones[number].canReport { reportToken(place, at: time) }
+    private func wake(_ index: Int, at time: Int64) {
+        settle(index, at: time)
+        guard activities[index].state != .free else { return }
+        if activities[index].throttledUntil <= time { showThrottled(index, at: time) }
+        if activities[index].tokenAt <= time {
+            activities[index].tokenAt = .max
+            activities[index].owesToken = true
+            let number = Int(activities[index].phone)
+            if phones[number].canReport { reportToken(index, at: time) }
         }
-        schedule(place)
+        schedule(index)
     }
 
     /// Brings an activity to what it is at this time. Safe to call whenever somebody looks at it.
-    func settle(_ place: Int, at time: Int64) {
-        let wall = activities[place].startedAt + settings.activeMilliseconds
-        if activities[place].state == .active, activities[place].staleAt <= min(time, wall) {
-            activities[place].state = .stale
-            tell(.stale, place, at: time)
+    func settle(_ index: Int, at time: Int64) {
+        let wall = activities[index].startedAt + settings.activeMilliseconds
+        if activities[index].state == .active, activities[index].staleAt <= min(time, wall) {
+            activities[index].state = .stale
+            tell(.stale, index, at: time)
         }
-        if activities[place].isRunning, wall <= time {
-            end(place, leavingAt: wall + settings.shownMilliseconds, at: time)
+        if activities[index].isRunning, wall <= time {
+            end(index, leavingAt: wall + settings.shownMilliseconds, at: time)
         }
-        if activities[place].state == .ended, activities[place].leavesAt <= time {
-            remove(place, at: time)
+        if activities[index].state == .ended, activities[index].leavesAt <= time {
+            remove(index, at: time)
         }
     }
 
     /// The activity runs no more; it stays on the Lock Screen for a while.
-    func end(_ place: Int, leavingAt leaves: Int64, at time: Int64) {
-        activities[place].state = .ended
-        activities[place].leavesAt = leaves
-        activities[place].tokenAt = .max
-        activities[place].owesToken = false
-        tell(.ended, place, at: time)
+    func end(_ index: Int, leavingAt leaves: Int64, at time: Int64) {
+        activities[index].state = .ended
+        activities[index].leavesAt = leaves
+        activities[index].tokenAt = .max
+        activities[index].owesToken = false
+        tell(.ended, index, at: time)
     }
 
-    /// The activity leaves the screen, and its place is free.
-    func remove(_ place: Int, at time: Int64) {
-        tell(.dismissed, place, at: time)
-        let activity = activities[place]
-        unlink(place, from: Int(activity.phone))
+    /// The activity leaves the screen, and is free again.
+    func remove(_ index: Int, at time: Int64) {
+        tell(.dismissed, index, at: time)
+        let activity = activities[index]
+        unlink(index, from: Int(activity.phone))
         contents.release(activity.content)
         groups.release(activity.group)
         if activity.channel >= 0 { channels.leave(activity.channel) }
-        if activity.throttledUntil != .max { throttled[Int32(place)] = nil }
+        if activity.throttledUntil != .max { throttled[Int32(index)] = nil }
         var free = PhoneActivity()
         free.life = activity.life
         free.startedAt = activity.startedAt
         free.changedAt = time
         free.next = freeActivity
-        activities[place] = free
-        freeActivity = Int32(place)
+        activities[index] = free
+        freeActivity = Int32(index)
     }
 
-    private func unlink(_ place: Int, from number: Int) {
-        let next = activities[place].next
-        guard phones[number].firstActivity != Int32(place) else {
+    private func unlink(_ index: Int, from number: Int) {
+        let next = activities[index].next
+        guard phones[number].firstActivity != Int32(index) else {
             phones[number].firstActivity = next
             return
         }
-        for other in places(of: number) where activities[other].next == Int32(place) {
+        for other in indices(of: number) where activities[other].next == Int32(index) {
             activities[other].next = next
             return
         }
     }
 
     /// Sees to it that the activity is woken at the next time at which something is due.
-    func schedule(_ place: Int) {
-        let activity = activities[place]
+    func schedule(_ index: Int) {
+        let activity = activities[index]
         guard activity.state != .free else { return }
         var next = min(activity.tokenAt, activity.throttledUntil)
         switch activity.state {
@@ -113,7 +113,7 @@ extension Phones {
         case .free: break
         }
         guard next < activity.wakesAt else { return }
-        activities[place].wakesAt = next
-        activityWakes.insert(.init(time: next, place: Int32(place)))
+        activities[index].wakesAt = next
+        activityWakes.insert(.init(time: next, index: Int32(index)))
     }
 }

@@ -13,7 +13,7 @@ package final class Phones {
     var phones: [Phone] = []
     var startTokens: [StartToken] = []
     var activities: [PhoneActivity] = []
-    /// The first free place among the activities; -1 for none.
+    /// The first free one among the activities; -1 for none.
     var freeActivity: Int32 = -1
 
     var contents = Shared<RawJSON>()
@@ -27,7 +27,7 @@ package final class Phones {
 
     /// What APNs keeps for phones that are away: one push for each, as it does for each device and app.
     var stored: [Int32: AcceptedPush] = [:]
-    /// The newest update beyond the budget, by the activity's place.
+    /// The newest update beyond the budget, by the activity's index.
     var throttled: [Int32: AcceptedPush] = [:]
     var activityWakes = WakeHeap()
     var phoneWakes = WakeHeap()
@@ -65,13 +65,13 @@ package final class Phones {
         apps[Int(phones[Int(activity.phone)].app)].types[Int(activity.type)]
     }
 
-    /// The places of a phone's activities, newest first.
-    func places(of number: Int) -> [Int] {
+    /// The indices of a phone's activities, newest first.
+    func indices(of number: Int) -> [Int] {
         var found: [Int] = []
-        var place = phones[number].firstActivity
-        while place >= 0 {
-            found.append(Int(place))
-            place = activities[Int(place)].next
+        var index = phones[number].firstActivity
+        while index >= 0 {
+            found.append(Int(index))
+            index = activities[Int(index)].next
         }
         return found
     }
@@ -79,14 +79,14 @@ package final class Phones {
     func startToken(_ slot: Int, of number: Int) -> PushToken {
         let generation = startTokens[Int(phones[number].firstStartToken) + slot].generation
         return tokens.token(
-            of: .init(kind: .start, phone: number, place: slot, generation: generation))
+            of: .init(kind: .start, phone: number, index: slot, generation: generation))
     }
 
-    func updateToken(of place: Int) -> PushToken {
-        let activity = activities[place]
+    func updateToken(of index: Int) -> PushToken {
+        let activity = activities[index]
         return tokens.token(
             of: .init(
-                kind: .update, phone: Int(activity.phone), place: place, life: activity.life,
+                kind: .update, phone: Int(activity.phone), index: index, life: activity.life,
                 generation: activity.generation))
     }
 }

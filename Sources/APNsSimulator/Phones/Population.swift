@@ -108,8 +108,8 @@ extension Phones {
 
     func locale(of number: Int) -> String? {
         let locales = population(of: number).locales
-        let place = Int(phones[number].locale)
-        return place < locales.count ? locales[place] : nil
+        let index = Int(phones[number].locale)
+        return index < locales.count ? locales[index] : nil
     }
 
     private func population(of number: Int) -> Population { populations[Int(phones[number].app)] }

@@ -58,7 +58,7 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
         case .stored: "kept by APNs until the phone is back"
         case .throttled: "beyond the update budget; shown later unless a newer one comes"
         case .lostWhileAway: "the phone was away, and the push was not to be stored"
-        case .replacedInStore: "a newer push took its place while the phone was away"
+        case .replacedInStore: "a newer push took its index while the phone was away"
         case .expiredInStore: "expired before the phone was back"
         case .storeIsFull: "the phone was away, and the simulator keeps no more pushes"
         case .deadToken: "the token had been replaced"

@@ -7,7 +7,7 @@ struct Receptions {
     struct Entry {
         var phone: Int32
         var effect: PushEffect
-        /// The event's place among all events; `.max` for an unknown one.
+        /// The event's index among all events; `.max` for an unknown one.
         var event: UInt8
         var priority: UInt8
         /// One more than the number of the phone's reception before; 0 for none.
@@ -37,8 +37,8 @@ struct Receptions {
         count(entry.effect)
         var entry = entry
         entry.before = phone.newestReceived
-        let place = Int(total) % countMax
-        if place < ring.count { ring[place] = entry } else { ring.append(entry) }
+        let index = Int(total) % countMax
+        if index < ring.count { ring[index] = entry } else { ring.append(entry) }
         // Four billion receptions on, numbers begin anew and with them what is remembered.
         total = total == .max - 1 ? 0 : total + 1
         phone.newestReceived = total

@@ -3,7 +3,7 @@
 struct WakeHeap {
     struct Entry {
         let time: Int64
-        let place: Int32
+        let index: Int32
     }
 
     private var heap: [Entry] = []

@@ -136,60 +136,60 @@ extension RequestRecord.Kind {
 // MARK: Bytes
 
 extension RequestRecord {
-    /// To a place that holds zeros. The number comes last: where it stands the rest does.
-    func write(to place: UnsafeMutableRawPointer) {
-        unsafe place.storeBytes(of: receivedAt, toByteOffset: 8, as: Int64.self)
-        unsafe place.storeBytes(of: timestamp, toByteOffset: 24, as: Int64.self)
-        unsafe place.storeBytes(of: id.high.bigEndian, toByteOffset: 32, as: UInt64.self)
-        unsafe place.storeBytes(of: id.low.bigEndian, toByteOffset: 40, as: UInt64.self)
-        unsafe place.storeBytes(of: targetHigh.bigEndian, toByteOffset: 48, as: UInt64.self)
-        unsafe place.storeBytes(of: targetLow.bigEndian, toByteOffset: 56, as: UInt64.self)
-        unsafe place.storeBytes(of: isDelivered ? 1 : 0, toByteOffset: 67, as: UInt8.self)
-        unsafe place.storeBytes(of: kind.rawValue, toByteOffset: 68, as: UInt8.self)
-        unsafe place.storeBytes(of: eventCode, toByteOffset: 69, as: UInt8.self)
-        unsafe place.storeBytes(of: isSandbox ? 2 : 1, toByteOffset: 70, as: UInt8.self)
-        unsafe place.storeBytes(of: connection, toByteOffset: 72, as: UInt32.self)
-        unsafe place.storeBytes(of: stream, toByteOffset: 76, as: UInt32.self)
-        unsafe writeEnd(to: place)
-        unsafe place.storeBytes(of: number, toByteOffset: 0, as: UInt64.self)
+    /// To memory that holds zeros. The number comes last: where it stands the rest does.
+    func write(to memory: UnsafeMutableRawPointer) {
+        unsafe memory.storeBytes(of: receivedAt, toByteOffset: 8, as: Int64.self)
+        unsafe memory.storeBytes(of: timestamp, toByteOffset: 24, as: Int64.self)
+        unsafe memory.storeBytes(of: id.high.bigEndian, toByteOffset: 32, as: UInt64.self)
+        unsafe memory.storeBytes(of: id.low.bigEndian, toByteOffset: 40, as: UInt64.self)
+        unsafe memory.storeBytes(of: targetHigh.bigEndian, toByteOffset: 48, as: UInt64.self)
+        unsafe memory.storeBytes(of: targetLow.bigEndian, toByteOffset: 56, as: UInt64.self)
+        unsafe memory.storeBytes(of: isDelivered ? 1 : 0, toByteOffset: 67, as: UInt8.self)
+        unsafe memory.storeBytes(of: kind.rawValue, toByteOffset: 68, as: UInt8.self)
+        unsafe memory.storeBytes(of: eventCode, toByteOffset: 69, as: UInt8.self)
+        unsafe memory.storeBytes(of: isSandbox ? 2 : 1, toByteOffset: 70, as: UInt8.self)
+        unsafe memory.storeBytes(of: connection, toByteOffset: 72, as: UInt32.self)
+        unsafe memory.storeBytes(of: stream, toByteOffset: 76, as: UInt32.self)
+        unsafe writeEnd(to: memory)
+        unsafe memory.storeBytes(of: number, toByteOffset: 0, as: UInt64.self)
     }
 
     /// The parts that are known late.
-    func writeEnd(to place: UnsafeMutableRawPointer) {
-        unsafe place.storeBytes(of: endedAt, toByteOffset: 16, as: Int64.self)
-        unsafe place.storeBytes(of: status, toByteOffset: 64, as: UInt16.self)
-        unsafe place.storeBytes(of: resetCode, toByteOffset: 80, as: UInt32.self)
+    func writeEnd(to memory: UnsafeMutableRawPointer) {
+        unsafe memory.storeBytes(of: endedAt, toByteOffset: 16, as: Int64.self)
+        unsafe memory.storeBytes(of: status, toByteOffset: 64, as: UInt16.self)
+        unsafe memory.storeBytes(of: resetCode, toByteOffset: 80, as: UInt32.self)
         for (index, byte) in reason.utf8.prefix(Self.reasonBytesMax).enumerated() {
-            unsafe place.storeBytes(of: byte, toByteOffset: 88 + index, as: UInt8.self)
+            unsafe memory.storeBytes(of: byte, toByteOffset: 88 + index, as: UInt8.self)
         }
-        unsafe place.storeBytes(of: end.rawValue, toByteOffset: 66, as: UInt8.self)
+        unsafe memory.storeBytes(of: end.rawValue, toByteOffset: 66, as: UInt8.self)
     }
 
     /// Nil where nothing is written, or nothing that this version knows.
-    package init?(_ place: UnsafeRawPointer) {
-        number = unsafe place.loadUnaligned(as: UInt64.self)
+    package init?(_ memory: UnsafeRawPointer) {
+        number = unsafe memory.loadUnaligned(as: UInt64.self)
         guard number > 0,
-            let end = unsafe End(rawValue: place.load(fromByteOffset: 66, as: UInt8.self)),
-            let kind = unsafe Kind(rawValue: place.load(fromByteOffset: 68, as: UInt8.self))
+            let end = unsafe End(rawValue: memory.load(fromByteOffset: 66, as: UInt8.self)),
+            let kind = unsafe Kind(rawValue: memory.load(fromByteOffset: 68, as: UInt8.self))
         else { return nil }
         self.end = end
         self.kind = kind
         func word(_ offset: Int) -> UInt64 {
-            unsafe UInt64(bigEndian: place.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            unsafe UInt64(bigEndian: memory.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
-        receivedAt = unsafe place.loadUnaligned(fromByteOffset: 8, as: Int64.self)
-        endedAt = unsafe place.loadUnaligned(fromByteOffset: 16, as: Int64.self)
-        timestamp = unsafe place.loadUnaligned(fromByteOffset: 24, as: Int64.self)
+        receivedAt = unsafe memory.loadUnaligned(fromByteOffset: 8, as: Int64.self)
+        endedAt = unsafe memory.loadUnaligned(fromByteOffset: 16, as: Int64.self)
+        timestamp = unsafe memory.loadUnaligned(fromByteOffset: 24, as: Int64.self)
         id = PushID(high: word(32), low: word(40))
         (targetHigh, targetLow) = (word(48), word(56))
-        status = unsafe place.loadUnaligned(fromByteOffset: 64, as: UInt16.self)
-        isDelivered = unsafe place.load(fromByteOffset: 67, as: UInt8.self) == 1
-        event = unsafe Self.events[Int(place.load(fromByteOffset: 69, as: UInt8.self) & 3)]
-        isSandbox = unsafe place.load(fromByteOffset: 70, as: UInt8.self) == 2
-        connection = unsafe place.loadUnaligned(fromByteOffset: 72, as: UInt32.self)
-        stream = unsafe place.loadUnaligned(fromByteOffset: 76, as: UInt32.self)
-        resetCode = unsafe place.loadUnaligned(fromByteOffset: 80, as: UInt32.self)
-        let text = unsafe UnsafeRawBufferPointer(start: place + 88, count: Self.reasonBytesMax)
+        status = unsafe memory.loadUnaligned(fromByteOffset: 64, as: UInt16.self)
+        isDelivered = unsafe memory.load(fromByteOffset: 67, as: UInt8.self) == 1
+        event = unsafe Self.events[Int(memory.load(fromByteOffset: 69, as: UInt8.self) & 3)]
+        isSandbox = unsafe memory.load(fromByteOffset: 70, as: UInt8.self) == 2
+        connection = unsafe memory.loadUnaligned(fromByteOffset: 72, as: UInt32.self)
+        stream = unsafe memory.loadUnaligned(fromByteOffset: 76, as: UInt32.self)
+        resetCode = unsafe memory.loadUnaligned(fromByteOffset: 80, as: UInt32.self)
+        let text = unsafe UnsafeRawBufferPointer(start: memory + 88, count: Self.reasonBytesMax)
         reason = unsafe String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
     }
 

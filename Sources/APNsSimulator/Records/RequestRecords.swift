@@ -41,7 +41,7 @@ internal import Telemetry
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// The record's place, for its end; nil where there was no room for it.
+    /// The record's index, for its end; nil where there was no room for it.
     func append(_ record: RequestRecord) -> Int? {
         if unsafe count == windows.count * Self.recordsPerWindow {
             do { try addWindow() } catch {
@@ -52,12 +52,12 @@ internal import Telemetry
         }
         var record = record
         record.number = UInt64(count + 1)
-        unsafe record.write(to: place(count))
+        unsafe record.write(to: memory(of: count))
         count += 1
         return count - 1
     }
 
-    func end(_ index: Int, with record: RequestRecord) { unsafe record.writeEnd(to: place(index)) }
+    func end(_ index: Int, with record: RequestRecord) { unsafe record.writeEnd(to: memory(of: index)) }
 
     /// A line between two processes.
     func noteBeginning(at time: Int64) {
@@ -95,12 +95,12 @@ internal import Telemetry
         unsafe windows = []
     }
 
-    private func place(_ index: Int) -> UnsafeMutableRawPointer {
+    private func memory(of index: Int) -> UnsafeMutableRawPointer {
         unsafe windows[index / Self.recordsPerWindow]
             + index % Self.recordsPerWindow * RequestRecord.bytes
     }
 
-    private func number(at index: Int) -> UInt64 { unsafe place(index).load(as: UInt64.self) }
+    private func number(at index: Int) -> UInt64 { unsafe memory(of: index).load(as: UInt64.self) }
 
     /// Behind the last record everything is 0.
     private func written(within capacity: Int) -> Int {

@@ -6,8 +6,8 @@ struct OutgoingReports {
         var kind: Report.Kind
         var state: Report.State = .active
         var phone: Int32
-        /// The start token's number, or the activity's place.
-        var place: Int32 = 0
+        /// The start token's number, or the activity's index.
+        var index: Int32 = 0
         var life: UInt16 = 0
         /// Milliseconds since 1970.
         var at: Int64

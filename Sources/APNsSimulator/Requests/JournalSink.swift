@@ -35,6 +35,6 @@ struct JournalEntry: Sendable {
     var isDelivered: Bool
     /// When the end was known, milliseconds since 1970.
     var endedAt: Int64
-    /// The place of its record in the file of records.
+    /// The index of its record in the file of records.
     var record: Int?
 }

@@ -1,6 +1,6 @@
 internal import HTTP2
 
-/// One request as it came: its parts are places in `bytes`, which belong to its batch and must not be
+/// One request as it came: its parts are ranges of `bytes`, which belong to its batch and must not be
 /// kept beyond it.
 struct ReceivedRequest {
     let bytes: [UInt8]

@@ -15,9 +15,9 @@ struct RecordedRequest: Sendable {
     private let fieldBytes: Int
 
     init(_ request: ReceivedRequest, _ batch: RequestBatch, _ incoming: IncomingRequest) {
-        let place = batch.place(of: incoming)
-        var bytes = Array(request.bytes[place.fields.lowerBound..<place.body.upperBound])
-        let start = place.fields.lowerBound
+        let ranges = batch.ranges(of: incoming)
+        var bytes = Array(request.bytes[ranges.fields.lowerBound..<ranges.body.upperBound])
+        let start = ranges.fields.lowerBound
         if !request.headers.isRepeated {
             if let value = request.headers.authorization { Self.forgetSignature(in: value, start, &bytes) }
         } else {
@@ -26,7 +26,7 @@ struct RecordedRequest: Sendable {
                 Self.forgetSignature(in: value, start, &bytes)
             }
         }
-        self.init(bytes: bytes, fieldBytes: place.fields.count)
+        self.init(bytes: bytes, fieldBytes: ranges.fields.count)
     }
 
     init(bytes: [UInt8], fieldBytes: Int) {
@@ -79,7 +79,7 @@ struct RecordedRequest: Sendable {
 
     private static let dot = UInt8(ascii: ".")
 
-    /// - Parameter value: a place in the batch's bytes, of which `bytes` are those from `start` on.
+    /// - Parameter value: a range of the batch's bytes, of which `bytes` are those from `start` on.
     private static func forgetSignature(in value: Range<Int>, _ start: Int, _ bytes: inout [UInt8]) {
         let value = value.lowerBound - start..<value.upperBound - start
         let kept = bytes[value].lastIndex(of: dot).map { $0 + 1 } ?? value.lowerBound

@@ -1,7 +1,7 @@
-/// Whether one token or channel gets too much at a time. A bucket for each of a fixed number of
-/// places; two targets that share a place take it from one another, which only ever lets more through.
+/// Whether one token or channel gets too much at a time. A fixed number of
+/// buckets; two targets that share one take it from one another, which only ever lets more through.
 struct TokenPace {
-    static let places = 65_536
+    static let bucketsMax = 65_536
 
     private struct Bucket {
         var target: UInt64 = 0
@@ -15,22 +15,22 @@ struct TokenPace {
 
     init(_ settings: PaceSettings) {
         self.settings = settings
-        buckets = settings.burst == nil ? [] : Array(repeating: Bucket(), count: Self.places)
+        buckets = settings.burst == nil ? [] : Array(repeating: Bucket(), count: Self.bucketsMax)
     }
 
     /// False when this push comes too soon; it then does not count.
     mutating func allows(_ target: Span<UInt8>, at time: Int64) -> Bool {
         guard let burst = settings.burst else { return true }
         let hash = Self.hash(target)
-        let place = Int(hash % UInt64(Self.places))
-        if buckets[place].target != hash { buckets[place] = Bucket(target: hash, pushes: 0, since: time) }
-        let refilled = (time - buckets[place].since) / Int64(max(1, settings.refillMilliseconds))
+        let index = Int(hash % UInt64(Self.bucketsMax))
+        if buckets[index].target != hash { buckets[index] = Bucket(target: hash, pushes: 0, since: time) }
+        let refilled = (time - buckets[index].since) / Int64(max(1, settings.refillMilliseconds))
         if refilled > 0 {
-            buckets[place].pushes = max(0, buckets[place].pushes - Int(clamping: refilled))
-            buckets[place].since += refilled * Int64(max(1, settings.refillMilliseconds))
+            buckets[index].pushes = max(0, buckets[index].pushes - Int(clamping: refilled))
+            buckets[index].since += refilled * Int64(max(1, settings.refillMilliseconds))
         }
-        guard buckets[place].pushes < burst else { return false }
-        buckets[place].pushes += 1
+        guard buckets[index].pushes < burst else { return false }
+        buckets[index].pushes += 1
         return true
     }
 

@@ -70,9 +70,9 @@ struct CoordinatorTopic {
         var position = 0
         while position < bytes.count {
             let header = unsafe BatchHeader(UnsafeRawBufferPointer(rebasing: bytes[position...]))
-            let place = position + BatchHeader.size..<position + header.totalSize
-            position = place.upperBound
-            let records = unsafe UnsafeRawBufferPointer(rebasing: bytes[place])
+            let range = position + BatchHeader.size..<position + header.totalSize
+            position = range.upperBound
+            let records = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
             guard !header.isControl, header.codec == 0 else { continue }
             var reader = unsafe RecordReader(records, count: Int(header.recordCount))
             while let record = try reader.next() {

@@ -35,15 +35,15 @@ enum FetchResponse {
         }
         var room = Room(
             bytesLeft: min(Int(request.bytesMax), limits.fetchBytesMax), recordsLeft: limits.fetchRecordsMax)
-        writer.array(request.topics.indices) { writer, place in
-            let topic = request.topics[place]
+        writer.array(request.topics.indices) { writer, topicIndex in
+            let topic = request.topics[topicIndex]
             writer.string(topic.topic)
             writer.array(topic.partitions.indices) { writer, index in
                 let partition = topic.partitions[index]
                 writer.int32(partition.index)
-                let log = parked.targets[place][index]
-                guard let log, parked.error(topic: place, partition: index) == nil else {
-                    let error = parked.error(topic: place, partition: index) ?? .unknownTopicOrPartition
+                let log = parked.targets[topicIndex][index]
+                guard let log, parked.error(topic: topicIndex, partition: index) == nil else {
+                    let error = parked.error(topic: topicIndex, partition: index) ?? .unknownTopicOrPartition
                     return writeEmpty(error, log, to: &writer, version: version)
                 }
                 writeRecords(partition, log, request, &room, to: &writer, version: version)
@@ -66,18 +66,18 @@ enum FetchResponse {
     ) {
         let start = writer.count
         writeHead(.none, log, to: &writer, version: version)
-        let abortedPlace = writer.count
+        let abortedOffset = writer.count
         writer.longLength(request.readsCommitted ? 0 : -1)
         if version >= 11 { writer.int32(-1) }
-        let lengthPlace = writer.count
+        let lengthOffset = writer.count
         writer.longLength(0)
         do throws(LogError) {
             let bytesMax = room.isFull ? 0 : min(Int(partition.bytesMax), room.bytesLeft)
             let result = try log.read(
                 from: partition.offset, maxBytes: bytesMax, maxRecords: room.recordsLeft,
                 committed: request.readsCommitted, atLeastOne: room.bytes == 0, into: &writer)
-            writer.patch(int32: Int32(writer.count - lengthPlace - 4), at: lengthPlace)
-            insert(result.aborted, at: abortedPlace, in: &writer)
+            writer.patch(int32: Int32(writer.count - lengthOffset - 4), at: lengthOffset)
+            insert(result.aborted, at: abortedOffset, in: &writer)
             room.bytes += result.bytes
             room.bytesLeft -= result.bytes
             room.recordsLeft -= result.records
@@ -111,7 +111,7 @@ enum FetchResponse {
     /// Which transactions were aborted is known only when the records have been read, and stands
     /// before them: in the rare case that there are any, the records move.
     private static func insert(
-        _ aborted: [AbortedTransaction], at place: Int, in writer: inout WireWriter
+        _ aborted: [AbortedTransaction], at offset: Int, in writer: inout WireWriter
     ) {
         guard !aborted.isEmpty else { return }
         var list = WireWriter(capacity: aborted.count * 16)
@@ -119,8 +119,8 @@ enum FetchResponse {
             list.int64(transaction.producerID)
             list.int64(transaction.firstOffset)
         }
-        writer.patch(int32: Int32(aborted.count), at: place)
-        unsafe list.withBytes { unsafe writer.insert($0, at: place + 4) }
+        writer.patch(int32: Int32(aborted.count), at: offset)
+        unsafe list.withBytes { unsafe writer.insert($0, at: offset + 4) }
     }
 }
 

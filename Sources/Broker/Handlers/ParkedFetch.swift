@@ -22,7 +22,7 @@ final class ParkedFetch {
         self.refusals = refusals
     }
 
-    /// Why a partition of the request gives nothing: by its place.
+    /// Why a partition of the request gives nothing: by its index.
     func error(topic: Int, partition: Int) -> ErrorCode? {
         if let error = refusals?[topic][partition] { return error }
         guard let log = targets[topic][partition] else { return .unknownTopicOrPartition }
@@ -39,10 +39,11 @@ final class ParkedFetch {
     /// Whether an answer would say anything: an error, or a byte where a byte is enough.
     var isReady: Bool {
         var isEmpty = true
-        for (place, topic) in request.topics.enumerated() {
+        for (topicIndex, topic) in request.topics.enumerated() {
             for (index, partition) in topic.partitions.enumerated() {
                 isEmpty = false
-                guard let log = targets[place][index], error(topic: place, partition: index) == nil else {
+                guard let log = targets[topicIndex][index], error(topic: topicIndex, partition: index) == nil
+                else {
                     return true
                 }
                 if request.bytesMin <= 1, partition.offset < limit(log) { return true }

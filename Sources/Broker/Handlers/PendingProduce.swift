@@ -1,7 +1,7 @@
 /// The answer to one produce request in the making: it leaves when every partition's append is
 /// durable or refused.
 final class PendingProduce {
-    struct Place {
+    struct Index {
         var topic: Int
         var partition: Int
     }
@@ -23,8 +23,8 @@ final class PendingProduce {
             })
     }
 
-    func appended(_ appended: Appended, to log: PartitionLog, at place: Place) {
-        update(place) {
+    func appended(_ appended: Appended, to log: PartitionLog, at index: Index) {
+        update(index) {
             $0.baseOffset = appended.baseOffset
             $0.logAppendTime = appended.logAppendTime
             $0.logStartOffset = log.logStartOffset
@@ -32,18 +32,18 @@ final class PendingProduce {
         guard acks == -1 else { return }
         open += 1
         log.whenDurable(appended.nextOffset) { [self] error in
-            if let error { refused(error, at: place) }
+            if let error { refused(error, at: index) }
             close()
         }
     }
 
-    func refused(_ error: LogError, at place: Place) {
-        refused(error.code, error.description, at: place)
+    func refused(_ error: LogError, at index: Index) {
+        refused(error.code, error.description, at: index)
     }
 
-    func refused(_ code: ErrorCode, _ message: String, at place: Place) {
+    func refused(_ code: ErrorCode, _ message: String, at index: Index) {
         hasFailed = true
-        update(place) {
+        update(index) {
             $0.error = code
             $0.message = message
             $0.baseOffset = -1
@@ -56,8 +56,8 @@ final class PendingProduce {
         close()
     }
 
-    private func update(_ place: Place, _ change: (inout ProduceResponse.Partition) -> Void) {
-        change(&response.topics[place.topic].partitions[place.partition])
+    private func update(_ index: Index, _ change: (inout ProduceResponse.Partition) -> Void) {
+        change(&response.topics[index.topic].partitions[index.partition])
     }
 
     private func close() {

@@ -21,14 +21,14 @@ struct ProduceHandler {
         let pending = PendingProduce(exchange, request)
         for (topicIndex, topic) in request.topics.enumerated() {
             for (index, partition) in topic.partitions.enumerated() {
-                let place = PendingProduce.Place(topic: topicIndex, partition: index)
+                let answer = PendingProduce.Index(topic: topicIndex, partition: index)
                 do throws(Refusal) {
                     try check(request)
                     let log = try find(topic.topic, partition.index)
                     let appended = try unsafe append(partition, bytes, to: log, request, now)
-                    pending.appended(appended, to: log, at: place)
+                    pending.appended(appended, to: log, at: answer)
                 } catch {
-                    pending.refused(error.code, error.message, at: place)
+                    pending.refused(error.code, error.message, at: answer)
                 }
             }
         }
@@ -62,10 +62,10 @@ struct ProduceHandler {
         _ partition: ProduceRequest.Partition, _ bytes: UnsafeRawBufferPointer, to log: PartitionLog,
         _ request: ProduceRequest, _ now: WallTime
     ) throws(Refusal) -> Appended {
-        guard let place = partition.records, place.count >= BatchHeader.size else {
+        guard let range = partition.records, range.count >= BatchHeader.size else {
             throw Refusal(code: .corruptMessage, message: "the request has no record batch; check the client")
         }
-        let batch = unsafe UnsafeRawBufferPointer(rebasing: bytes[place])
+        let batch = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
         let header = unsafe BatchHeader(batch)
         if header.isTransactional {
             try checkTransaction(header, request, log)

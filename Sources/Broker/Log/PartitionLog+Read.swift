@@ -114,54 +114,54 @@ extension PartitionLog {
     /// The batch that holds `offset`: from a recent read, else from the index and the headers behind it.
     func locate(_ offset: Int64, in segment: Segment) throws(LogError) -> ReadPositions.Position {
         if let known = positions.find(offset, segment: segment) { return known }
-        var place = ReadPositions.Position(
+        var start = ReadPositions.Position(
             offset: segment.baseOffset, segment: ObjectIdentifier(segment), position: 0)
         if let entry = try index(of: segment).floor(relativeOffset: offset - segment.baseOffset) {
-            place.offset += Int64(entry.relativeOffset)
-            place.position = Int(entry.position)
+            start.offset += Int64(entry.relativeOffset)
+            start.position = Int(entry.position)
         }
-        return try walk(from: place, to: offset, in: segment)
+        return try walk(from: start, to: offset, in: segment)
     }
 
     private func walk(
-        from place: ReadPositions.Position, to offset: Int64, in segment: Segment
+        from start: ReadPositions.Position, to offset: Int64, in segment: Segment
     ) throws(LogError) -> ReadPositions.Position {
-        var place = place
-        var previous = place
+        var start = start
+        var previous = start
         while true {
-            let header = try header(at: place.position, in: segment)
-            if header.flaw == nil, header.baseOffset == place.offset {
-                if header.lastOffset >= offset { return place }
-                previous = place
-                place.offset = header.nextOffset
-                place.position += header.totalSize
-                if place.position + BatchHeader.size <= segment.size { continue }
+            let header = try header(at: start.position, in: segment)
+            if header.flaw == nil, header.baseOffset == start.offset {
+                if header.lastOffset >= offset { return start }
+                previous = start
+                start.offset = header.nextOffset
+                start.position += header.totalSize
+                if start.position + BatchHeader.size <= segment.size { continue }
             }
-            place = try findSound(
-                behind: try culprit(previous, place, in: segment), upTo: offset, in: segment)
+            start = try findSound(
+                behind: try culprit(previous, start, in: segment), upTo: offset, in: segment)
         }
     }
 
     /// Walking met something that is not the next batch: either it is damaged, or the length or the
     /// count of offsets of the one before is.
     private func culprit(
-        _ previous: ReadPositions.Position, _ place: ReadPositions.Position, in segment: Segment
+        _ previous: ReadPositions.Position, _ start: ReadPositions.Position, in segment: Segment
     ) throws(LogError) -> ReadPositions.Position {
         var reader = try reader(
             of: segment, position: previous.position, offset: previous.offset, end: segment.size)
-        return (try? unsafe reader.next { (_, _) in true }) == true ? place : previous
+        return (try? unsafe reader.next { (_, _) in true }) == true ? start : previous
     }
 
     /// Sound batches behind damage are still given to whoever asks for them.
     private func findSound(
-        behind place: ReadPositions.Position, upTo offset: Int64, in segment: Segment
+        behind start: ReadPositions.Position, upTo offset: Int64, in segment: Segment
     ) throws(LogError) -> ReadPositions.Position {
         let reader = try reader(
-            of: segment, position: place.position, offset: place.offset, end: segment.size)
+            of: segment, position: start.position, offset: start.offset, end: segment.size)
         guard let found = try reader.findNextSound(), found.offset <= offset else {
             throw damaged(at: offset, in: segment)
         }
-        return .init(offset: found.offset, segment: place.segment, position: found.position)
+        return .init(offset: found.offset, segment: start.segment, position: found.position)
     }
 
     func header(at position: Int, in segment: Segment) throws(LogError) -> BatchHeader {

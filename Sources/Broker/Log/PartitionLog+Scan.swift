@@ -22,11 +22,11 @@ extension PartitionLog {
         while true {
             if try replayAll(&reader, into: segment) { break }
             guard environment.machineStayedUp, cutOffset == nil else { break }
-            let behind = nextSegment.map { SegmentReader.Place(position: fileSize, offset: $0) }
-            guard let place = try reader.findNextSound() ?? behind else { break }
+            let behind = nextSegment.map { SegmentReader.Start(position: fileSize, offset: $0) }
+            guard let sound = try reader.findNextSound() ?? behind else { break }
             _ = damaged(at: reader.offset, in: segment)
-            reader.skip(to: place)
-            segment.skipDamage(to: place.offset, position: place.position)
+            reader.skip(to: sound)
+            segment.skipDamage(to: sound.offset, position: sound.position)
         }
         guard segment.size < fileSize else { return true }
         try cutTail(of: segment, fileSize: fileSize)
@@ -142,10 +142,10 @@ extension PartitionLog {
             } catch {
                 guard case .damaged(_, let offset) = error else { throw error }
                 _ = damaged(at: offset, in: segment)
-                guard let place = try reader.findNextSound() else { break }
-                reader.skip(to: place)
+                guard let sound = try reader.findNextSound() else { break }
+                reader.skip(to: sound)
                 index.noteAlways(
-                    relativeOffset: place.offset - segment.baseOffset, position: place.position,
+                    relativeOffset: sound.offset - segment.baseOffset, position: sound.position,
                     maxTimestampBefore: maxTimestamp)
             }
         }

@@ -17,12 +17,12 @@ struct ReadPositions {
     }
 
     mutating func remember(_ offset: Int64, segment: Segment, position: Int) {
-        let place = Position(offset: offset, segment: ObjectIdentifier(segment), position: position)
-        guard known.count == Self.limit else { return known.append(place) }
-        known[oldest] = place
+        let entry = Position(offset: offset, segment: ObjectIdentifier(segment), position: position)
+        guard known.count == Self.limit else { return known.append(entry) }
+        known[oldest] = entry
         oldest = (oldest + 1) % Self.limit
     }
 
-    /// Offsets stay, places do not: after a cut or a compaction.
+    /// Offsets stay, positions do not: after a cut or a compaction.
     mutating func forget() { self = ReadPositions() }
 }

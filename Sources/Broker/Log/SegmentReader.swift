@@ -76,14 +76,14 @@ struct SegmentReader {
         guard unread.count >= count else { throw flaw }
     }
 
-    /// A place in the file where a sound batch begins.
-    struct Place {
+    /// Where in the file a sound batch begins.
+    struct Start {
         var position: Int
         var offset: Int64
     }
 
     /// Looks for the next sound batch behind bytes that are not one; nil if there is none to the end.
-    func findNextSound() throws(LogError) -> Place? {
+    func findNextSound() throws(LogError) -> Start? {
         var window = [UInt8](repeating: 0, count: min(Self.chunk, max(0, end - position)))
         var start = position + 1
         while start + BatchHeader.size <= end {
@@ -99,7 +99,7 @@ struct SegmentReader {
                 var trial = SegmentReader(
                     disk: disk, file: file, position: start + index, offset: header.baseOffset, end: end)
                 if (try? unsafe trial.next { (_, _) in true }) == true {
-                    return Place(position: start + index, offset: header.baseOffset)
+                    return Start(position: start + index, offset: header.baseOffset)
                 }
             }
             start += count - BatchHeader.size + 1
@@ -107,10 +107,10 @@ struct SegmentReader {
         return nil
     }
 
-    mutating func skip(to place: Place) {
+    mutating func skip(to start: Start) {
         unread = 0..<0
-        position = place.position
-        offset = place.offset
+        position = start.position
+        offset = start.offset
     }
 
     private func read(into window: inout [UInt8], at position: Int) throws(LogError) -> Int {

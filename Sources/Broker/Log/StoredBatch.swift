@@ -60,7 +60,7 @@ extension BatchHeader {
         return try unsafe known.decompress(body)
     }
 
-    /// The record's place in the log. The number beside it is the producer's and may be anything: most
+    /// The record's offset in the log. The number beside it is the producer's and may be anything: most
     /// topics take batches without a look at their records.
     func offset(of record: RecordView) throws(LogError) -> Int64 {
         guard record.offsetDelta >= 0, record.offsetDelta <= Int64(lastOffsetDelta) else {
@@ -84,9 +84,9 @@ extension PartitionLog {
         var next = max(offset, logStartOffset)
         while next < endOffset {
             let segment = segment(holding: next)
-            let place = try locate(next, in: segment)
+            let start = try locate(next, in: segment)
             var reader = try reader(
-                of: segment, position: place.position, offset: place.offset, end: segment.size)
+                of: segment, position: start.position, offset: start.offset, end: segment.size)
             do throws(LogError) {
                 while try unsafe reader.next({ (_, bytes) throws(LogError) in
                     try body(try unsafe StoredBatch(bytes))

@@ -34,9 +34,9 @@ package struct BrokerSettings: Sendable {
 
     /// A broker whose data lives as long as it does.
     package static func temporary() throws(BrokerError) -> BrokerSettings {
-        let place = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-        var template = Array((place + "/flotilla-broker-XXXXXX").utf8CString)
-        guard unsafe mkdtemp(&template) != nil else { throw .noTemporaryDirectory(place) }
+        let directory = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        var template = Array((directory + "/flotilla-broker-XXXXXX").utf8CString)
+        guard unsafe mkdtemp(&template) != nil else { throw .noTemporaryDirectory(directory) }
         let path = template.dropLast().map { UInt8(bitPattern: $0) }
         var settings = BrokerSettings(dataDirectory: String(decoding: path, as: UTF8.self))
         settings.removesDataAtStop = true

@@ -9,7 +9,7 @@ struct FrameBuffer: ~Copyable {
     static let lengthBytes = 4
 
     enum Next: Equatable {
-        /// A whole request lies at this place.
+        /// A whole request lies in this range.
         case frame(Range<Int>)
         case incomplete
         /// The length is negative or above the limit: the connection cannot be understood further.

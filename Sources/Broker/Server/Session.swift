@@ -100,11 +100,11 @@ final class Session: TCPConnectionDelegate, TurnHook {
         var handled = 0
         while !isClosed {
             switch unsafe FrameBuffer.next(in: bytes, from: handled, bytesMax: limits.requestBytesMax) {
-            case .frame(let place):
-                let request = unsafe UnsafeRawBufferPointer(rebasing: bytes[place])
+            case .frame(let range):
+                let request = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
                 guard unsafe mayHandle(request) else { return handled }
                 unsafe node.dispatch(request, from: self)
-                handled = place.upperBound
+                handled = range.upperBound
             case .incomplete:
                 return handled
             case .badLength(let length):

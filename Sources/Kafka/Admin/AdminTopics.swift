@@ -84,14 +84,14 @@ extension Admin {
     /// read.
     package func waitUntilUsable(_ topics: [String], withinMilliseconds limit: Int) throws(KafkaError) {
         let deadline = Deadline(milliseconds: limit)
-        var places: [TopicPartition] = []
+        var partitions: [TopicPartition] = []
         for topic in topics {
-            places += try client.describe(Topic(topic, of: client), deadline).partitions.map {
+            partitions += try client.describe(Topic(topic, of: client), deadline).partitions.map {
                 TopicPartition(topic, $0)
             }
         }
         // In the place of a time, −1 asks for the end.
-        _ = try client.offsets(for: places.map { ($0, -1) }, deadline)
+        _ = try client.offsets(for: partitions.map { ($0, -1) }, deadline)
     }
 }
 

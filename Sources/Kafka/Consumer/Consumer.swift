@@ -42,7 +42,7 @@ package final class Consumer {
     /// not polled loses its partitions.
     package var descriptor: Int32 { client.wakeup.descriptor }
 
-    /// Topic names; a record's `topic` is a place in it. The subscription's come first, in its order.
+    /// Topic names; a record's `topic` is an index into it. The subscription's come first, in its order.
     package var topics: [String] { table.names }
 
     package var fatalError: KafkaError? { client.fatalError }

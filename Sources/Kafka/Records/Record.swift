@@ -3,7 +3,7 @@ internal import CRdKafka
 /// One record of a batch, seen in place. It cannot outlive the batch's next change.
 @safe
 package struct Record: ~Escapable {
-    /// The topic's place in the consumer's `topics`.
+    /// The topic's index in the consumer's `topics`.
     package let topic: Int
     package let partition: Int32
     package let offset: Int64

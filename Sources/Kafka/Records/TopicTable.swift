@@ -18,8 +18,8 @@ struct TopicTable {
         if let entry = unsafe known.first(where: { unsafe $0.pointer == topic }) { return unsafe entry.index }
         let name = unsafe String(cString: rd_kafka_topic_name(topic))
         let index: Int
-        if let place = names.firstIndex(of: name) {
-            index = place
+        if let known = names.firstIndex(of: name) {
+            index = known
         } else {
             index = names.count
             names.append(name)

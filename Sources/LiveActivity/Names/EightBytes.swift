@@ -7,16 +7,16 @@ enum EightBytes {
     @inline(__always)
     static func search(_ bytes: UnsafeRawBufferPointer, for isSuspect: (UInt64) -> UInt64) -> Bool {
         var found: UInt64 = 0
-        var place = 0
-        while place + 8 <= bytes.count {
-            found |= isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
-            place += 8
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            found |= isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            offset += 8
         }
-        if place < bytes.count, place > 0 {
+        if offset < bytes.count, offset > 0 {
             found |= isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
-        } else if place < bytes.count {
+        } else if offset < bytes.count {
             var rest = ones &* UInt64(UInt8(ascii: "a"))
-            for index in place..<bytes.count { rest = rest << 8 | UInt64(unsafe bytes[index]) }
+            for index in offset..<bytes.count { rest = rest << 8 | UInt64(unsafe bytes[index]) }
             found |= isSuspect(rest)
         }
         return found & (ones &* 0x80) != 0

@@ -27,9 +27,9 @@ package enum Hex {
     /// The digits of a few bytes, as text.
     package static func text(_ bytes: [UInt8]) -> String {
         unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { out in
-            for place in bytes.indices {
-                unsafe out[2 * place] = digit(bytes[place] >> 4)
-                unsafe out[2 * place + 1] = digit(bytes[place] & 15)
+            for index in bytes.indices {
+                unsafe out[2 * index] = digit(bytes[index] >> 4)
+                unsafe out[2 * index + 1] = digit(bytes[index] & 15)
             }
             return 2 * bytes.count
         }
@@ -48,17 +48,17 @@ package enum Hex {
             var isGood = true
             let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count / 2) { out, made in
                 let blocks = UnsafeMutableRawBufferPointer(out)
-                for place in stride(from: 0, to: count & ~7, by: 8) {
+                for index in stride(from: 0, to: count & ~7, by: 8) {
                     let eight = unsafe EightDigits(
-                        digits.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+                        digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
                     isGood = isGood && eight.areHex
                     unsafe blocks.storeBytes(
-                        of: eight.bytes.littleEndian, toByteOffset: place / 2, as: UInt32.self)
+                        of: eight.bytes.littleEndian, toByteOffset: index / 2, as: UInt32.self)
                 }
-                for place in stride(from: count & ~7, to: count, by: 2) {
-                    let (high, low) = unsafe (value(digits[place]), value(digits[place + 1]))
+                for index in stride(from: count & ~7, to: count, by: 2) {
+                    let (high, low) = unsafe (value(digits[index]), value(digits[index + 1]))
                     isGood = isGood && high != nil && low != nil
-                    unsafe blocks[place / 2] = (high ?? 0) << 4 | (low ?? 0)
+                    unsafe blocks[index / 2] = (high ?? 0) << 4 | (low ?? 0)
                 }
                 made = count / 2
             }
@@ -68,11 +68,11 @@ package enum Hex {
 
     /// Whether these are digits and nothing else.
     package static func isHex(_ digits: UnsafeRawBufferPointer) -> Bool {
-        for place in stride(from: 0, to: digits.count & ~7, by: 8) {
-            let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+        for index in stride(from: 0, to: digits.count & ~7, by: 8) {
+            let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
             if !eight.areHex { return false }
         }
-        for place in (digits.count & ~7)..<digits.count where unsafe value(digits[place]) == nil {
+        for index in (digits.count & ~7)..<digits.count where unsafe value(digits[index]) == nil {
             return false
         }
         return true

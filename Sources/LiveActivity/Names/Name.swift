@@ -30,8 +30,8 @@ package enum Name {
     /// Those from U+0080 to U+009F are 0xC2 and a byte below 0xA0.
     private static func hasControlCharacter(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var last: UInt8 = 0
-        for place in bytes.indices {
-            let byte = unsafe bytes[place]
+        for index in bytes.indices {
+            let byte = unsafe bytes[index]
             if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return true }
             last = byte
         }
@@ -56,8 +56,8 @@ package enum AppID {
     private static func isGood(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard (1...bytesMax).contains(bytes.count) else { return false }
         var isPath = bytes.count <= 2
-        for place in bytes.indices {
-            let byte = unsafe bytes[place]
+        for index in bytes.indices {
+            let byte = unsafe bytes[index]
             // Letters in both cases, and nothing else, are from a to z with this bit.
             let letter = byte | 0x20
             let isAllowed =

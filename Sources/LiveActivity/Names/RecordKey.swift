@@ -60,7 +60,7 @@ package enum RecordKey {
         var part = part
         part.withUTF8 { bytes in
             if unsafe mayNeedEscape(UnsafeRawBufferPointer(bytes)) {
-                for place in bytes.indices { unsafe appendEscaped(bytes[place], to: &out) }
+                for index in bytes.indices { unsafe appendEscaped(bytes[index], to: &out) }
             } else {
                 unsafe out.append(contentsOf: bytes)
             }

@@ -74,14 +74,14 @@ package final class TokenSeal {
     package enum Failure: Error, Equatable, CustomStringConvertible {
         case malformed
         case unknownKey(Int)
-        case wrongPlace
+        case wrongRow
 
         package var description: String {
             switch self {
             case .malformed: "the stored token is damaged"
             case .unknownKey(let number):
                 "the token is sealed with key \(number), which the sealing keys do not have; add its line again"
-            case .wrongPlace: "the token does not open: it was sealed for another row, or the keys are others"
+            case .wrongRow: "the token does not open: it was sealed for another row, or the keys are others"
             }
         }
     }
@@ -94,7 +94,7 @@ package final class TokenSeal {
             return token
         }
         guard let token = PushToken(bytes: try open(stored, Self.authenticated(app, entry))) else {
-            throw .wrongPlace
+            throw .wrongRow
         }
         return token
     }
@@ -114,7 +114,7 @@ package final class TokenSeal {
         guard let cipher = ciphers.first(where: { $0.number == number })?.cipher else {
             throw .unknownKey(number)
         }
-        guard let bytes = cipher.open(sealed, authenticating: data) else { throw .wrongPlace }
+        guard let bytes = cipher.open(sealed, authenticating: data) else { throw .wrongRow }
         return bytes
     }
 

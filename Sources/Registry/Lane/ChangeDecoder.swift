@@ -76,7 +76,7 @@ struct ChangeDecoder {
         case .update: if !NameCode.append(name, to: &key) { return false }
         case .profile: break
         }
-        return RowPlace.append(
+        return TableKey.append(
             isUser: parts.isUser, text.extracting(parts.recipient), text.extracting(parts.installation),
             to: &key)
     }
@@ -111,8 +111,8 @@ struct ChangeDecoder {
     }
 
     private static func append(group row: borrowing TokenFields, to value: inout [UInt8]) -> Bool {
-        guard let group = row.group else { return RowPlace.append(group: nil, to: &value) }
-        return RowPlace.append(group: row[group], to: &value)
+        guard let group = row.group else { return TableKey.append(group: nil, to: &value) }
+        return TableKey.append(group: row[group], to: &value)
     }
 
     private func number(

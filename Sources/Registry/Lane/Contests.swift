@@ -73,16 +73,16 @@ struct Contests {
     }
 
     private func contender(_ token: [UInt8], _ view: borrowing ReadView) throws(StoreError) -> Contender {
-        var place = 0
-        _ = OrderedNumber.read(token.span, at: &place)
-        let kindPlace = place + RowPlace.hashBytes
-        let kind: RowKind = token[kindPlace] == RowKind.start.rawValue ? .start : .update
-        let key = Array(token[..<place]) + token[(kindPlace + 1)...]
+        var offset = 0
+        _ = OrderedNumber.read(token.span, at: &offset)
+        let kindOffset = offset + TableKey.hashBytes
+        let kind: RowKind = token[kindOffset] == RowKind.start.rawValue ? .start : .update
+        let key = Array(token[..<offset]) + token[(kindOffset + 1)...]
         var row = key
         var group: [UInt8]?
         if kind == .update, let found = try view.value(of: key.span, in: tables.activities) {
             group = Array(found)
-            RowPlace.update(ofActivity: key.span, group: found, into: &row)
+            TableKey.update(ofActivity: key.span, group: found, into: &row)
         }
         let table = kind == .start ? tables.starts : tables.updates
         guard let value = try view.value(of: row.span, in: table) else {
@@ -128,5 +128,5 @@ private struct Contender {
     let group: [UInt8]?
 
     /// Who has it: recipient and installation.
-    var holder: [UInt8] { Array(RowPlace.holder(kind, entryKey.span)) }
+    var holder: [UInt8] { Array(TableKey.holder(kind, entryKey.span)) }
 }

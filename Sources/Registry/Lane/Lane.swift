@@ -25,7 +25,7 @@ package final class Lane {
     private var decoder = ChangeDecoder()
     private var pending = RowBatch()
     /// From which byte of the pending changes on they are news.
-    private var pendingNewsPlace: Int?
+    private var pendingNewsStart: Int?
     /// Keys of records that are read again and are news all the same.
     private var repeated = RowBatch()
     private let log: Log
@@ -84,7 +84,7 @@ package final class Lane {
             if isNews, let key { try decoder.append(changedKey: key, to: &repeated, names: &names, in: file) }
             return
         }
-        if isNews, pendingNewsPlace == nil { pendingNewsPlace = pending.byteCount }
+        if isNews, pendingNewsStart == nil { pendingNewsStart = pending.byteCount }
         try decode(key: key, value: value, offset: offset, into: &pending)
     }
 
@@ -121,7 +121,7 @@ package final class Lane {
             try write(pending, now, telling: tell)
             metrics.applied(pending.count)
             pending.removeAll()
-            pendingNewsPlace = nil
+            pendingNewsStart = nil
             applied = now.offset
         } else {
             try file.read { view throws(StoreError) in try tell([], view) }
@@ -141,14 +141,14 @@ package final class Lane {
         telling tell: ([ChangedRow], borrowing ReadView) throws(StoreError) -> Void
     ) throws(StoreError) {
         let (partition, tables, topicKeys) = (partition, tables, TopicKeys(names))
-        let newsPlace = pendingNewsPlace
+        let newsStart = pendingNewsStart
         try file.write { transaction throws(StoreError) in
             var writer = RowWriter(tables, topicKeys)
             for index in 0..<changes.count where changes.isLast(index) {
-                let isNews = newsPlace.map { changes.start(index) >= $0 } ?? false
+                let isNews = newsStart.map { changes.start(index) >= $0 } ?? false
                 try writer.apply(changes.key(index), changes.value(index), isNews: isNews, &transaction)
             }
-            try writer.settle(isNews: newsPlace != nil, &transaction)
+            try writer.settle(isNews: newsStart != nil, &transaction)
             try transaction.setApplied(now, of: partition)
             try tell(writer.changed, transaction.view)
         }

@@ -22,7 +22,7 @@ package struct LaneNews: ~Copyable {
 
     private(set) var items: [Item] = []
     var rows = TokenPage()
-    /// The place of a row that was not there stays empty.
+    /// The key of a row that was not there stays empty.
     var oldRows = TokenPage()
 
     package init() {}

@@ -65,7 +65,7 @@ package final class LaneRestore {
     private func writeFirst(_ derived: inout RowSorter) throws(StoreError) {
         var output = LaneOutput(lane, rowsMax: Self.transactionRowsMax, patience)
         let tables = lane.tables
-        var place: [UInt8] = []
+        var tableKey: [UInt8] = []
         var scratch: [UInt8] = []
         try changes.drain { change, value throws(StoreError) in
             guard let value else { return }
@@ -74,21 +74,21 @@ package final class LaneRestore {
             case .start:
                 try output.put(key, value, in: tables.starts)
                 guard TokenValue.hasToken(value) else { return }
-                RowPlace.token(.start, key, hash: TokenValue.hash(value), into: &place)
-                try derived.put(Derived.token, place.span, Span(), &scratch)
+                TableKey.token(.start, key, hash: TokenValue.hash(value), into: &tableKey)
+                try derived.put(Derived.token, tableKey.span, Span(), &scratch)
             case .update:
                 var end = 0
                 NameCode.skip(value, at: &end)
                 let group = value.extracting(0..<end)
                 let row = value.extracting(end..<value.count)
                 try output.put(key, group, in: tables.activities)
-                RowPlace.update(ofActivity: key, group: group, into: &place)
-                try derived.put(Derived.update, place.span, row, &scratch)
-                RowPlace.recipient(ofActivity: key, into: &place)
-                try derived.put(Derived.recipient, place.span, Span(), &scratch)
+                TableKey.update(ofActivity: key, group: group, into: &tableKey)
+                try derived.put(Derived.update, tableKey.span, row, &scratch)
+                TableKey.recipient(ofActivity: key, into: &tableKey)
+                try derived.put(Derived.recipient, tableKey.span, Span(), &scratch)
                 guard TokenValue.hasToken(row) else { return }
-                RowPlace.token(.update, key, hash: TokenValue.hash(row), into: &place)
-                try derived.put(Derived.token, place.span, Span(), &scratch)
+                TableKey.token(.update, key, hash: TokenValue.hash(row), into: &tableKey)
+                try derived.put(Derived.token, tableKey.span, Span(), &scratch)
             case .profile: try output.put(key, value, in: tables.profiles)
             case nil: preconditionFailure("a change of no kind")
             }
@@ -110,7 +110,7 @@ package final class LaneRestore {
                 return try output.put(key, value, in: tables.recipients)
             }
             try output.put(key, value, in: tables.tokens)
-            let prefix = RowPlace.tokenPrefix(key)
+            let prefix = TableKey.tokenPrefix(key)
             if prefix.equals(last.span) {
                 if contested.last != last { contested.append(last) }
             } else {

@@ -1,6 +1,6 @@
 internal import Store
 
-/// The tables of a lane; `RowPlace` says what their keys are.
+/// The tables of a lane; `TableKey` says what their keys are.
 struct LaneTables {
     static let names = ["names", "starts", "updates", "profiles", "activities", "recipients", "tokens"]
 

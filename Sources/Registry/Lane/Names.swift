@@ -59,8 +59,8 @@ struct Names {
     ) throws(StoreError) -> Int? {
         let key = [Column.byName.rawValue] + Array(name)
         guard let digits = try view.value(of: key.span, in: table) else { return nil }
-        var place = 0
-        return OrderedNumber.read(digits, at: &place)
+        var offset = 0
+        return OrderedNumber.read(digits, at: &offset)
     }
 }
 
@@ -94,13 +94,13 @@ private struct NameNumbers {
     private func slot(of name: Span<UInt8>) -> Int {
         var hasher = Hasher()
         unsafe name.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
-        var place = hasher.finalize() & (slots.count - 1)
-        while slots[place].number != 0 {
-            let slot = slots[place]
-            if text.span.extracting(slot.start..<slot.start + slot.bytes).equals(name) { return place }
-            place = (place + 1) & (slots.count - 1)
+        var index = hasher.finalize() & (slots.count - 1)
+        while slots[index].number != 0 {
+            let slot = slots[index]
+            if text.span.extracting(slot.start..<slot.start + slot.bytes).equals(name) { return index }
+            index = (index + 1) & (slots.count - 1)
         }
-        return place
+        return index
     }
 
     private mutating func grow() {

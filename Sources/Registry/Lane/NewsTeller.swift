@@ -8,7 +8,7 @@ struct NewsTeller: ~Copyable {
     private var oldFiller: PageFiller
     private var appNumber = Names.none
     private var app = ""
-    private var place: [UInt8] = []
+    private var tableKey: [UInt8] = []
 
     init(_ tables: LaneTables, _ names: Names) {
         self.tables = tables
@@ -21,14 +21,14 @@ struct NewsTeller: ~Copyable {
         _ changed: ChangedRow, to news: inout LaneNews, _ view: borrowing ReadView
     ) throws(StoreError) {
         var group: [UInt8]?
-        place = changed.key
+        tableKey = changed.key
         if changed.kind == .update {
             guard let code = try view.value(of: changed.key.span, in: tables.activities) else { return }
             group = Array(code)
-            RowPlace.update(ofActivity: changed.key.span, group: code, into: &place)
+            TableKey.update(ofActivity: changed.key.span, group: code, into: &tableKey)
         }
         let table = changed.kind == .start ? tables.starts : tables.updates
-        let row = place
+        let row = tableKey
         guard let value = try view.value(of: row.span, in: table) else { return }
         let kinds = Self.kinds(of: value, in: group, changed)
         if kinds.isEmpty { return }
@@ -66,21 +66,21 @@ struct NewsTeller: ~Copyable {
         _ changed: ChangedRow, _ value: Span<UInt8>, in group: [UInt8]?, by filler: inout PageFiller,
         to page: inout TokenPage, _ view: borrowing ReadView
     ) throws(StoreError) {
-        var suffix = Array(RowPlace.holder(changed.kind, changed.key.span))
+        var suffix = Array(TableKey.holder(changed.kind, changed.key.span))
         filler.forgetGroup()
         if changed.kind == .start {
             return try filler.append(suffix.span, value, group: nil, to: &page, view)
         }
-        var place = 0
-        _ = OrderedNumber.read(changed.key.span, at: &place)
-        suffix += changed.key[place..<changed.key.count - suffix.count]
+        var offset = 0
+        _ = OrderedNumber.read(changed.key.span, at: &offset)
+        suffix += changed.key[offset..<changed.key.count - suffix.count]
         let code = group ?? [NameCode.Tag.none]
         try filler.append(suffix.span, value, group: code.span, to: &page, view)
     }
 
     private mutating func nameApp(of key: Span<UInt8>, _ view: borrowing ReadView) throws(StoreError) {
-        var place = 0
-        let number = OrderedNumber.read(key, at: &place)
+        var offset = 0
+        let number = OrderedNumber.read(key, at: &offset)
         if number == appNumber { return }
         appNumber = number
         var text: [UInt8] = []

@@ -57,19 +57,19 @@ struct RowWriter: ~Copyable {
     private mutating func applyUpdate(
         _ key: Span<UInt8>, _ change: Span<UInt8>?, _ transaction: inout WriteTransaction
     ) throws(StoreError) {
-        var place: [UInt8] = []
+        var tableKey: [UInt8] = []
         var old: [UInt8]?
         let group = try read(key, in: tables.activities, transaction.view)
         if let group {
-            RowPlace.update(ofActivity: key, group: group.span, into: &place)
-            old = try read(place.span, in: tables.updates, transaction.view)
+            TableKey.update(ofActivity: key, group: group.span, into: &tableKey)
+            old = try read(tableKey.span, in: tables.updates, transaction.view)
         }
         guard let change else {
             guard let old else { return }
-            try transaction.remove(place.span, in: tables.updates)
+            try transaction.remove(tableKey.span, in: tables.updates)
             try transaction.remove(key, in: tables.activities)
-            RowPlace.recipient(ofActivity: key, into: &place)
-            try transaction.remove(place.span, in: tables.recipients)
+            TableKey.recipient(ofActivity: key, into: &tableKey)
+            try transaction.remove(tableKey.span, in: tables.recipients)
             return try removeToken(.update, key, old, &transaction)
         }
         var end = 0
@@ -80,15 +80,15 @@ struct RowWriter: ~Copyable {
             if TokenValue.saysTheSame(old.span, value) { return }
         } else {
             if old != nil {
-                try transaction.remove(place.span, in: tables.updates)
+                try transaction.remove(tableKey.span, in: tables.updates)
             } else {
-                RowPlace.recipient(ofActivity: key, into: &place)
-                try transaction.put(place.span, Span(), in: tables.recipients)
+                TableKey.recipient(ofActivity: key, into: &tableKey)
+                try transaction.put(tableKey.span, Span(), in: tables.recipients)
             }
             try transaction.put(key, newGroup, in: tables.activities)
-            RowPlace.update(ofActivity: key, group: newGroup, into: &place)
+            TableKey.update(ofActivity: key, group: newGroup, into: &tableKey)
         }
-        try transaction.put(place.span, value, in: tables.updates)
+        try transaction.put(tableKey.span, value, in: tables.updates)
         if isNews { changed.append(ChangedRow(.update, Array(key), was: old, in: group)) }
         try moveToken(.update, key, from: old, to: value, &transaction)
     }
@@ -104,8 +104,8 @@ struct RowWriter: ~Copyable {
         }
         guard hasToken else { return }
         var index: [UInt8] = []
-        RowPlace.token(kind, key, hash: TokenValue.hash(value), into: &index)
-        contests.note(prefix: Array(RowPlace.tokenPrefix(index.span)))
+        TableKey.token(kind, key, hash: TokenValue.hash(value), into: &index)
+        contests.note(prefix: Array(TableKey.tokenPrefix(index.span)))
         try transaction.put(index.span, Span(), in: tables.tokens)
     }
 
@@ -114,8 +114,8 @@ struct RowWriter: ~Copyable {
     ) throws(StoreError) {
         guard TokenValue.hasToken(old.span) else { return }
         var index: [UInt8] = []
-        RowPlace.token(kind, key, hash: TokenValue.hash(old.span), into: &index)
-        contests.note(prefix: Array(RowPlace.tokenPrefix(index.span)))
+        TableKey.token(kind, key, hash: TokenValue.hash(old.span), into: &index)
+        contests.note(prefix: Array(TableKey.tokenPrefix(index.span)))
         try transaction.remove(index.span, in: tables.tokens)
     }
 

@@ -55,9 +55,9 @@ struct RunFile: ~Copyable {
         block.removeAll(keepingCapacity: true)
     }
 
-    /// Reads what is at the place, as much as the buffer holds; returns how many bytes there were.
-    func read(at place: Int, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
-        let count = unsafe pread(descriptor, buffer.baseAddress!, buffer.count, place)
+    /// Reads what is at the offset, as much as the buffer holds; returns how many bytes there were.
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
+        let count = unsafe pread(descriptor, buffer.baseAddress!, buffer.count, offset)
         guard count >= 0 else { throw Self.error("read", directory, errno) }
         return count
     }

@@ -1,14 +1,14 @@
 internal import Store
 
 /// Reads sorted runs side by side: every change in the order of keys, and of several with one key only
-/// that of the newest run. A tournament: each place of the tree remembers who lost there, so the next
+/// that of the newest run. A tournament: each node of the tree remembers who lost there, so the next
 /// change costs one comparison for each level.
 @safe struct RunMerge: ~Copyable {
     private let runs: UnsafeMutablePointer<RunReader>
     private let runsMax: Int
     private var added = 0
-    /// Who lost at each place; at 0 who won it all.
-    private var places: [Int] = []
+    /// Who lost at each node; at 0 who won it all.
+    private var losers: [Int] = []
     private var last: [UInt8] = []
 
     init(runsMax: Int) {
@@ -32,11 +32,11 @@ internal import Store
         _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>?) throws(StoreError) -> Void
     ) throws(StoreError) {
         guard added > 0 else { return }
-        places = Array(repeating: 0, count: added)
-        places[0] = winner(below: 1)
+        losers = Array(repeating: 0, count: added)
+        losers[0] = winner(below: 1)
         var lastHead: UInt64?
         while true {
-            let top = places[0]
+            let top = losers[0]
             if unsafe runs[top].isAtEnd { return }
             let head = unsafe runs[top].headOfKey
             if unsafe head != lastHead || !Self.hasKey(runs[top], last.span) {
@@ -65,28 +65,28 @@ internal import Store
         a.key.order(to: b.key)
     }
 
-    /// Fills the tree below a place and returns who wins there. The runs are its leaves.
-    private mutating func winner(below place: Int) -> Int {
-        if place >= added { return place - added }
-        let (a, b) = (winner(below: 2 * place), winner(below: 2 * place + 1))
+    /// Fills the tree below a node and returns who wins there. The runs are its leaves.
+    private mutating func winner(below node: Int) -> Int {
+        if node >= added { return node - added }
+        let (a, b) = (winner(below: 2 * node), winner(below: 2 * node + 1))
         let isFirst = precedes(a, b)
-        places[place] = isFirst ? b : a
+        losers[node] = isFirst ? b : a
         return isFirst ? a : b
     }
 
     /// The run has moved on: it plays against those that lost on its way up.
     private mutating func play(_ run: Int) {
         var winner = run
-        var place = (run + added) / 2
-        while place > 0 {
-            let other = places[place]
+        var node = (run + added) / 2
+        while node > 0 {
+            let other = losers[node]
             if precedes(other, winner) {
-                places[place] = winner
+                losers[node] = winner
                 winner = other
             }
-            place /= 2
+            node /= 2
         }
-        places[0] = winner
+        losers[0] = winner
     }
 
     private func precedes(_ a: Int, _ b: Int) -> Bool {

@@ -6,7 +6,7 @@ internal import Store
     private var buffer: UnsafeMutableRawBufferPointer
     /// What of the buffer is read from the file.
     private var filled = 0
-    private var filePlace = 0
+    private var fileOffset = 0
     private var keyStart = 0
     private var keyBytes = 0
     /// One more than the value has; zero for a removal.
@@ -53,16 +53,16 @@ internal import Store
         let marks = unsafe UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: head, as: UInt64.self))
         let (mark, keyCount) = (Int(marks & 0xFFFF_FFFF), Int(marks >> 32))
         let whole = RunFile.headBytes + keyCount + max(0, mark - 1)
-        guard let place = try make(whole, from: head) else {
+        guard let offset = try make(whole, from: head) else {
             throw .corrupt(path: "a run of the restore", what: "it ends within a change")
         }
-        keyStart = place + RunFile.headBytes
+        keyStart = offset + RunFile.headBytes
         keyBytes = keyCount
         valueMark = mark
         unsafe headOfKey = bytes(keyStart, keyBytes).head
     }
 
-    /// Sees to it that so many bytes from the place are in the buffer and returns where they are now; nil
+    /// Sees to it that so many bytes from the offset on are in the buffer and returns where they are now; nil
     /// at the end of the file.
     private mutating func make(_ count: Int, from start: Int) throws(StoreError) -> Int? {
         if start + count <= filled { return start }
@@ -78,10 +78,10 @@ internal import Store
         filled = kept
         while filled < count {
             let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let read = unsafe try file.read(at: filePlace, into: room)
+            let read = unsafe try file.read(at: fileOffset, into: room)
             if read == 0 { return nil }
             filled += read
-            filePlace += read
+            fileOffset += read
         }
         return 0
     }

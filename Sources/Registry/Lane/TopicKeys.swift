@@ -14,26 +14,26 @@ struct TopicKeys {
     ) throws(StoreError) -> [UInt8] {
         if kind == .profile, let long = ProfileValue.longKey(value) { return Array(long) }
         if kind != .profile, let long = TokenValue.more(.key, value) { return Array(long) }
-        var place = 0
-        let app = try text(OrderedNumber.read(key, at: &place), view)
+        var offset = 0
+        let app = try text(OrderedNumber.read(key, at: &offset), view)
         var entry = RegistryKey.Entry.profile
         switch kind {
         case .start:
-            let type = OrderedNumber.read(key, at: &place)
+            let type = OrderedNumber.read(key, at: &offset)
             entry = .start(type: type == Names.none ? nil : try text(type, view))
         case .update:
             var activity: [UInt8] = []
-            _ = NameCode.read(key, at: &place, to: &activity)
+            _ = NameCode.read(key, at: &offset, to: &activity)
             entry = .update(activity: String(decoding: activity, as: UTF8.self))
         case .profile: break
         }
         var recipient: [UInt8] = []
-        _ = RecipientCode.read(key, at: &place, to: &recipient)
+        _ = RecipientCode.read(key, at: &offset, to: &recipient)
         var installation: [UInt8] = []
-        if key[place] == NameCode.Tag.recipient {
+        if key[offset] == NameCode.Tag.recipient {
             installation = Array(recipient.dropFirst(2))
         } else {
-            _ = NameCode.read(key, at: &place, to: &installation)
+            _ = NameCode.read(key, at: &offset, to: &installation)
         }
         return RecordKey.join(
             app, String(decoding: recipient, as: UTF8.self), String(decoding: installation, as: UTF8.self),

@@ -24,8 +24,8 @@ struct DismissalWalk: ~Copyable, ~Escapable {
         since = dismissals?.since ?? 0
         key = prefix
         prefixBytes = prefix.count
-        let place = prefix + lower
-        cursor = try view.cursor(of: table, from: place.span)
+        let start = prefix + lower
+        cursor = try view.cursor(of: table, from: start.span)
     }
 
     /// Rows come in order; the same installation may come twice.

@@ -76,7 +76,7 @@ extension Lane {
         return try found
             + known(in: tables.recipients, KeyRange(prefix: prefix + code), now: now) { key in
                 var activity: [UInt8] = []
-                RowPlace.activity(ofRecipient: key, into: &activity)
+                TableKey.activity(ofRecipient: key, into: &activity)
                 return (.update, activity)
             } where: { _ in
                 true
@@ -148,10 +148,10 @@ extension KnownToken {
         var row = key
         var group: String?
         if kind == .update, let code = try view.value(of: key.span, in: tables.activities) {
-            RowPlace.update(ofActivity: key.span, group: code, into: &row)
+            TableKey.update(ofActivity: key.span, group: code, into: &row)
             var text: [UInt8] = []
-            var place = 0
-            if code[0] != NameCode.Tag.none, NameCode.read(code, at: &place, to: &text) {
+            var offset = 0
+            if code[0] != NameCode.Tag.none, NameCode.read(code, at: &offset, to: &text) {
                 group = String(decoding: text, as: UTF8.self)
             }
         }

@@ -20,10 +20,10 @@ package struct NamedRecipients: Sendable, Hashable {
         }
     }
 
-    /// The first whose rows are not all before a place.
-    func index(from place: [UInt8]) -> Int {
-        let above = firstIndex(above: place)
-        return above > 0 && place.starts(with: codes[above - 1]) ? above - 1 : above
+    /// The first whose rows are not all before a key.
+    func index(from key: [UInt8]) -> Int {
+        let above = firstIndex(above: key)
+        return above > 0 && key.starts(with: codes[above - 1]) ? above - 1 : above
     }
 
     /// Whether a key's part begins with one of them.
@@ -33,11 +33,11 @@ package struct NamedRecipients: Sendable, Hashable {
         return above > 0 && codes[above - 1] == code
     }
 
-    private func firstIndex(above place: [UInt8]) -> Int {
+    private func firstIndex(above key: [UInt8]) -> Int {
         var (low, high) = (0, codes.count)
         while low < high {
             let middle = (low + high) / 2
-            if place.lexicographicallyPrecedes(codes[middle]) { high = middle } else { low = middle + 1 }
+            if key.lexicographicallyPrecedes(codes[middle]) { high = middle } else { low = middle + 1 }
         }
         return low
     }

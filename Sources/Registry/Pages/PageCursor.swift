@@ -11,7 +11,7 @@ package struct PageCursor: Sendable, Hashable {
     /// The first key not yet looked at.
     var next: [UInt8]
     /// Whether the end of the table is behind it; where the selection names activities, whether `next` is
-    /// a place among the rows of one; such a walk has no origin.
+    /// a key among the rows of one; such a walk has no origin.
     var isWrapped: Bool
     /// Which of the named activities, where the selection names some.
     var activity: Int
@@ -23,10 +23,10 @@ package struct PageCursor: Sendable, Hashable {
         self.activity = activity
     }
 
-    /// The beginning of a walk. Any number is a fair place: recipients are spread evenly over them, so
+    /// The beginning of a walk. Any bucket is a fair start: recipients are spread evenly over them, so
     /// a number that is another one for each send lets nobody be last every time.
-    package init(startingAt place: UInt16 = 0) {
-        let origin = place == 0 ? [] : [UInt8(place >> 8), UInt8(place & 0xFF)]
+    package init(startingAt bucket: UInt16 = 0) {
+        let origin = bucket == 0 ? [] : [UInt8(bucket >> 8), UInt8(bucket & 0xFF)]
         self.init(origin: origin, next: origin, isWrapped: false, activity: 0)
     }
 
@@ -40,12 +40,12 @@ package struct PageCursor: Sendable, Hashable {
     /// Nil for what another program's cursor may be; the walk then has to begin anew.
     package init?(bytes: [UInt8]) {
         guard bytes.count >= 4, bytes[0] == Self.version, bytes[1] < 2 else { return nil }
-        var place = 2
-        guard let activity = Self.length(bytes, &place), let count = Self.length(bytes, &place),
-            count <= bytes.count - place
+        var offset = 2
+        guard let activity = Self.length(bytes, &offset), let count = Self.length(bytes, &offset),
+            count <= bytes.count - offset
         else { return nil }
         self.init(
-            origin: Array(bytes[place..<place + count]), next: Array(bytes[(place + count)...]),
+            origin: Array(bytes[offset..<offset + count]), next: Array(bytes[(offset + count)...]),
             isWrapped: bytes[1] == 1, activity: activity)
         // Beyond the end it is before the beginning, and before the end it is not; another walk would meet
         // rows twice, or miss some.
@@ -53,13 +53,13 @@ package struct PageCursor: Sendable, Hashable {
     }
 
     /// Two bytes at most: `Audience.namesMax` activities, and no key is longer.
-    private static func length(_ bytes: [UInt8], _ place: inout Int) -> Int? {
-        guard place < bytes.count else { return nil }
-        let first = Int(bytes[place])
-        place += 1
+    private static func length(_ bytes: [UInt8], _ offset: inout Int) -> Int? {
+        guard offset < bytes.count else { return nil }
+        let first = Int(bytes[offset])
+        offset += 1
         if first < 0x80 { return first }
-        guard place < bytes.count, bytes[place] < 0x80 else { return nil }
-        defer { place += 1 }
-        return first & 0x7F | Int(bytes[place]) << 7
+        guard offset < bytes.count, bytes[offset] < 0x80 else { return nil }
+        defer { offset += 1 }
+        return first & 0x7F | Int(bytes[offset]) << 7
     }
 }

@@ -25,8 +25,8 @@ struct PageFiller: ~Copyable {
         entry.flags = value[0]
         entry.os = OSVersion.read(value, at: TokenValue.Place.os)
         entry.registeredAt = TokenValue.registeredAt(value)
-        var place = TokenValue.typePlace(value)
-        try lookUp(type: OrderedNumber.read(value, at: &place), &page, view)
+        var offset = TokenValue.typeOffset(value)
+        try lookUp(type: OrderedNumber.read(value, at: &offset), &page, view)
         entry.hasType = typeNumber != Names.none
         entry.type = type
         if let group, group[0] != NameCode.Tag.none {
@@ -39,7 +39,7 @@ struct PageFiller: ~Copyable {
         } else {
             appendNames(suffix, isStart: group == nil, &page, &entry)
         }
-        StoredToken.read(value, at: place, to: &page.text)
+        StoredToken.read(value, at: offset, to: &page.text)
         entry.ends.3 = page.text.count
         page.text.append(TokenValue.hash(value))
         entry.ends.4 = page.text.count
@@ -58,14 +58,14 @@ struct PageFiller: ~Copyable {
     private func appendNames(
         _ suffix: Span<UInt8>, isStart: Bool, _ page: inout TokenPage, _ entry: inout TokenPage.Entry
     ) {
-        var place = 0
-        _ = RecipientCode.read(suffix, at: &place, to: &page.text)
+        var offset = 0
+        _ = RecipientCode.read(suffix, at: &offset, to: &page.text)
         entry.ends.0 = page.text.count
-        if suffix[place] == NameCode.Tag.recipient {
-            place += 1
+        if suffix[offset] == NameCode.Tag.recipient {
+            offset += 1
             entry.isItsRecipient = true
         } else {
-            _ = NameCode.read(suffix, at: &place, to: &page.text)
+            _ = NameCode.read(suffix, at: &offset, to: &page.text)
         }
         entry.ends.1 = page.text.count
         if isStart {
@@ -73,7 +73,7 @@ struct PageFiller: ~Copyable {
             page.text.append(copyOf: type)
         } else {
             page.text.append(Self.update.span)
-            _ = NameCode.read(suffix, at: &place, to: &page.text)
+            _ = NameCode.read(suffix, at: &offset, to: &page.text)
         }
         entry.ends.2 = page.text.count
     }
@@ -97,8 +97,8 @@ struct PageFiller: ~Copyable {
     ) -> Range<Int> {
         if hasGroup { return group }
         let start = page.text.count
-        var place = 0
-        if !NameCode.read(code, at: &place, to: &page.text), let text = TokenValue.more(.group, value) {
+        var offset = 0
+        if !NameCode.read(code, at: &offset, to: &page.text), let text = TokenValue.more(.group, value) {
             page.text.append(text)
         }
         group = start..<page.text.count

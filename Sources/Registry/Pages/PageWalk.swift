@@ -42,7 +42,7 @@ struct PageWalk: ~Copyable {
         case .updates(let group):
             var code: [UInt8] = []
             let name = Array((group ?? "").utf8)
-            guard RowPlace.append(group: group == nil ? nil : name.span, to: &code) else { return nil }
+            guard TableKey.append(group: group == nil ? nil : name.span, to: &code) else { return nil }
             return try goRound(Source(app, tables.updates, app + code, nil, code), cursor, &page, view)
         case .activities(let activities):
             return try walk(activities, app, from: cursor, &page, view)
@@ -179,7 +179,7 @@ struct PageWalk: ~Copyable {
         return nil
     }
 
-    /// Returns the first place of the activity's rows that it did not look at, nil when there is none.
+    /// Returns the first key of the activity's rows that it did not look at, nil when there is none.
     private mutating func append(
         _ activity: String, _ app: [UInt8], from lower: [UInt8], _ page: inout TokenPage,
         _ view: borrowing ReadView
@@ -194,7 +194,7 @@ struct PageWalk: ~Copyable {
         while entries.isInside {
             if page.count >= rowsMax || examinedLeft <= 0 { return Array(entries.suffix) }
             let group = try entries.value
-            RowPlace.update(ofActivity: entries.key, group: group, into: &key)
+            TableKey.update(ofActivity: entries.key, group: group, into: &key)
             examinedLeft -= 1
             if selection.recipients?.contains(entries.suffix) ?? true,
                 let value = try view.value(of: key.span, in: tables.updates)

@@ -38,25 +38,25 @@ extension Span<UInt8> {
         return Int64(bitPattern: value)
     }
 
-    /// A length, and moves the place behind it.
-    func length(at place: inout Int) -> Int {
+    /// A length, and moves the offset behind it.
+    func length(at offset: inout Int) -> Int {
         var value = 0
         var shift = 0
         while true {
-            let byte = self[place]
-            place += 1
+            let byte = self[offset]
+            offset += 1
             value |= Int(byte & 0x7F) << shift
             if byte < 0x80 { return value }
             shift += 7
         }
     }
 
-    /// Bytes behind their length, and moves the place behind them.
+    /// Bytes behind their length, and moves the offset behind them.
     @_lifetime(copy self)
-    func bytes(at place: inout Int) -> Span<UInt8> {
-        let count = length(at: &place)
-        let found = extracting(place..<place + count)
-        place += count
+    func bytes(at offset: inout Int) -> Span<UInt8> {
+        let count = length(at: &offset)
+        let found = extracting(offset..<offset + count)
+        offset += count
         return found
     }
 }

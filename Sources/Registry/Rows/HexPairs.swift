@@ -6,15 +6,15 @@ enum HexPairs {
         unsafe text.extend(by: 2 * bytes.count) { out in
             unsafe bytes.withUnsafeBytes { bytes in
                 let (out, whole) = (UnsafeMutableRawPointer(out), bytes.count & ~3)
-                for place in stride(from: 0, to: whole, by: 4) {
-                    let four = unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+                for offset in stride(from: 0, to: whole, by: 4) {
+                    let four = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
                     unsafe out.storeBytes(
-                        of: digits(of: four, isUpper: false), toByteOffset: 2 * place, as: UInt64.self)
+                        of: digits(of: four, isUpper: false), toByteOffset: 2 * offset, as: UInt64.self)
                 }
-                for place in whole..<bytes.count {
-                    let two = unsafe digits(of: UInt32(bytes[place]), isUpper: false)
+                for offset in whole..<bytes.count {
+                    let two = unsafe digits(of: UInt32(bytes[offset]), isUpper: false)
                     unsafe out.storeBytes(
-                        of: UInt16(truncatingIfNeeded: two), toByteOffset: 2 * place, as: UInt16.self)
+                        of: UInt16(truncatingIfNeeded: two), toByteOffset: 2 * offset, as: UInt16.self)
                 }
             }
         }

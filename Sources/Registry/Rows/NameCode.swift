@@ -42,41 +42,41 @@ enum NameCode {
         return true
     }
 
-    /// Moves the place behind a code.
-    static func skip(_ key: Span<UInt8>, at place: inout Int, plus tagOffset: UInt8 = 0) {
-        let tag = key[place] - tagOffset
-        place += 1
+    /// Moves the offset behind a code.
+    static func skip(_ key: Span<UInt8>, at offset: inout Int, plus tagOffset: UInt8 = 0) {
+        let tag = key[offset] - tagOffset
+        offset += 1
         switch tag {
-        case Tag.upperUUID, Tag.lowerUUID: place += 16
-        case Tag.digest: place += SHA256.digestBytes
+        case Tag.upperUUID, Tag.lowerUUID: offset += 16
+        case Tag.digest: offset += SHA256.digestBytes
         case Tag.text:
-            while key[place] != 0 { place += 1 }
-            place += 1
+            while key[offset] != 0 { offset += 1 }
+            offset += 1
         default: break
         }
     }
 
-    /// Appends the text of the code at the place and moves the place behind it. False for a digest and
+    /// Appends the text of the code at the offset and moves the offset behind it. False for a digest and
     /// for what refers to the recipient: their text is elsewhere.
     static func read<Sink: ByteSink & ~Copyable>(
-        _ key: Span<UInt8>, at place: inout Int, to text: inout Sink, plus tagOffset: UInt8 = 0
+        _ key: Span<UInt8>, at offset: inout Int, to text: inout Sink, plus tagOffset: UInt8 = 0
     ) -> Bool {
-        let tag = key[place] - tagOffset
-        place += 1
+        let tag = key[offset] - tagOffset
+        offset += 1
         switch tag {
         case Tag.none: return true
         case Tag.upperUUID, Tag.lowerUUID:
-            UUIDText.write(key.extracting(place..<place + 16), isUpper: tag == Tag.upperUUID, to: &text)
-            place += 16
+            UUIDText.write(key.extracting(offset..<offset + 16), isUpper: tag == Tag.upperUUID, to: &text)
+            offset += 16
             return true
         case Tag.text:
-            let start = place
-            while key[place] != 0 { place += 1 }
-            text.append(key.extracting(start..<place))
-            place += 1
+            let start = offset
+            while key[offset] != 0 { offset += 1 }
+            text.append(key.extracting(start..<offset))
+            offset += 1
             return true
         case Tag.digest:
-            place += SHA256.digestBytes
+            offset += SHA256.digestBytes
             return false
         default: return false
         }
@@ -118,13 +118,13 @@ enum UUIDText {
         unsafe text.extend(by: digits) { out in
             let out = UnsafeMutableRawPointer(out)
             unsafe bytes.withUnsafeBytes { bytes in
-                func eight(_ place: Int) -> UInt64 {
-                    let four = unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+                func eight(_ offset: Int) -> UInt64 {
+                    let four = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
                     return UInt64(littleEndian: HexPairs.digits(of: four, isUpper: isUpper))
                 }
-                func put(_ four: UInt64, _ place: Int) {
+                func put(_ four: UInt64, _ offset: Int) {
                     unsafe out.storeBytes(
-                        of: UInt32(truncatingIfNeeded: four).littleEndian, toByteOffset: place,
+                        of: UInt32(truncatingIfNeeded: four).littleEndian, toByteOffset: offset,
                         as: UInt32.self)
                 }
                 let words = (eight(0), eight(4), eight(8), eight(12))

@@ -11,12 +11,12 @@ enum OrderedNumber {
         key.append(number: Int64(number), bytes: bytes)
     }
 
-    static func read(_ key: Span<UInt8>, at place: inout Int) -> Int {
-        let first = Int(key[place])
-        place += 1
+    static func read(_ key: Span<UInt8>, at offset: inout Int) -> Int {
+        let first = Int(key[offset])
+        offset += 1
         if first < oneByteMax { return first }
         let bytes = first - oneByteMax
-        defer { place += bytes }
-        return Int(key.number(at: place, bytes: bytes))
+        defer { offset += bytes }
+        return Int(key.number(at: offset, bytes: bytes))
     }
 }

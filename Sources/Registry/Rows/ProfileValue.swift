@@ -97,50 +97,50 @@ enum ProfileValue {
 
     @_lifetime(copy value)
     static func text(_ wanted: Text, _ value: Span<UInt8>) -> Span<UInt8>? {
-        var place = TokenValue.timeBytes
+        var offset = TokenValue.timeBytes
         for index in 0...wanted.rawValue {
-            let count = value.length(at: &place) - 1
-            if index == wanted.rawValue { return count < 0 ? nil : value.extracting(place..<place + count) }
-            place += max(0, count)
+            let count = value.length(at: &offset) - 1
+            if index == wanted.rawValue { return count < 0 ? nil : value.extracting(offset..<offset + count) }
+            offset += max(0, count)
         }
         return nil
     }
 
     /// Where the tags begin.
-    static func tagsPlace(_ value: Span<UInt8>) -> Int {
-        var place = TokenValue.timeBytes
+    static func tagsOffset(_ value: Span<UInt8>) -> Int {
+        var offset = TokenValue.timeBytes
         for _ in 0..<4 {
-            let count = value.length(at: &place) - 1
-            place += max(0, count)
+            let count = value.length(at: &offset) - 1
+            offset += max(0, count)
         }
-        return place
+        return offset
     }
 
     static func hasTag(_ tag: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
-        var place = tagsPlace(value)
-        for _ in 0..<value.length(at: &place) {
-            if value.bytes(at: &place).equals(tag) { return true }
+        var offset = tagsOffset(value)
+        for _ in 0..<value.length(at: &offset) {
+            if value.bytes(at: &offset).equals(tag) { return true }
         }
         return false
     }
 
     /// Where the kind of an attribute stands, its value behind it; nil when there is none of the name.
-    static func attributePlace(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Int? {
-        var place = tagsPlace(value)
-        for _ in 0..<value.length(at: &place) { _ = value.bytes(at: &place) }
-        for _ in 0..<value.length(at: &place) {
-            if value.bytes(at: &place).equals(name) { return place }
-            skipAttribute(value, at: &place)
+    static func attributeOffset(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Int? {
+        var offset = tagsOffset(value)
+        for _ in 0..<value.length(at: &offset) { _ = value.bytes(at: &offset) }
+        for _ in 0..<value.length(at: &offset) {
+            if value.bytes(at: &offset).equals(name) { return offset }
+            skipAttribute(value, at: &offset)
         }
         return nil
     }
 
-    static func skipAttribute(_ value: Span<UInt8>, at place: inout Int) {
-        let kind = value[place]
-        place += 1
+    static func skipAttribute(_ value: Span<UInt8>, at offset: inout Int) {
+        let kind = value[offset]
+        offset += 1
         switch kind {
-        case Kind.integer, Kind.number: place += 8
-        case Kind.text: _ = value.bytes(at: &place)
+        case Kind.integer, Kind.number: offset += 8
+        case Kind.text: _ = value.bytes(at: &offset)
         default: break
         }
     }
@@ -150,13 +150,13 @@ extension ProfileValue {
     /// The topic's key, where a name in the table's key stands as its digest.
     @_lifetime(copy value)
     static func longKey(_ value: Span<UInt8>) -> Span<UInt8>? {
-        var place = tagsPlace(value)
-        for _ in 0..<value.length(at: &place) { _ = value.bytes(at: &place) }
-        for _ in 0..<value.length(at: &place) {
-            _ = value.bytes(at: &place)
-            skipAttribute(value, at: &place)
+        var offset = tagsOffset(value)
+        for _ in 0..<value.length(at: &offset) { _ = value.bytes(at: &offset) }
+        for _ in 0..<value.length(at: &offset) {
+            _ = value.bytes(at: &offset)
+            skipAttribute(value, at: &offset)
         }
-        let key = value.bytes(at: &place)
+        let key = value.bytes(at: &offset)
         return key.isEmpty ? nil : key
     }
 }

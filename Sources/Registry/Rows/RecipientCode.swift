@@ -20,24 +20,24 @@ enum RecipientCode {
         return NameCode.append(name, to: &key, plus: isUser ? 0 : installationTagOffset)
     }
 
-    /// Appends `u:<user>` or `i:<installation>` and moves the place behind the code; false when the text
+    /// Appends `u:<user>` or `i:<installation>` and moves the offset behind the code; false when the text
     /// is elsewhere.
     static func read<Sink: ByteSink & ~Copyable>(
-        _ key: Span<UInt8>, at place: inout Int, to text: inout Sink
+        _ key: Span<UInt8>, at offset: inout Int, to text: inout Sink
     ) -> Bool {
-        place += bucketBytes
-        let isInstallation = key[place] >= installationTagOffset
+        offset += bucketBytes
+        let isInstallation = key[offset] >= installationTagOffset
         text.append(UInt8(ascii: isInstallation ? "i" : "u"))
         text.append(UInt8(ascii: ":"))
-        return NameCode.read(key, at: &place, to: &text, plus: isInstallation ? installationTagOffset : 0)
+        return NameCode.read(key, at: &offset, to: &text, plus: isInstallation ? installationTagOffset : 0)
     }
 
     /// Where the code that a key's part begins with ends.
     static func end(_ part: Span<UInt8>) -> Int {
-        var place = bucketBytes
-        let isInstallation = part[place] >= installationTagOffset
-        NameCode.skip(part, at: &place, plus: isInstallation ? installationTagOffset : 0)
-        return place
+        var offset = bucketBytes
+        let isInstallation = part[offset] >= installationTagOffset
+        NameCode.skip(part, at: &offset, plus: isInstallation ? installationTagOffset : 0)
+        return offset
     }
 
     /// FNV-1a, its ends folded together. Not Kafka's hash: all names of a lane agree in that one.

@@ -30,30 +30,30 @@ enum StoredToken {
         }
     }
 
-    /// Moves the place behind the token without looking at it.
-    static func skip(_ value: Span<UInt8>, at place: inout Int) {
-        let form = Form(rawValue: value[place])
-        place += 1
-        let count = value.length(at: &place)
-        if form == .sealed { _ = value.length(at: &place) }
-        place += count
+    /// Moves the offset behind the token without looking at it.
+    static func skip(_ value: Span<UInt8>, at offset: inout Int) {
+        let form = Form(rawValue: value[offset])
+        offset += 1
+        let count = value.length(at: &offset)
+        if form == .sealed { _ = value.length(at: &offset) }
+        offset += count
     }
 
     /// Appends the text that `append` was given.
     static func read<Sink: ByteSink & ~Copyable>(
         _ value: Span<UInt8>, at start: Int, to text: inout Sink
     ) {
-        var place = start + 1
-        let count = value.length(at: &place)
+        var offset = start + 1
+        let count = value.length(at: &offset)
         switch Form(rawValue: value[start]) {
-        case .hex: HexPairs.append(value.extracting(place..<place + count), to: &text)
+        case .hex: HexPairs.append(value.extracting(offset..<offset + count), to: &text)
         case .sealed:
-            let number = value.length(at: &place)
+            let number = value.length(at: &offset)
             text.append(UInt8(ascii: "s"))
             text.append(decimal: number)
             text.append(UInt8(ascii: "."))
-            Base64Pairs.append(value.extracting(place..<place + count), to: &text)
-        case .text, nil: text.append(value.extracting(place..<place + count))
+            Base64Pairs.append(value.extracting(offset..<offset + count), to: &text)
+        case .text, nil: text.append(value.extracting(offset..<offset + count))
         }
     }
 

@@ -11,7 +11,7 @@ extension OSVersion {
         value.append(version?.patch ?? 0)
     }
 
-    static func read(_ value: Span<UInt8>, at place: Int) -> OSVersion? {
-        value[place] == 0 ? nil : OSVersion(value[place], value[place + 1], value[place + 2])
+    static func read(_ value: Span<UInt8>, at offset: Int) -> OSVersion? {
+        value[offset] == 0 ? nil : OSVersion(value[offset], value[offset + 1], value[offset + 2])
     }
 }

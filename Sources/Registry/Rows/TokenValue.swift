@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-/// A token's row as a table keeps it: a head of fixed places that decides whether the row is wanted, then
+/// A token's row as a table keeps it: a head of fixed offsets that decides whether the row is wanted, then
 /// what a job needs. Changing any of it changes `Lane.schema`.
 ///
 ///     0       flags
@@ -130,7 +130,7 @@ enum TokenValue {
     }
 
     /// Where the activity type's number stands.
-    static func typePlace(_ value: Span<UInt8>) -> Int {
+    static func typeOffset(_ value: Span<UInt8>) -> Int {
         value[0] & Flag.expires == 0 ? Place.end : Place.end + timeBytes
     }
 
@@ -138,13 +138,13 @@ enum TokenValue {
     @_lifetime(copy value)
     static func more(_ wanted: More, _ value: Span<UInt8>) -> Span<UInt8>? {
         guard value[0] & Flag.hasMore != 0 else { return nil }
-        var place = typePlace(value)
-        _ = OrderedNumber.read(value, at: &place)
-        StoredToken.skip(value, at: &place)
-        while place < value.count {
-            let tag = value[place]
-            place += 1
-            let found = value.bytes(at: &place)
+        var offset = typeOffset(value)
+        _ = OrderedNumber.read(value, at: &offset)
+        StoredToken.skip(value, at: &offset)
+        while offset < value.count {
+            let tag = value[offset]
+            offset += 1
+            let found = value.bytes(at: &offset)
             if tag == wanted.rawValue { return found }
         }
         return nil
@@ -153,9 +153,9 @@ enum TokenValue {
     /// Whether a token for every type may start this one.
     static func starts(_ type: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
         guard let names = more(.exceptTypes, value) else { return true }
-        var place = 0
-        while place < names.count {
-            if names.bytes(at: &place).equals(type) { return false }
+        var offset = 0
+        while offset < names.count {
+            if names.bytes(at: &offset).equals(type) { return false }
         }
         return true
     }

@@ -41,11 +41,11 @@ extension SegmentProgram {
         _ index: Int, _ user: Span<UInt8>, _ installation: Span<UInt8>
     ) -> Bool {
         let name = constants.span.extracting(nodes[index].text)
-        if !installation.isEmpty, let place = ProfileValue.attributePlace(name, installation) {
-            return test(index, installation, at: place)
+        if !installation.isEmpty, let offset = ProfileValue.attributeOffset(name, installation) {
+            return test(index, installation, at: offset)
         }
-        if !user.isEmpty, let place = ProfileValue.attributePlace(name, user) {
-            return test(index, user, at: place)
+        if !user.isEmpty, let offset = ProfileValue.attributeOffset(name, user) {
+            return test(index, user, at: offset)
         }
         return isMissingWanted(index)
     }
@@ -54,8 +54,8 @@ extension SegmentProgram {
         if case .exists = nodes[index].operation { nodes[index].bits == 0 } else { false }
     }
 
-    private func test(_ index: Int, _ profile: Span<UInt8>, at place: Int) -> Bool {
-        test(index) { value in order(profile, at: place, to: nodes[value]) }
+    private func test(_ index: Int, _ profile: Span<UInt8>, at offset: Int) -> Bool {
+        test(index) { value in order(profile, at: offset, to: nodes[value]) }
     }
 
     /// Asks of each value of the test how what there is stands to it; nil when they have no order.
@@ -79,25 +79,26 @@ extension SegmentProgram {
     }
 
     private func order(_ profile: Span<UInt8>, at start: Int, to value: Node) -> Int? {
-        var place = start + 1
+        var offset = start + 1
         switch (profile[start], value.operation) {
         case (ProfileValue.Kind.no, .boolean): return value.bits == 0 ? 0 : nil
         case (ProfileValue.Kind.yes, .boolean): return value.bits == 1 ? 0 : nil
         case (ProfileValue.Kind.text, .text):
-            return profile.bytes(at: &place).order(to: constants.span.extracting(value.text))
+            return profile.bytes(at: &offset).order(to: constants.span.extracting(value.text))
         case (ProfileValue.Kind.integer, .integer):
-            return Self.order(profile.number(at: place, bytes: 8), value.bits)
+            return Self.order(profile.number(at: offset, bytes: 8), value.bits)
         case (ProfileValue.Kind.integer, .number):
-            return Self.order(profile.number(at: place, bytes: 8), value.double)
+            return Self.order(profile.number(at: offset, bytes: 8), value.double)
         case (ProfileValue.Kind.number, .integer):
-            return Self.order(value.bits, Self.double(profile, place)).map { -$0 }
-        case (ProfileValue.Kind.number, .number): return Self.order(Self.double(profile, place), value.double)
+            return Self.order(value.bits, Self.double(profile, offset)).map { -$0 }
+        case (ProfileValue.Kind.number, .number):
+            return Self.order(Self.double(profile, offset), value.double)
         default: return nil
         }
     }
 
-    private static func double(_ profile: Span<UInt8>, _ place: Int) -> Double {
-        Double(bitPattern: UInt64(bitPattern: profile.number(at: place, bytes: 8)))
+    private static func double(_ profile: Span<UInt8>, _ offset: Int) -> Double {
+        Double(bitPattern: UInt64(bitPattern: profile.number(at: offset, bytes: 8)))
     }
 
     private static func order<N: Comparable>(_ a: N, _ b: N) -> Int? { a < b ? -1 : a > b ? 1 : 0 }

@@ -1,7 +1,7 @@
 package import LiveActivity
 
 /// A rule made ready to be asked of millions: its predicates in one list, outer before inner, each with
-/// the place behind its last inner one, and all texts in one buffer. Asking allocates nothing.
+/// the index behind its last inner one, and all texts in one buffer. Asking allocates nothing.
 package struct SegmentProgram: Sendable {
     enum Operation: Sendable {
         case and, or, not, tag, exists, isIn

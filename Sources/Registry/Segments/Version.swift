@@ -26,7 +26,7 @@ enum Version {
     }
 
     private struct Numbers {
-        private var place = 0
+        private var offset = 0
 
         func hasNumber(_ text: Span<UInt8>) -> Bool {
             for index in text.indices where (0x30...0x39).contains(text[index]) { return true }
@@ -35,12 +35,12 @@ enum Version {
 
         /// The next number; larger ones than any version has count as the largest.
         mutating func next(_ text: Span<UInt8>) -> UInt64? {
-            while place < text.count, !(0x30...0x39).contains(text[place]) { place += 1 }
-            guard place < text.count else { return nil }
+            while offset < text.count, !(0x30...0x39).contains(text[offset]) { offset += 1 }
+            guard offset < text.count else { return nil }
             var number: UInt64 = 0
-            while place < text.count, (0x30...0x39).contains(text[place]) {
-                number = min(number, .max / 20) * 10 + UInt64(text[place] - 0x30)
-                place += 1
+            while offset < text.count, (0x30...0x39).contains(text[offset]) {
+                number = min(number, .max / 20) * 10 + UInt64(text[offset] - 0x30)
+                offset += 1
             }
             return number
         }

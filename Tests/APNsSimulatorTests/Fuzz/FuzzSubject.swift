@@ -83,8 +83,8 @@ final class FuzzSubject: @unchecked Sendable {
     /// A token that some phone has or had.
     func token(_ random: inout SeededGenerator) -> PushToken {
         let number = random.below(Self.phoneCount)
-        let places = phones.places(of: number)
-        if !places.isEmpty, random.below(3) > 0 { return phones.updateToken(of: places[0]) }
+        let indices = phones.indices(of: number)
+        if !indices.isEmpty, random.below(3) > 0 { return phones.updateToken(of: indices[0]) }
         return phones.startToken(0, of: number)
     }
 }

@@ -17,7 +17,7 @@ enum RowKind: UInt8 {
 ///     activities  app, activity, recipient, installation                         its group
 ///     recipients  app, recipient, installation, activity                         nothing
 ///     tokens      app, hash, kind, key of the start or the activity              nothing
-enum RowPlace {
+enum TableKey {
     /// How much of a token's hash stands in a key; the row has all of it.
     static let hashBytes = 8
 
@@ -49,15 +49,15 @@ enum RowPlace {
 
     /// The key in `updates` of the row that an `activities` key and its group speak of.
     static func update(ofActivity key: Span<UInt8>, group: Span<UInt8>, into out: inout [UInt8]) {
-        var place = 0
-        _ = OrderedNumber.read(key, at: &place)
-        let appEnd = place
-        NameCode.skip(key, at: &place)
+        var offset = 0
+        _ = OrderedNumber.read(key, at: &offset)
+        let appEnd = offset
+        NameCode.skip(key, at: &offset)
         out.removeAll(keepingCapacity: true)
         out.append(key.extracting(0..<appEnd))
         out.append(group)
-        out.append(key.extracting(place..<key.count))
-        out.append(key.extracting(appEnd..<place))
+        out.append(key.extracting(offset..<key.count))
+        out.append(key.extracting(appEnd..<offset))
     }
 
     /// The key in `recipients` of an `activities` key.
@@ -67,10 +67,10 @@ enum RowPlace {
 
     /// The `activities` key that a key of `recipients` speaks of.
     static func activity(ofRecipient key: Span<UInt8>, into out: inout [UInt8]) {
-        var place = 0
-        _ = OrderedNumber.read(key, at: &place)
-        let appEnd = place
-        let holderEnd = place + holderEnd(key.extracting(place..<key.count))
+        var offset = 0
+        _ = OrderedNumber.read(key, at: &offset)
+        let appEnd = offset
+        let holderEnd = offset + holderEnd(key.extracting(offset..<key.count))
         out.removeAll(keepingCapacity: true)
         out.append(key.extracting(0..<appEnd))
         out.append(key.extracting(holderEnd..<key.count))
@@ -79,36 +79,40 @@ enum RowPlace {
 
     /// Where recipient and installation end, which a key's part begins with.
     static func holderEnd(_ part: Span<UInt8>) -> Int {
-        var place = RecipientCode.end(part)
-        NameCode.skip(part, at: &place)
-        return place
+        var offset = RecipientCode.end(part)
+        NameCode.skip(part, at: &offset)
+        return offset
     }
 
     /// Recipient and installation of a key of `starts` or `activities`: what stands behind app and name.
     @_lifetime(copy key)
     static func holder(_ kind: RowKind, _ key: Span<UInt8>) -> Span<UInt8> {
-        var place = 0
-        _ = OrderedNumber.read(key, at: &place)
-        if kind == .start { _ = OrderedNumber.read(key, at: &place) } else { NameCode.skip(key, at: &place) }
-        return key.extracting(place..<key.count)
+        var offset = 0
+        _ = OrderedNumber.read(key, at: &offset)
+        if kind == .start {
+            _ = OrderedNumber.read(key, at: &offset)
+        } else {
+            NameCode.skip(key, at: &offset)
+        }
+        return key.extracting(offset..<key.count)
     }
 
     /// The key in `tokens` of a start or an activity.
     static func token(_ kind: RowKind, _ key: Span<UInt8>, hash: Span<UInt8>, into out: inout [UInt8]) {
-        var place = 0
-        _ = OrderedNumber.read(key, at: &place)
+        var offset = 0
+        _ = OrderedNumber.read(key, at: &offset)
         out.removeAll(keepingCapacity: true)
-        out.append(key.extracting(0..<place))
+        out.append(key.extracting(0..<offset))
         out.append(hash.extracting(first: hashBytes))
         out.append(kind.rawValue)
-        out.append(key.extracting(place..<key.count))
+        out.append(key.extracting(offset..<key.count))
     }
 
     /// What all keys in `tokens` of one token of an app begin with.
     @_lifetime(copy key)
     static func tokenPrefix(_ key: Span<UInt8>) -> Span<UInt8> {
-        var place = 0
-        _ = OrderedNumber.read(key, at: &place)
-        return key.extracting(0..<place + hashBytes)
+        var offset = 0
+        _ = OrderedNumber.read(key, at: &offset)
+        return key.extracting(0..<offset + hashBytes)
     }
 }

@@ -10,7 +10,7 @@ final class CatalogFollower {
     private let log: Log
     private let metrics: CatalogMetrics
     private let place: TopicPartition
-    private var next: Int64 = 0
+    private(set) var next: Int64 = 0
     /// Where the topic ended when it was asked; nil before the cluster has answered.
     private var end: Int64?
     private(set) var view = CatalogView()
@@ -49,6 +49,11 @@ final class CatalogFollower {
         }
     }
 
+    /// Where the topic ends now, that is, where a reader is who has read all that was acknowledged before.
+    func presentEnd(withinMilliseconds limit: Int) throws(KafkaError) -> Int64 {
+        try consumer.watermarks(of: place, withinMilliseconds: limit).high
+    }
+
     deinit {
         batch.clear()
         _ = consumer.close(withinMilliseconds: 1000)
@@ -66,7 +71,9 @@ final class CatalogFollower {
         if hasRecords, let end, next >= end { isAtEnd = true }
         for event in events {
             switch event {
-            case .end: isAtEnd = true
+            case .end(_, let offset):
+                isAtEnd = true
+                next = max(next, offset)
             case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
             case .failed(let failure): log.warning("cannot read the catalogue", .field("error", failure))
             default: break

@@ -20,6 +20,19 @@ package final class CatalogReader: Service {
     /// Nil until the topic has been read to its end once.
     package var view: CatalogView? { known.withLock { $0 } }
 
+    /// Reads on until everything is known that was acknowledged to anybody before this call: what another
+    /// process has written counts here at once. Answers later, on the catalogue's thread, with what is known
+    /// then; after the limit with what is known, if anything is.
+    package func readOn(
+        withinMilliseconds limit: Int = CatalogReader.readOnMillisecondsMax,
+        then: @escaping @Sendable (CatalogView?) -> Void
+    ) {
+        guard let thread = thread.parts else { return then(view) }
+        thread.readOn(withinMilliseconds: limit) { then(self.view) }
+    }
+
+    package static let readOnMillisecondsMax = 3000
+
     package func start(_ context: ServiceContext) async throws {
         let (settings, topic) = (cluster.settings, topic)
         let thread = try CatalogThread {

@@ -18,6 +18,15 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
     private let fail: @Sendable (any Error) -> Void
     private var follower: CatalogFollower?
     private var timer: LoopTimer?
+    private var waiting: [Waiting] = []
+
+    /// Who waits until the topic has been read as far as it went when that was asked.
+    private struct Waiting {
+        /// Nil until the cluster has answered.
+        var end: Int64?
+        let until: Instant
+        let then: @Sendable () -> Void
+    }
 
     init(
         make: @escaping @Sendable () throws -> CatalogFollower,
@@ -31,6 +40,32 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
     }
 
     func stop() { loop.stop() }
+
+    /// All who ask in one turn share one question to the cluster.
+    func readOn(withinMilliseconds limit: Int, then: @escaping @Sendable () -> Void) {
+        let until = Instant.now().advanced(byMilliseconds: limit)
+        let isTaken = loop.execute {
+            self.waiting.append(Waiting(end: nil, until: until, then: then))
+            self.timer?.schedule(at: self.loop.now)
+        }
+        if !isTaken { then() }
+    }
+
+    private func answerWaiting(_ follower: CatalogFollower) {
+        if waiting.isEmpty { return }
+        if waiting.contains(where: { $0.end == nil }),
+            let end = try? follower.presentEnd(withinMilliseconds: Self.askMilliseconds)
+        {
+            for index in waiting.indices where waiting[index].end == nil { waiting[index].end = end }
+        }
+        let now = Instant.now()
+        let isDone = { (one: Waiting) in
+            one.until <= now || (follower.isAtEnd && one.end.map { follower.next >= $0 } ?? false)
+        }
+        let done = waiting.filter(isDone)
+        waiting.removeAll(where: isDone)
+        for one in done { one.then() }
+    }
 
     private func begin() throws {
         try follow()
@@ -53,7 +88,10 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
             let hasBegun = follower.begins(withinMilliseconds: Self.askMilliseconds)
             let isChanged = try follower.poll()
             if follower.isAtEnd, isChanged || !wasAtEnd { publish(follower.view) }
-            if hasBegun { pause = Self.pollMilliseconds }
+            if hasBegun {
+                answerWaiting(follower)
+                if waiting.isEmpty { pause = Self.pollMilliseconds }
+            }
         } catch {
             again()
         }
@@ -73,6 +111,8 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
     func loopEnds() {
         timer?.cancel()
         timer = nil
+        for one in waiting { one.then() }
+        waiting = []
         drop()
     }
 }

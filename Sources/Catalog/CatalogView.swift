@@ -1,8 +1,8 @@
 package import JSON
 package import LiveActivity
 
-/// The apps and API keys, as the records of `catalog` say, one after the other. A value: whoever has one
-/// keeps it unchanged, whatever comes later.
+/// The apps, with their activity types, segments and definitions, and the API keys, as the records of `catalog`
+/// say, one after the other. A value: whoever has one keeps it unchanged, whatever comes later.
 ///
 /// What it cannot read it keeps out, and takes an earlier record of the same key out with it: an app or
 /// key that a newer program changed must not live on as it was before.
@@ -15,7 +15,13 @@ package struct CatalogView: Sendable {
         case unusable(String)
     }
 
+    /// With the types that have records of their own.
     package private(set) var apps: [String: App] = [:]
+    /// As they were written, without those.
+    package private(set) var documents: [String: App] = [:]
+    private var types: [String: [String: ActivityType]] = [:]
+    private var segments: [String: [String: Segment]] = [:]
+    private var definitions: [String: [Int64: NotificationDefinition]] = [:]
     /// By their ids.
     package private(set) var keys: [String: APIKey] = [:]
     /// Which sealing keys the installation has; nil when none has been used.
@@ -26,11 +32,40 @@ package struct CatalogView: Sendable {
     package init() {}
 
     /// Of some apps, without a topic: what a stage sees in a test or a benchmark.
-    package init(apps: [String: App]) { self.apps = apps }
+    package init(apps: [String: App]) { (self.apps, documents) = (apps, apps) }
 
     /// The keys of an app, oldest first.
     package func keys(of app: String) -> [APIKey] {
         keys.values.filter { $0.app == app }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+
+    /// Those with records of their own.
+    package func types(of app: String) -> [String: ActivityType] { types[app] ?? [:] }
+
+    package func segments(of app: String) -> [String: Segment] { segments[app] ?? [:] }
+
+    package func segment(_ name: String, of app: String) -> Segment? { segments[app]?[name] }
+
+    package func definitions(of app: String) -> [Int64: NotificationDefinition] { definitions[app] ?? [:] }
+
+    package func definition(_ number: Int64, of app: String) -> NotificationDefinition? {
+        definitions[app]?[number]
+    }
+
+    /// The keys of the records that stand behind an app's, in the topic.
+    package func partKeys(of app: String) -> [[UInt8]] {
+        types(of: app).keys.map { ActivityTypeRecord.key(app: app, name: $0) }
+            + segments(of: app).values.map(\.key) + definitions(of: app).values.map(\.key)
+    }
+
+    private mutating func merge(_ app: String) {
+        apps[app] = documents[app].map { document in
+            var whole = document
+            let own = types(of: app)
+            whole.types = document.types.filter { own[$0.name] == nil }
+            whole.types += own.values.sorted { $0.name < $1.name }
+            return whole
+        }
     }
 
     /// - Parameter value: nil for a tombstone.
@@ -42,10 +77,33 @@ package struct CatalogView: Sendable {
         }
         switch parts[0] {
         case "app":
-            apps[parts[1]] = nil
+            documents[parts[1]] = nil
+            defer { merge(parts[1]) }
             return take(place, value, App.self, reader) { view, app in
                 guard app.key == key else { return false }
-                view.apps[app.id] = app
+                view.documents[app.id] = app
+                return true
+            }
+        case "type":
+            types[parts[1]]?[parts[2]] = nil
+            defer { merge(parts[1]) }
+            return take(place, value, ActivityTypeRecord.self, reader) { view, record in
+                guard record.key == key else { return false }
+                view.types[record.app, default: [:]][record.type.name] = record.type
+                return true
+            }
+        case "segment":
+            segments[parts[1]]?[parts[2]] = nil
+            return take(place, value, Segment.self, reader) { view, segment in
+                guard segment.key == key else { return false }
+                view.segments[segment.app, default: [:]][segment.name] = segment
+                return true
+            }
+        case "definition":
+            if let number = Int64(parts[2]) { definitions[parts[1]]?[number] = nil }
+            return take(place, value, NotificationDefinition.self, reader) { view, definition in
+                guard definition.key == key else { return false }
+                view.definitions[definition.app, default: [:]][definition.number] = definition
                 return true
             }
         case "key":

@@ -30,9 +30,19 @@ package final class CatalogWriter: Sendable {
     }
 
     /// Its keys go first: an app that is made anew under this id must not be open to them.
-    package func delete(_ app: App, withKeys keys: [APIKey], now: WallTime) throws {
+    ///
+    /// - Parameter parts: the keys of the records that stand behind the app's.
+    package func delete(_ app: App, withKeys keys: [APIKey], parts: [[UInt8]] = [], now: WallTime) throws {
         for key in keys { try change(key.key, nil, entry(now, "key.delete", app: app.id, subject: key.id)) }
+        for part in parts {
+            _ = try producer.store("write the catalogue", in: catalog, key: part, value: nil)
+        }
         try change(app.key, nil, entry(now, "app.delete", app: app.id))
+    }
+
+    /// Makes one change of the catalogue.
+    package func make(_ change: CatalogChange, now: WallTime) throws {
+        try self.change(change.key, change.value, change.entry(by: author, at: now.milliseconds))
     }
 
     package func put(_ key: APIKey, action: String, now: WallTime) throws {

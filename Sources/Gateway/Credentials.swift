@@ -5,27 +5,34 @@ internal import LiveActivity
 /// How a request shows its key, and what those hear who may not come in.
 enum Credentials {
     /// The one key of the request; nil when there is none, or more than one.
-    static func key(in headers: HTTPHeaders) -> Substring? {
-        let lines = headers.all("authorization")
-        guard lines.count == 1, lines[0].utf8.count <= keyBytesMax else { return nil }
-        let parts = lines[0].split(separator: " ")
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return parts[1]
+    static func key(in headers: HTTPHeaders, _ style: KeyStyle = .bearer) -> Substring? {
+        switch style {
+        case .bearer:
+            guard let line = only("authorization", in: headers) else { return nil }
+            let parts = line.split(separator: " ")
+            guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+            return parts[1]
+        case .netmera:
+            guard let line = only("x-netmera-api-key", in: headers) else { return nil }
+            let parts = line.split(separator: " ")
+            return parts.count == 1 ? parts[0] : nil
+        }
+    }
+
+    private static func only(_ name: String, in headers: HTTPHeaders) -> String? {
+        let lines = headers.all(name)
+        return lines.count == 1 && lines[0].utf8.count <= keyBytesMax ? lines[0] : nil
     }
 
     private static let keyBytesMax = 256
 
     /// Nil for who may come in.
-    static func refusal(_ access: Access) -> (reason: StaticString, response: HTTPResponse)? {
+    static func refusal(
+        _ access: Access, _ style: KeyStyle = .bearer
+    ) -> (reason: StaticString, response: HTTPResponse)? {
         switch access {
         case .granted: return nil
-        case .unknown:
-            return (
-                "unknown",
-                unauthorized(
-                    "key_unknown", "send Authorization: Bearer and a key that `flotilla keys create` has made"
-                )
-            )
+        case .unknown: return ("unknown", unauthorized("key_unknown", style.remedy))
         case .revoked:
             return ("revoked", unauthorized("key_revoked", "this key has been revoked; use another"))
         case .expired: return ("expired", unauthorized("key_expired", "this key has expired; use another"))

@@ -8,6 +8,18 @@ package struct GatewayLimits: Sendable {
     package static let depthMax = 32
     /// Names of fields in a body, over all its reports; beyond it 400.
     package static let fieldsMax = 64 * reportsPerBodyMax
+    /// Bytes of a body with a send: ten thousand names of 200 bytes and the content; beyond it 413.
+    package static let sendBytesMax = 5 << 19
+    /// Names of fields in such a body; beyond it 400.
+    package static let sendFieldsMax = 4096
+    /// Bytes of a body that changes the catalogue; beyond it 413.
+    package static let catalogBytesMax = 64 * 1024
+    /// Characters of an idempotency key; beyond it 422.
+    package static let idempotencyKeyCharactersMax = 128
+    /// Questions about sends that wait, as each reads a topic; beyond it 503.
+    package static let lookupsWaitingMax = 100
+    /// For one such question; then 503, or what was found until then.
+    package static let lookupMilliseconds = 3000
     /// Problems told of one report; later ones are left out.
     package static let problemsPerReportMax = 8
 

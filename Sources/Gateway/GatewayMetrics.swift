@@ -6,7 +6,9 @@ struct GatewayMetrics: Sendable {
     let refused: Counter
     let unstored: Counter
     let seconds: Histogram
-    let oldest: Gauge
+    private let oldestReports: Gauge
+    private let oldestRequests: Gauge
+    private let requests: [RequestKind: [RequestOutcome: Counter]]
     private let limited: [String: Counter]
     let turnedAway: Counter
     private let metrics: Metrics
@@ -19,7 +21,7 @@ struct GatewayMetrics: Sendable {
                     "Reports: accepted (acknowledged by Kafka), refused (wrong), unstored (503, sent again).",
                 labels: ["outcome": outcome])
         }
-        func requests(_ reason: String) -> Counter {
+        func turnedAway(_ reason: String) -> Counter {
             metrics.counter(
                 "flotilla_gateway_requests_turned_away_total",
                 help:
@@ -32,19 +34,46 @@ struct GatewayMetrics: Sendable {
         var limited: [String: Counter] = [:]
         for limit in [
             RateLimit.key(perSecond: 0), .peer(perSecond: 0), .installation(perMinute: 0),
-        ] { limited[limit.name] = requests(limit.name) }
+        ] { limited[limit.name] = turnedAway(limit.name) }
         self.limited = limited
-        turnedAway = requests("unavailable")
+        self.turnedAway = turnedAway("unavailable")
         seconds = metrics.histogram(
             "flotilla_gateway_batch_seconds", help: "From a request with its body to its acknowledgement.")
-        oldest = metrics.gauge(
-            "flotilla_gateway_oldest_seconds", help: "Age of the oldest request that waits for Kafka.")
+        func oldest(_ kind: String) -> Gauge {
+            metrics.gauge(
+                "flotilla_gateway_oldest_seconds", help: "Age of the oldest request that waits for Kafka.",
+                labels: ["kind": kind])
+        }
+        oldestReports = oldest("report")
+        oldestRequests = oldest("request")
+        func counter(_ kind: RequestKind, _ outcome: RequestOutcome) -> Counter {
+            metrics.counter(
+                "flotilla_gateway_requests_total",
+                help:
+                    "Requests other than reports: accepted (stored), answered (nothing to store), refused (wrong), unstored (503).",
+                labels: ["kind": kind.rawValue, "outcome": outcome.rawValue])
+        }
+        var all: [RequestKind: [RequestOutcome: Counter]] = [:]
+        for kind in RequestKind.allCases {
+            for outcome in RequestOutcome.allCases {
+                all[kind, default: [:]][outcome] = counter(kind, outcome)
+            }
+        }
+        requests = all
         self.metrics = metrics
     }
 
+    enum Waiting { case reports, requests }
+
+    func oldest(of waiting: Waiting, seconds: Double) {
+        (waiting == .reports ? oldestReports : oldestRequests).set(seconds)
+    }
+
+    func ended(_ kind: RequestKind, _ outcome: RequestOutcome) { requests[kind]?[outcome]?.add() }
+
     func watch(_ admission: Admission) {
         metrics.gauge(
-            "flotilla_gateway_in_flight", help: "Requests whose reports are on their way to Kafka."
+            "flotilla_gateway_in_flight", help: "Requests that wait for Kafka."
         ) { Double(admission.requests) }
     }
 

@@ -1,3 +1,4 @@
+internal import Catalog
 internal import HTTPServer
 internal import Kafka
 package import Lifecycle
@@ -6,17 +7,20 @@ package import Stages
 internal import Telemetry
 package import Topics
 
-/// HTTP in, Kafka out: the stage that SDKs talk to. It keeps nothing; any number may run side by side.
+/// HTTP in, Kafka out: the stage that SDKs and backends talk to. It keeps nothing; any number may run side by side.
 package final class GatewayService: Stage {
     private struct Parts {
         let server: HTTPServer
         let writer: ReportWriter
+        let worker: RequestWorker
+        let lookup: SendLookup
         let reach: KafkaReach
+        let routes: [String]
     }
 
     package static let name = "gateway"
-    package static let summary = "takes reports over HTTP"
-    package static let topics: [TopicName] = [.catalog, .reports]
+    package static let summary = "takes reports and sends over HTTP"
+    package static let topics: [TopicName] = [.catalog, .reports, .sends, .progress, .audit]
 
     private let settings: GatewaySettings
     private let environment: StageEnvironment
@@ -44,42 +48,72 @@ package final class GatewayService: Stage {
         return obstacles
     }
 
+    /// What it answers, as `POST /v1/sends`.
+    var routes: [String] { started.parts?.routes ?? [] }
+
     package func start(_ context: ServiceContext) async throws {
-        let (kafka, topic) = (environment.cluster.settings, environment.layout.name(.reports))
         let metrics = GatewayMetrics(context.metrics)
-        var reach: KafkaReach?
-        var writer: ReportWriter?
+        let admission = Admission(settings.limits)
+        metrics.watch(admission)
+        var undo: [() async -> Void] = []
         do {
-            let asking = try KafkaReach(kafka, topic: topic, metrics: context.metrics)
-            reach = asking
-            let writing = try ReportWriter(
-                kafka, topic: topic, sealingKeys: environment.sealingKeys, limits: settings.limits,
-                context: context, metrics: metrics, seen: asking.seen)
-            writer = writing
-            let endpoint = ReportsEndpoint(
-                environment, reach: asking, writer: writing, limits: settings.limits,
-                clients: ClientAddress(proxies: settings.proxies), metrics: metrics, log: context.log)
-            let server = try serve(endpoint, context) { [environment] in
-                Self.obstacles(environment, asking)
+            let reach = try KafkaReach(
+                environment.cluster.settings, topic: environment.layout.name(.reports),
+                metrics: context.metrics)
+            undo.append { reach.stop() }
+            let writer = try ReportWriter(
+                environment.cluster.settings, topic: environment.layout.name(.reports),
+                sealingKeys: environment.sealingKeys, limits: settings.limits, admission: admission,
+                context: context, metrics: metrics, seen: reach.seen)
+            undo.append { await writer.stop(by: .now()) }
+            let worker = try RequestWorker(
+                environment, limits: settings.limits, admission: admission, context: context,
+                metrics: metrics, seen: reach.seen)
+            undo.append { await worker.stop(by: .now()) }
+            let lookup = try SendLookup(environment, context: context)
+            undo.append { lookup.stop() }
+            let entrance = Entrance(
+                environment, reach: reach, heldBack: HeldBackRefusals(on: writer.loop),
+                limits: settings.limits, clients: ClientAddress(proxies: settings.proxies),
+                metrics: metrics, log: context.log)
+            let routes = routes(
+                entrance, reports: writer, requests: worker, lookup: lookup, metrics: context.metrics
+            ) { [environment] in
+                Self.obstacles(environment, reach)
             }
-            started.put(Parts(server: server, writer: writing, reach: asking))
+            let server = try serve(routes, context)
+            started.put(
+                Parts(
+                    server: server, writer: writer, worker: worker, lookup: lookup, reach: reach,
+                    routes: routes.patterns))
             context.log.info("serving", .field("address", server.address.description))
         } catch {
-            await writer?.stop(by: .now())
-            reach?.stop()
+            for step in undo.reversed() { await step() }
             throw error
         }
     }
 
-    private func serve(
-        _ endpoint: ReportsEndpoint, _ context: ServiceContext, obstacles: @escaping @Sendable () -> [String]
-    ) throws -> HTTPServer {
+    private func routes(
+        _ entrance: Entrance, reports writer: ReportWriter, requests worker: RequestWorker,
+        lookup: SendLookup, metrics: Metrics, obstacles: @escaping @Sendable () -> [String]
+    ) -> HTTPRoutes {
         var routes = HTTPRoutes()
-        AdminEndpoints(metrics: context.metrics, obstacles: obstacles).addHealth(to: &routes)
-        endpoint.add(to: &routes)
+        AdminEndpoints(metrics: metrics, obstacles: obstacles).addHealth(to: &routes)
+        let lanes = environment.layout.lanes
+        ReportsEndpoint(entrance: entrance, writer: writer).add(to: &routes)
+        SendsEndpoint(entrance: entrance, worker: worker, lookup: lookup, lanes: lanes).add(to: &routes)
+        UsersEndpoint(entrance: entrance, worker: worker).add(to: &routes)
+        CatalogEndpoint(entrance: entrance, worker: worker).add(to: &routes)
+        NetmeraEndpoint(entrance: entrance, worker: worker, lanes: lanes).add(to: &routes)
+        OpenAPI.add(to: &routes)
+        return routes
+    }
+
+    private func serve(_ routes: HTTPRoutes, _ context: ServiceContext) throws -> HTTPServer {
         var http = settings.http
-        // What became of a report is known by then.
-        http.answerMilliseconds = settings.limits.acknowledgeMilliseconds + 5000
+        // What became of a record is known by then, also where the catalogue had to be read first.
+        http.answerMilliseconds =
+            2 * settings.limits.acknowledgeMilliseconds + 2 * CatalogReader.readOnMillisecondsMax + 5000
         return try HTTPServer(
             name: Self.name, host: settings.listen.host, port: settings.listen.port, limits: http,
             routes: routes, metrics: context.metrics)
@@ -88,7 +122,9 @@ package final class GatewayService: Stage {
     package func stop(by deadline: Instant) async {
         guard let parts = started.take() else { return }
         await parts.server.stop(by: deadline)
+        await parts.worker.stop(by: deadline)
         await parts.writer.stop(by: deadline)
+        parts.lookup.stop()
         parts.reach.stop()
     }
 }

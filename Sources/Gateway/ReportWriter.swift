@@ -1,15 +1,14 @@
 internal import HTTPServer
-internal import JSON
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
 internal import Telemetry
 
 /// Takes the bodies of many requests at once, judges them, and sends their reports to Kafka through one
-/// producer; answers when all in-sync replicas have every report of a body, and never before.
+/// outbox; answers when all in-sync replicas have every report of a body, and never before.
 ///
 /// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class ReportWriter: EventHandler, @unchecked Sendable {
+final class ReportWriter: @unchecked Sendable {
     private struct Waiting {
         let reply: HTTPReply
         let judged: JudgedReports
@@ -17,66 +16,37 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
         let began: Instant
     }
 
-    private static let tickMilliseconds = 1000
-
-    let loop: EventLoop
     private let admission: Admission
     private let metrics: GatewayMetrics
-    private let context: ServiceContext
-    private let seen: @Sendable (Instant) -> Void
-    private let connect: @Sendable () throws -> Producer
-    private let topicName: String
-    private(set) var producer: Producer
-    private var topic: Topic
     private let judge: ReportJudge
+    private let outbox: Outbox<Waiting>
     private var installations: RateTable
-    private var waiting = WaitingRequests<Waiting>()
-    private var deliveries: [Delivery] = []
-    private var timer: LoopTimer?
+
+    var loop: EventLoop { outbox.loop }
+    var producer: Producer { outbox.producer }
 
     /// - Parameters:
     ///   - sealingKeys: nil writes tokens in the clear.
     ///   - seen: told whenever Kafka has acknowledged something.
     init(
         _ settings: KafkaSettings, topic name: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
-        context: ServiceContext, metrics: GatewayMetrics, seen: @escaping @Sendable (Instant) -> Void
+        admission: Admission, context: ServiceContext, metrics: GatewayMetrics,
+        seen: @escaping @Sendable (Instant) -> Void
     ) throws {
-        var options = ProducerOptions()
-        options.lingerMilliseconds = limits.lingerMilliseconds
-        options.deliveryMillisecondsMax = limits.acknowledgeMilliseconds
-        let connect: @Sendable () throws -> Producer = { [options] in
-            try Producer(settings, options, name: "gateway", log: context.log, metrics: context.metrics)
-        }
-        self.connect = connect
-        topicName = name
-        producer = try connect()
-        topic = try producer.topic(name)
+        outbox = try Outbox(
+            settings, topics: [name], limits: limits, name: "gateway", context: context, seen: seen)
         judge = ReportJudge(sealingKeys)
         installations = RateTable(
             countMax: limits.reportsPerInstallationAndMinuteMax, windowMilliseconds: 60_000,
             entriesMax: GatewayLimits.installationsCountedMax, now: .now())
-        admission = Admission(limits)
-        metrics.watch(admission)
+        self.admission = admission
         self.metrics = metrics
-        self.context = context
-        self.seen = seen
-        loop = try EventLoop(name: "reports")
-        try loop.start { try self.begin() }
+        outbox.settled = { [unowned self] request, isStored in answer(request, isStored: isStored) }
+        outbox.watched = { [unowned self] in watch($0) }
+        try outbox.start()
     }
 
-    /// Waits for what is on its way, then ends the thread. What has not come back by then was answered
-    /// 503 by the server, which has stopped.
-    func stop(by deadline: Instant) async {
-        await withCheckedContinuation { done in
-            loop.execute {
-                let left = max(0, deadline.milliseconds(since: .now()))
-                _ = self.producer.flush(withinMilliseconds: left, into: &self.deliveries)
-                self.settle()
-                done.resume()
-            }
-        }
-        loop.stop()
-    }
+    func stop(by deadline: Instant) async { await outbox.stop(by: deadline) }
 
     // MARK: From the server's threads
 
@@ -89,12 +59,6 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
     }
 
     // MARK: On the loop
-
-    private func begin() throws {
-        try loop.register(producer.descriptor, for: .readable, self)
-        timer = LoopTimer(on: loop) { [unowned self] in tick() }
-        tick()
-    }
 
     private func send(
         _ body: [UInt8], for app: App, as role: APIKey.Role, _ reply: HTTPReply, began: Instant
@@ -115,21 +79,8 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
             return reply.send(ReportsAnswer.refused(judged, waitMilliseconds: wait))
         }
         let request = Waiting(reply: reply, judged: judged, bodyBytes: body.count, began: began)
-        let tag = waiting.add(request, records: count)
-        for index in 0..<count {
-            let result = judged.withRecord(index) { key, value in
-                producer.send(to: topic, key: key, value: value, tag: tag)
-            }
-            switch result {
-            case .queued: continue
-            case .full: break
-            case .refused(let code):
-                context.log.error(
-                    "kafka takes no reports", .field("code", code.name), .field("remedy", code.remedy))
-            case .rebuild(let code): return rebuild(code)
-            }
-            // Those that are in the queue come back by themselves; the rest was never sent.
-            return finish(waiting.settle(tag, records: count - index, isStored: false))
+        outbox.send(request, records: count) { index, send in
+            judged.withRecord(index) { key, value in send(0, key, value) }
         }
     }
 
@@ -149,48 +100,6 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
         return longest
     }
 
-    /// What waits is perhaps stored and perhaps not: its senders try again, and those who are connected
-    /// need not hear of it.
-    private func rebuild(_ code: ErrorCode) {
-        context.log.warning("the producer is at its end and made anew", .field("code", code.name))
-        for request in waiting.removeAll() { answer(request, isStored: false) }
-        loop.deregister(producer.descriptor)
-        do {
-            producer = try connect()
-            topic = try producer.topic(topicName)
-            try loop.register(producer.descriptor, for: .readable, self)
-        } catch {
-            context.fail(error)
-        }
-    }
-
-    func ready(_ readiness: Readiness) {
-        while producer.collect(into: &deliveries) {}
-        settle()
-    }
-
-    private func settle() {
-        for delivery in deliveries {
-            if !delivery.isStored { unstored(delivery.outcome) }
-            finish(waiting.settle(delivery.tag, isStored: delivery.isStored))
-        }
-        if deliveries.contains(where: \.isStored) { seen(.now()) }
-        deliveries.removeAll(keepingCapacity: true)
-    }
-
-    private func unstored(_ outcome: Delivery.Outcome) {
-        switch outcome {
-        case .stored: break
-        case .notStored(let code), .unknown(let code):
-            context.log.warning(
-                "a report was not acknowledged; its sender is told to try again", .field("code", code.name))
-        }
-    }
-
-    private func finish(_ done: (Waiting, isStored: Bool)?) {
-        if let (request, isStored) = done { answer(request, isStored: isStored) }
-    }
-
     private func answer(_ request: Waiting, isStored: Bool) {
         admission.leave(bytes: request.bodyBytes)
         metrics.seconds.observe(Instant.now().seconds(since: request.began))
@@ -198,18 +107,9 @@ final class ReportWriter: EventHandler, @unchecked Sendable {
         request.reply.send(isStored ? ReportsAnswer.accepted(request.judged) : Unavailable.unstored)
     }
 
-    private func tick() {
-        timer?.schedule(at: loop.now.advanced(byMilliseconds: Self.tickMilliseconds))
-        ready(.readable)
-        if let error = producer.fatalError { rebuild(error.code) }
-        var oldest = loop.now
-        for request in waiting.requests { oldest = min(oldest, request.began) }
-        metrics.oldest.set(loop.now.seconds(since: oldest))
-    }
-
-    func loopEnds() {
-        timer?.cancel()
-        timer = nil
-        loop.deregister(producer.descriptor)
+    private func watch(_ waiting: [Waiting]) {
+        let now = Instant.now()
+        let oldest = waiting.map(\.began).min() ?? now
+        metrics.oldest(of: .reports, seconds: now.seconds(since: oldest))
     }
 }

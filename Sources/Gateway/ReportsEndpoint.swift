@@ -1,121 +1,19 @@
-internal import Catalog
 internal import HTTPServer
-internal import Lifecycle
 internal import LiveActivity
-internal import Stages
-internal import Telemetry
 
-/// `POST /v1/reports`: who may, how often, and whether it can be taken now; all of it is decided at the
-/// head of a request, before its body costs anything. What else costs is the writer's.
-final class ReportsEndpoint: Sendable {
-    private struct State {
-        var failures: FailedAttempts
-        var keys: RateTable
-        var peers: RateTable
-        var hasToldOfProxy = false
-    }
-
-    private let environment: StageEnvironment
-    private let reach: KafkaReach
-    private let writer: ReportWriter
-    private let heldBack: HeldBackRefusals
-    private let limits: GatewayLimits
-    private let clients: ClientAddress
-    private let metrics: GatewayMetrics
-    private let log: Log
-    private let state: TracedLock<State>
-
-    init(
-        _ environment: StageEnvironment, reach: KafkaReach, writer: ReportWriter, limits: GatewayLimits,
-        clients: ClientAddress, metrics: GatewayMetrics, log: Log
-    ) {
-        self.environment = environment
-        self.reach = reach
-        self.writer = writer
-        heldBack = HeldBackRefusals(on: writer.loop)
-        self.limits = limits
-        self.clients = clients
-        self.metrics = metrics
-        self.log = log
-        let now = Instant.now()
-        state = TracedLock(
-            State(
-                failures: FailedAttempts(now: now),
-                keys: RateTable(
-                    countMax: limits.requestsPerKeyAndSecondMax, windowMilliseconds: 1000,
-                    entriesMax: GatewayLimits.keysCountedMax, now: now),
-                peers: RateTable(
-                    countMax: limits.requestsPerPeerAndSecondMax, windowMilliseconds: 1000,
-                    entriesMax: GatewayLimits.peersCountedMax, now: now)))
-    }
+/// `POST /v1/reports`.
+struct ReportsEndpoint: Sendable {
+    let entrance: Entrance
+    let writer: ReportWriter
 
     func add(to routes: inout HTTPRoutes) {
-        routes.onJudged(.post, "/v1/reports", bodyBytesMax: GatewayLimits.bodyBytesMax) { self.judge($0) }
-    }
-
-    private func judge(_ request: HTTPRequest) -> HTTPAdmission {
-        guard let view = environment.catalog else { return turnAway(Unavailable.notReady) }
-        let peer = PeerNetwork.of(clients.of(request))
-        let access = view.access(Credentials.key(in: request.headers), for: .report, now: .now())
-        guard case .granted(let key, let app) = access else { return refuse(access, peer) }
-        if clients.isUnlistedProxy(request) { tellOfProxy(request.peer) }
-        if let (limit, wait) = take(key, peer) {
-            metrics.limited(limit)
-            return .refused(Unavailable.limited(limit, waitMilliseconds: wait))
-        }
-        if let encoding = request.headers["content-encoding"], encoding.lowercased() != "identity" {
-            let message = "send the body as it is, not as \(encoding)"
-            return .refused(.error(415, "encoding_not_supported", message))
-        }
-        guard reach.isReachable(at: .now()) else { return turnAway(Unavailable.unreachable) }
-        return .admitted { request, reply in
-            if self.writer.take(request.body, for: app, as: key.role, reply) { return }
-            self.metrics.turnedAway.add()
-            reply.send(Unavailable.overloaded)
-        }
-    }
-
-    /// Which limit the request is beyond, and for how long. What a backend sends comes from one address,
-    /// and its key is no phone's: only keys that phones have are limited by the address.
-    private func take(_ key: APIKey, _ peer: String) -> (RateLimit, waitMilliseconds: Int)? {
-        let now = Instant.now()
-        return state.withLock { state in
-            if !key.role.includes(.send), let wait = state.peers.take(peer, now: now) {
-                return (.peer(perSecond: limits.requestsPerPeerAndSecondMax), wait)
-            }
-            return state.keys.take(key.id, now: now).map { wait in
-                (.key(perSecond: limits.requestsPerKeyAndSecondMax), wait)
+        let (entrance, writer) = (entrance, writer)
+        routes.onJudged(.post, "/v1/reports", bodyBytesMax: GatewayLimits.bodyBytesMax) { request in
+            entrance.judge(request, for: .report) { incoming in
+                writer.take(
+                    incoming.request.body, for: incoming.visitor.app, as: incoming.visitor.key.role,
+                    incoming.reply)
             }
         }
-    }
-
-    /// Once: anybody can write that header, and nobody shall fill the log with it.
-    private func tellOfProxy(_ peer: String) {
-        let isFirst = state.withLock { state in
-            defer { state.hasToldOfProxy = true }
-            return !state.hasToldOfProxy
-        }
-        guard isFirst else { return }
-        log.warning(
-            "requests come through a proxy that gateway.proxies does not list: all of its phones count as one address",
-            .field("address", peer))
-    }
-
-    /// Whoever shows no good key waits the longer the more often; all reasons alike, 403 included.
-    private func refuse(_ access: Access, _ peer: String) -> HTTPAdmission {
-        guard let (reason, response) = Credentials.refusal(access) else {
-            return turnAway(Unavailable.notReady)
-        }
-        metrics.refusedKey(reason)
-        let delay = state.withLock { $0.failures.failed(peer, now: .now()) }
-        if delay == 0 { return .refused(response) }
-        return .refusedLater { _, reply in
-            self.heldBack.answer(reply, response, afterMilliseconds: delay)
-        }
-    }
-
-    private func turnAway(_ response: HTTPResponse) -> HTTPAdmission {
-        metrics.turnedAway.add()
-        return .refused(response)
     }
 }

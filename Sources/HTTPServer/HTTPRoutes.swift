@@ -34,6 +34,8 @@ package struct HTTPRoutes: Sendable {
     }
 
     private var nodes = [Node()]
+    /// All of them, as `GET /livez`, in the order in which they were added.
+    package private(set) var patterns: [String] = []
 
     package init() {}
 
@@ -70,6 +72,7 @@ package struct HTTPRoutes: Sendable {
 
     private mutating func add(_ method: HTTPMethod, _ pattern: String, _ route: Route) {
         precondition(pattern.hasPrefix("/"), "a pattern begins with /: \(pattern)")
+        patterns.append("\(method.rawValue) \(pattern)")
         var node = 0
         var names: [String] = []
         for segment in pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {

@@ -13,9 +13,21 @@ package struct StageEnvironment: Sendable {
     /// Nil: tokens travel in the clear.
     package let sealingKeys: SealingKeys?
     private let readCatalog: @Sendable () -> CatalogView?
+    private let readCatalogOn: @Sendable (@escaping @Sendable (CatalogView?) -> Void) -> Void
 
-    /// - Parameter catalog: what the process's one reader of the catalogue knows; nil until it has read the
-    ///   topic to its end.
+    /// - Parameter catalog: the process's one reader of the catalogue.
+    package init(
+        cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?, catalog: CatalogReader
+    ) {
+        self.cluster = cluster
+        self.layout = layout
+        self.slot = slot
+        self.sealingKeys = sealingKeys
+        readCatalog = { catalog.view }
+        readCatalogOn = { then in catalog.readOn(then: then) }
+    }
+
+    /// - Parameter catalog: what is known of the catalogue, where no reader follows it.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?,
         catalog: @escaping @Sendable () -> CatalogView?
@@ -25,10 +37,15 @@ package struct StageEnvironment: Sendable {
         self.slot = slot
         self.sealingKeys = sealingKeys
         readCatalog = catalog
+        readCatalogOn = { then in then(catalog()) }
     }
 
     /// The apps and keys as they are now; nil until they are known.
     package var catalog: CatalogView? { readCatalog() }
+
+    /// Answers, from any thread, when everything is known that was acknowledged before this call, or after some
+    /// seconds with what is known.
+    package func readCatalogOn(then: @escaping @Sendable (CatalogView?) -> Void) { readCatalogOn(then) }
 
     /// Who a loop of a stage is to Kafka: its member's and its transactions' id.
     package func identity(of stage: String, loop: Int = 0) -> String {

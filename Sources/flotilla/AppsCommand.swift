@@ -51,7 +51,7 @@ extension Command {
             try catalog.writer().put(app, action: "app.create", now: .now())
             AppLines([app]).show(invocation)
         case "update":
-            let app = try AppOptions(invocation).app(id, from: catalog.app(id))
+            let app = try AppOptions(invocation).app(id, from: catalog.document(of: id))
             try catalog.writer().put(app, action: "app.update", now: .now())
             AppLines([app]).show(invocation)
         case "delete": try delete(catalog.app(id), in: catalog, isSure: invocation.options["--yes"] != nil)
@@ -68,7 +68,8 @@ extension Command {
                 status: .usage,
                 "deleting \(app.id) refuses all its phones and its \(keys.count) keys from now on; say --yes")
         }
-        try catalog.writer().delete(app, withKeys: keys, now: .now())
+        try catalog.writer().delete(
+            app, withKeys: keys, parts: catalog.view.partKeys(of: app.id), now: .now())
         print("deleted \(app.id) and \(keys.count) keys")
     }
 }

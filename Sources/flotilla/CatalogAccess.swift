@@ -25,8 +25,14 @@ struct CatalogAccess {
             author: Self.author, metrics: Metrics())
     }
 
-    func app(_ id: String) throws -> App {
-        if let app = view.apps[id] { return app }
+    /// The app as it was written, without the activity types that have records of their own.
+    func document(of id: String) throws -> App { try catalog(id) { $0.documents[id] } }
+
+    /// With them.
+    func app(_ id: String) throws -> App { try catalog(id) { $0.apps[id] } }
+
+    private func catalog(_ id: String, _ find: (CatalogView) -> App?) throws -> App {
+        if let app = find(view) { return app }
         if let reason = view.unusable[String(decoding: RecordKey.join("app", id, ""), as: UTF8.self)] {
             throw Refusal(status: .dataError, "the record of app \(id) cannot be read: \(reason)")
         }

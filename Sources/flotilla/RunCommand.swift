@@ -39,7 +39,7 @@ extension Command {
         let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
         let environment = StageEnvironment(
             cluster: cluster, layout: layout, slot: try Slot.take(under: data + "/slots"),
-            sealingKeys: try SealingKeyFile.read(settings, log: process.log), catalog: { catalog.view })
+            sealingKeys: try SealingKeyFile.read(settings, log: process.log), catalog: catalog)
         let stages = kinds.map { $0.make(settings, environment) }
         let admin = AdminService(settings, stages: stages)
         let topics = TopicsService(

@@ -40,7 +40,7 @@ extension Command {
         let environment = StageEnvironment(
             cluster: cluster, layout: layout, slot: try Slot.take(under: data + "/slots"),
             sealingKeys: try SealingKeyFile.readOrMake(settings, data: data, log: process.log),
-            catalog: { catalog.view })
+            catalog: catalog)
         let stages = StageKind.all.map { $0.make(settings, environment) }
         let admin = AdminService(settings, stages: stages)
         var brokerSettings = settings[BrokerSettings.self]

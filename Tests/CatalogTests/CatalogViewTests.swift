@@ -63,7 +63,7 @@ extension CatalogView {
 
 @Test func `a newer program's kinds of records are left alone`() {
     var view = CatalogView()
-    #expect(view.put("segment/shop/vip", "anything") == .ignored)
+    #expect(view.put("channel/shop/vip", "anything") == .ignored)
     #expect(view.unusable.isEmpty)
 }
 

@@ -29,23 +29,25 @@ final class GatewayBench: Sendable {
 
     var port: Int { service.address?.port ?? 0 }
 
-    /// - Parameter settings: of a cluster that has the layout's topics.
+    /// - Parameters:
+    ///   - settings: of a cluster that has the layout's topics.
+    ///   - other: a gateway beside which this one runs, with the same apps and keys.
     init(
-        _ settings: KafkaSettings, _ layout: TopicLayout,
+        _ settings: KafkaSettings, _ layout: TopicLayout, beside other: GatewayBench? = nil,
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws {
         self.settings = settings
         self.layout = layout
         var keys: [String: String] = [:]
         var records: [String: APIKey] = [:]
-        for app in ["shop", "bank"] {
+        for app in ["shop", "bank"] where other == nil {
             for role in APIKey.Role.allCases {
                 let (text, record) = KeyText.mint(app: app, role: role, atMilliseconds: 0)
                 keys["\(app)/\(role.rawValue)"] = text
                 records["\(app)/\(role.rawValue)"] = record
             }
         }
-        (self.keys, self.records) = (keys, records)
+        (self.keys, self.records) = (other?.keys ?? keys, other?.records ?? records)
         var gateway = GatewaySettings()
         gateway.listen = HostPort(host: "127.0.0.1", port: 0)
         change(&gateway)
@@ -57,10 +59,11 @@ final class GatewayBench: Sendable {
             gateway,
             in: StageEnvironment(
                 cluster: cluster, layout: layout, slot: try Slot.take(under: directory.path),
-                sealingKeys: nil, catalog: { catalog.view }))
+                sealingKeys: nil, catalog: catalog))
         // Never closed: the clients' last words come when this is gone.
         let file = open(directory.file("log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         log = LogSink(level: .debug, format: .json, descriptor: file)
+        if other != nil { return }
         try await onThread { [records] in
             let writer = try CatalogWriter(
                 settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "a test",
@@ -84,9 +87,18 @@ final class GatewayBench: Sendable {
         let layout = TopicLayout(prefix: "t\(UInt64.random(in: 0 ... .max)).", lanes: 4, replication: 1)
         try await onThread {
             let admin = try Admin(settings, log: .silent, metrics: Metrics())
-            _ = try layout.create([.catalog, .audit, .reports], on: admin)
+            _ = try layout.create([.catalog, .audit, .reports, .sends, .progress], on: admin)
         }
         return (try await GatewayBench(settings, layout, change), cluster)
+    }
+
+    /// A second gateway on the same cluster, ready.
+    func another(
+        _ change: (inout GatewaySettings) -> Void = { _ in }
+    ) async throws -> GatewayBench {
+        let bench = try await GatewayBench(settings, layout, beside: self, change)
+        try await bench.startAndWait()
+        return bench
     }
 
     func start() async throws {

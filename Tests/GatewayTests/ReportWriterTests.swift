@@ -24,7 +24,8 @@ struct ReportWriterTests {
         let writer = try await onThread {
             try ReportWriter(
                 KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
-                limits: GatewayLimits(), context: context, metrics: GatewayMetrics(context.metrics),
+                limits: GatewayLimits(), admission: Admission(GatewayLimits()), context: context,
+                metrics: GatewayMetrics(context.metrics),
                 seen: { _ in })
         }
         cluster.setRoundTrip(broker: 1, milliseconds: 60_000)

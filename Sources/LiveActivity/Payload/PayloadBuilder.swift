@@ -102,7 +102,7 @@ package enum PayloadBuilder {
 
     /// The attributes with the group put in, in front of what their author wrote, which stays byte for
     /// byte. Nil when there are none, or when they already name another group.
-    static func attributes(of content: PushContent, _ group: GroupAttribute?) -> RawJSON? {
+    package static func attributes(of content: PushContent, _ group: GroupAttribute?) -> RawJSON? {
         guard content.event == .start, let attributes = content.attributes, let group else {
             return content.attributes
         }

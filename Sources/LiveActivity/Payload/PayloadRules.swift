@@ -13,7 +13,7 @@ package struct PayloadRules: Sendable {
     /// alone does not show.
     package static let dataBytesMax = 4096
     /// Dates beyond this are milliseconds by mistake: as seconds they lie after the year 5000.
-    static let secondsMax: Int64 = 100_000_000_000
+    package static let secondsMax: Int64 = 100_000_000_000
     /// Dates before this, but 0, are counted from 2001, as Swift's own dates are: as seconds since 1970
     /// they lie before Live Activities existed.
     static let secondsMin: Int64 = 1_600_000_000

@@ -80,6 +80,8 @@ package struct ActivityType: Sendable, Hashable {
     package var updateTokenMilliseconds = updateTokenMillisecondsDefault
     package var requiredAttributes: [String] = []
     package var groupAttribute = GroupAttribute.defaultName
+    /// Each of its groups belongs to one recipient: an order, a timer.
+    package var isPrivate = false
     /// What its `ContentState` and its own properties look like, where the app has said so.
     package var contentStateSchema: ContentSchema?
     package var attributesSchema: ContentSchema?
@@ -88,13 +90,18 @@ package struct ActivityType: Sendable, Hashable {
 
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
+        writeFields(to: &writer)
+        writer.endObject()
+    }
+
+    func writeFields(to writer: inout JSONWriter) {
         writer.field("name", name)
         writer.field("updateTokenTtl", updateTokenText)
         writer.field("requiredAttributes", requiredAttributes.isEmpty ? nil : requiredAttributes)
         writer.field("groupAttribute", groupAttribute)
+        writer.field("private", isPrivate ? true : nil)
         writer.field("contentStateSchema", contentStateSchema)
         writer.field("attributesSchema", attributesSchema)
-        writer.endObject()
     }
 
     /// In hours where it can be, as people say it.
@@ -106,7 +113,12 @@ package struct ActivityType: Sendable, Hashable {
 
     /// - Parameter isUnitless: whether times are milliseconds without a unit, as version 1 wrote them.
     package init(from object: JSONObject, isUnitless: Bool = false) {
-        self.init(name: object["name"].name())
+        self.init(name: object["name"].name(), from: object, isUnitless: isUnitless)
+    }
+
+    /// A type whose name is known from elsewhere, as for a document that a person puts under it.
+    package init(name: String, from object: JSONObject, isUnitless: Bool = false) {
+        self.init(name: name)
         if let ttl = object["updateTokenTtl"].optional {
             updateTokenMilliseconds =
                 if isUnitless, ttl.kind != .string {
@@ -118,6 +130,7 @@ package struct ActivityType: Sendable, Hashable {
         requiredAttributes =
             object["requiredAttributes"].optional?.names(countMax: ActivityType.requiredMax) ?? []
         groupAttribute = object["groupAttribute"].optional?.name() ?? GroupAttribute.defaultName
+        isPrivate = object["private"].optional?.bool() ?? false
         contentStateSchema = object["contentStateSchema"].optional.map(ContentSchema.init(from:))
         attributesSchema = object["attributesSchema"].optional.map(ContentSchema.init(from:))
     }

@@ -13,6 +13,8 @@ package struct AuditEntry: Record, Hashable {
     package var app: String
     /// What it was done to, where that is not the app itself.
     package var subject: String?
+    /// Where a request came from.
+    package var address: String?
 
     package init(at: Int64, by: String, action: String, app: String, subject: String? = nil) {
         self.at = at
@@ -30,11 +32,13 @@ package struct AuditEntry: Record, Hashable {
         writer.field("action", action)
         writer.field("app", app)
         writer.field("subject", subject)
+        writer.field("address", address)
     }
 
     package init(from record: JSONObject) {
         self.init(
             at: record["at"].time(), by: record["by"].name(), action: record["action"].name(),
             app: record["app"].appID(), subject: record["subject"].optional?.name())
+        address = record["address"].optional?.name()
     }
 }

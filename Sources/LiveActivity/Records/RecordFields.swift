@@ -3,7 +3,7 @@ package import JSON
 // Readers for the kinds of fields that records share. Each notes what is wrong and returns a placeholder.
 
 extension JSONValue {
-    func name() -> String {
+    package func name() -> String {
         guard let text = unsafe text else { return "" }
         unsafe reportName(text)
         return unsafe string(text)
@@ -42,9 +42,9 @@ extension JSONValue {
     /// Seconds since 1970.
     func seconds() -> Int64 { Int64(int(in: 0...(1 << 53))) }
 
-    func rawJSON() -> RawJSON { unsafe RawJSON(accepted: raw) }
+    package func rawJSON() -> RawJSON { unsafe RawJSON(accepted: raw) }
 
-    func names(countMax: Int) -> [String] {
+    package func names(countMax: Int) -> [String] {
         var list: [String] = []
         var elements = array(countMax: countMax)
         while let element = elements.next() { list.append(element.name()) }

@@ -1,9 +1,9 @@
 /// Dates of the Gregorian calendar in UTC, between seconds since 1970 and text.
-enum CivilTime {
+package enum CivilTime {
     /// Reads `2026-11-20T20:00:00Z`, or with an offset like `+01:00`: the form that Swift's ISO 8601
     /// strategy has taken in every version. It says no to what only some take: fractions of a second,
     /// a day that the month does not have.
-    static func seconds(iso8601 text: UnsafeBufferPointer<UInt8>) -> Int64? {
+    package static func seconds(iso8601 text: UnsafeBufferPointer<UInt8>) -> Int64? {
         func number(_ start: Int, _ count: Int) -> Int64? {
             var value: Int64 = 0
             for index in start..<start + count {
@@ -37,7 +37,7 @@ enum CivilTime {
     }
 
     /// Such a date with a fraction of a second, which Swift's decoder takes in its later versions.
-    static func hasFraction(iso8601 text: UnsafeBufferPointer<UInt8>) -> Bool {
+    package static func hasFraction(iso8601 text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count > 21, text.count <= 64, unsafe text[19] == UInt8(ascii: ".") else { return false }
         let digits = unsafe text[20...].prefix { (0x30...0x39).contains($0) }.count
         guard digits > 0 else { return false }

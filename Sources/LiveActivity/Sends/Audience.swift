@@ -35,7 +35,7 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    func audience() -> Audience {
+    package func audience() -> Audience {
         if kind == .string {
             switch string() {
             case "everyone": return .everyone

@@ -60,7 +60,7 @@ extension JSONValue {
     /// Localised arguments of one text.
     private static let argumentsMax = 16
 
-    func alert() -> Alert {
+    package func alert() -> Alert {
         let object = object()
         return Alert(
             title: object["title"].optional?.alertText(), body: object["body"].optional?.alertText(),

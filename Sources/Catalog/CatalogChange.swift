@@ -1,0 +1,58 @@
+package import LiveActivity
+
+/// One record of the catalogue that is to be written or deleted, and what the audit will say of it.
+package struct CatalogChange: Sendable {
+    package let key: [UInt8]
+    /// Nil deletes it.
+    package let value: [UInt8]?
+    private let action: String
+    private let app: String
+    private let subject: String
+
+    private init(key: [UInt8], value: [UInt8]?, _ action: String, app: String, subject: String) {
+        self.key = key
+        self.value = value
+        self.action = action
+        self.app = app
+        self.subject = subject
+    }
+
+    /// - Parameter author: a person at a machine, or the id of an API key.
+    package func entry(by author: String, at milliseconds: Int64) -> AuditEntry {
+        AuditEntry(at: milliseconds, by: author, action: action, app: app, subject: subject)
+    }
+
+    package static func put(_ record: ActivityTypeRecord) -> CatalogChange {
+        CatalogChange(
+            key: record.key, value: record.encoded(), "type.put", app: record.app, subject: record.type.name)
+    }
+
+    package static func deleteType(_ name: String, of app: String) -> CatalogChange {
+        CatalogChange(
+            key: ActivityTypeRecord.key(app: app, name: name), value: nil, "type.delete", app: app,
+            subject: name)
+    }
+
+    package static func put(_ segment: Segment) -> CatalogChange {
+        CatalogChange(
+            key: segment.key, value: segment.encoded(), "segment.put", app: segment.app,
+            subject: segment.name)
+    }
+
+    package static func delete(_ segment: Segment) -> CatalogChange {
+        CatalogChange(
+            key: segment.key, value: nil, "segment.delete", app: segment.app, subject: segment.name)
+    }
+
+    package static func put(_ definition: NotificationDefinition) -> CatalogChange {
+        CatalogChange(
+            key: definition.key, value: definition.encoded(), "definition.create", app: definition.app,
+            subject: "\(definition.number)")
+    }
+
+    package static func delete(_ definition: NotificationDefinition) -> CatalogChange {
+        CatalogChange(
+            key: definition.key, value: nil, "definition.delete", app: definition.app,
+            subject: "\(definition.number)")
+    }
+}

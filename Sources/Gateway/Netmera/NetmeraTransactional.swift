@@ -1,0 +1,60 @@
+internal import Catalog
+internal import JSON
+internal import LiveActivity
+internal import Telemetry
+
+/// `POST /rest/3.0/sendNotification`: a start for one user, by a definition.
+enum NetmeraTransactional {
+    static let fields = NetmeraFields.message("message.", audience: "target.extId")
+
+    static func draft(_ root: JSONValue, of app: App, in view: CatalogView) -> SendDraft {
+        let object = root.object()
+        let key = object["notificationKey"]
+        let number = number(key)
+        let definition = number.flatMap { view.definition($0, of: app.id) }
+        let target = object["target"].object()
+        var draft = SendDraft(.start, audience: .users([target["extId"].name()]))
+        target.refuseUnknownFields()
+        if number != nil, definition == nil {
+            draft.problems.append(
+                RequestProblem(
+                    "definition_unknown", at: "notificationKey",
+                    "is no definition of the app; createNotificationDefinition makes one", isUnknown: true))
+        }
+        if let definition { draft.content = definition.content }
+        draft.attributesType = definition?.content.attributesType
+        draft.group = definition?.group
+        if let message = object["message"].optional { override(&draft, message.object()) }
+        object.refuseUnknownFields()
+        return draft
+    }
+
+    private static func override(_ draft: inout SendDraft, _ message: JSONObject) {
+        if let group = message["groupId"].optional { draft.group = group.name() }
+        let alert = NetmeraFields.alert(title: message["title"], body: message["body"])
+        if let alert {
+            draft.content.alert = Alert(
+                title: alert.title ?? draft.content.alert?.title,
+                body: alert.body ?? draft.content.alert?.body)
+        }
+        if let state = message["contentState"].optional { draft.content.contentState = state.state() }
+        if let attributes = message["liveActAttr"].optional { draft.content.attributes = attributes.state() }
+        if let type = message["liveActAttrType"].optional { draft.attributesType = type.name() }
+        draft.endDate = message["liveActEndDate"].optional?.isoDate()
+        if let platforms = message["platforms"].optional { NetmeraFields.checkPlatforms(platforms) }
+        if let type = message["type"].optional, type.string() != "LIVE_ACTIVITY" {
+            type.report("must be \"LIVE_ACTIVITY\", or be left out")
+        }
+        NetmeraFields.refuseDates(message)
+        message.refuseUnknownFields()
+    }
+
+    /// Netmera's examples have it as a text.
+    private static func number(_ key: JSONValue) -> Int64? {
+        if key.kind == .integer { return Int64(key.int(in: 0...Int.max)) }
+        let text = key.string()
+        if let number = Int64(text), number >= 0, "\(number)" == text { return number }
+        if key.kind == .string { key.report("must be the number that createNotificationDefinition answered") }
+        return nil
+    }
+}

@@ -1,0 +1,49 @@
+internal import JSON
+internal import LiveActivity
+
+/// `POST /rest/3.0/update-live-activity`: an update or an end, of the whole group or of whom it names.
+enum NetmeraUpdate {
+    static let fields = NetmeraFields.message("", audience: "target")
+
+    static func draft(_ root: JSONValue) -> SendDraft {
+        let object = root.object()
+        let event = event(object["action"])
+        var draft = SendDraft(event, audience: audience(object["target"]))
+        draft.group = object["groupId"].name()
+        draft.content.contentState = object["contentState"].optional?.state()
+        draft.content.staleDate = object["staleDate"].optional?.isoDate()
+        draft.content.dismissalDate = object["dismissalDate"].optional?.isoDate()
+        draft.priority = object["priority"].optional?.priority() ?? 10
+        draft.attributesType = object["liveActAttrType"].optional?.name()
+        object.refuseUnknownFields()
+        return draft
+    }
+
+    private static func event(_ action: JSONValue) -> PushEvent {
+        switch action.string() {
+        case "UPDATE": return .update
+        case "END", "ENDED": return .end
+        default:
+            if action.kind == .string { action.report("must be \"UPDATE\" or \"END\"") }
+            return .update
+        }
+    }
+
+    private static func audience(_ target: JSONValue) -> Audience {
+        guard let target = target.optional else { return .group }
+        let object = target.object()
+        let (user, activities) = (object["extId"], object["activityIds"])
+        for value in [object["tags"], object["segments"], object["sendToAll"]] where !value.isMissing {
+            value.report("chooses whom to start, not whom to update; leave target out for the whole group")
+        }
+        object.refuseUnknownFields()
+        if user.optional != nil, activities.optional == nil { return .users([user.name()]) }
+        if activities.optional != nil, user.optional == nil {
+            return .activities(activities.names(countMax: Audience.namesMax))
+        }
+        if target.kind == .object {
+            target.report("must have exactly one of extId, activityIds, or be left out")
+        }
+        return .group
+    }
+}

@@ -1,0 +1,202 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Synchronization
+internal import Telemetry
+internal import Topics
+
+/// Finds sends again in `progress`, or in `sends` when nobody has planned them yet, on a thread of its own. There
+/// is no index: an id says in which partition, and nearly always since when; what does not say it is looked for
+/// from the newest records backwards.
+///
+/// `@unchecked Sendable`: what is not constant is touched on the loop only.
+final class SendLookup: @unchecked Sendable {
+    enum Found: Sendable {
+        case send(SendProgress)
+        case nothing
+        /// Not in the time for one question.
+        case notInTime
+        case unavailable
+    }
+
+    /// How much earlier than it says an id may have been stored: gateways' clocks differ.
+    private static let marginMilliseconds: Int64 = 60_000
+    /// The first look backwards; each further one reads ten times as much.
+    private static let nearRecords: Int64 = 20_000
+
+    private let loop: EventLoop
+    private let environment: StageEnvironment
+    private let context: ServiceContext
+    private let waiting = Atomic<Int>(0)
+    private let reader = JSONReader()
+    private var consumer: Consumer?
+    private var batch = RecordBatch(recordsMax: 10_000)
+
+    init(_ environment: StageEnvironment, context: ServiceContext) throws {
+        self.environment = environment
+        self.context = context
+        loop = try EventLoop(name: "lookups")
+        try loop.start()
+    }
+
+    func stop() {
+        _ = loop.perform {
+            self.batch.clear()
+            _ = self.consumer?.close(withinMilliseconds: 500)
+            self.consumer = nil
+        }
+        loop.stop()
+    }
+
+    /// - Parameters:
+    ///   - app: whose it must be; another's is not there.
+    ///   - time: milliseconds since 1970 when it was accepted, where that is known better than the id says.
+    /// - Returns: false, and `then` is not called, when too many wait.
+    func find(
+        _ id: SendID, of app: String, since time: Int64?, then: @escaping @Sendable (Found) -> Void
+    ) -> Bool {
+        guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.lookupsWaitingMax else {
+            waiting.subtract(1, ordering: .relaxed)
+            return false
+        }
+        let began = Instant.now()
+        let isTaken = loop.execute {
+            self.waiting.subtract(1, ordering: .relaxed)
+            then(self.search(id, of: app, since: time ?? id.time, began: began))
+        }
+        if !isTaken { waiting.subtract(1, ordering: .relaxed) }
+        return isTaken
+    }
+
+    // MARK: On the loop
+
+    private func search(_ id: SendID, of app: String, since time: Int64?, began: Instant) -> Found {
+        let until = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupMilliseconds)
+        do {
+            let key = RecordKey.join(id.text)
+            let lane = Murmur2.partition(of: key.span, of: environment.layout.lanes)
+            var progress = SendProgress(id: id.text)
+            let isWhole = try read(place(.progress, lane), since: time, until: until) { record in
+                guard let found = [UInt8](copying: record.key), found == key,
+                    let value = [UInt8](copying: record.value),
+                    let part = try? Progress.decode(value, with: reader)
+                else { return false }
+                progress.add(part)
+                return progress.isComplete
+            } isFound: {
+                progress.key != nil
+            }
+            if let known = progress.key { return known.app == app ? .send(progress) : .nothing }
+            var send: Send?
+            let mark = Array(#"{"v":\#(Send.schemaVersion),"id":"\#(id.text)""#.utf8)
+            let isWholeToo = try read(place(.sends, id.partition), since: time, until: until) { record in
+                guard let span = record.value, span.begins(with: mark),
+                    let value = [UInt8](copying: record.value),
+                    case .send(let found)? = try? SendRequest.decode(value, with: reader)
+                else { return false }
+                send = found
+                return true
+            } isFound: {
+                send != nil
+            }
+            if let send { return send.app == app ? .send(SendProgress(waiting: send)) : .nothing }
+            return isWhole && isWholeToo ? .nothing : .notInTime
+        } catch {
+            context.log.warning("cannot look for a send", .field("error", "\(error)"))
+            consumer = nil
+            return .unavailable
+        }
+    }
+
+    private func place(_ topic: TopicName, _ partition: Int) -> TopicPartition {
+        TopicPartition(environment.layout.name(topic), Int32(partition))
+    }
+
+    /// Reads on from a time, and, when nothing was found there, from the newest records backwards. Returns
+    /// whether all of the partition was read that may hold it.
+    private func read(
+        _ place: TopicPartition, since time: Int64?, until: Instant,
+        take: (borrowing Kafka.Record) -> Bool, isFound: () -> Bool
+    ) throws -> Bool {
+        let consumer = try connected()
+        let ends = try consumer.watermarks(of: place, withinMilliseconds: left(until))
+        var start = ends.high
+        if let time {
+            let asked = max(0, time - Self.marginMilliseconds)
+            let answer = try consumer.offsets(
+                atMilliseconds: asked, [place], withinMilliseconds: left(until))
+            start = (answer[place] ?? nil) ?? ends.high
+            let isWhole = try read(place, from: start, to: ends.high, until: until, take: take)
+            if isFound() || !isWhole { return isWhole }
+        }
+        // A clock may have been wrong.
+        var size = Self.nearRecords
+        while start > ends.low {
+            let next = max(ends.low, start - size)
+            guard try read(place, from: next, to: start, until: until, take: take) else { return false }
+            if isFound() {
+                // What came after it may have been read before it was known to matter.
+                return try read(place, from: next, to: ends.high, until: until, take: take)
+            }
+            (start, size) = (next, size * 10)
+        }
+        return true
+    }
+
+    /// Returns false when the time was over before the end.
+    private func read(
+        _ place: TopicPartition, from start: Int64, to end: Int64, until: Instant,
+        take: (borrowing Kafka.Record) -> Bool
+    ) throws -> Bool {
+        guard start < end else { return true }
+        let consumer = try connected()
+        try consumer.assign([PartitionStart(place, .offset(start))])
+        defer { try? consumer.release() }
+        while Instant.now() < until {
+            let events = consumer.poll(into: &batch, waitMilliseconds: 20)
+            defer { batch.clear() }
+            var isOver = false
+            for index in 0..<batch.count where !isOver {
+                if batch[index].offset >= end {
+                    isOver = true
+                } else if take(batch[index]) {
+                    isOver = true
+                }
+            }
+            if isOver || (consumer.position(place) ?? start) >= end { return true }
+            for event in events {
+                switch event {
+                case .end: return true
+                case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
+                case .failed(.outOfRange): return true
+                default: break
+                }
+            }
+        }
+        return false
+    }
+
+    private func left(_ until: Instant) -> Int { max(100, until.milliseconds(since: .now())) }
+
+    private func connected() throws -> Consumer {
+        if let consumer { return consumer }
+        var settings = environment.cluster.settings
+        // The end shows when a fetch comes back empty, which it otherwise does after half a second.
+        settings.properties["fetch.wait.max.ms"] = "10"
+        let made = try Consumer(
+            settings, ConsumerOptions(.manual), name: "gateway-lookups", log: context.log,
+            metrics: context.metrics)
+        consumer = made
+        return made
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func begins(with mark: [UInt8]) -> Bool {
+        guard count >= mark.count else { return false }
+        for index in mark.indices where self[index] != mark[index] { return false }
+        return true
+    }
+}

@@ -1,0 +1,114 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+
+/// What is known of one send: the planner's part and what each lane wrote, in any order.
+struct SendProgress {
+    let id: String
+    private(set) var key: GroupKey?
+    private(set) var planned: Progress.PlannedPart?
+    private(set) var lanes: [Int: LaneTally] = [:]
+    private var dryRun = false
+    private var acceptedAt: Int64?
+    private var at: Int64?
+
+    init(id: String) { self.id = id }
+
+    /// It lies in `sends`, and nobody has planned it yet.
+    init(waiting send: Send) {
+        id = send.id
+        key = send.groupKey
+        acceptedAt = send.acceptedAt
+        dryRun = send.dryRun
+    }
+
+    /// A later record of the planner, or of a lane, takes the place of an earlier one.
+    mutating func add(_ progress: Progress) {
+        key = progress.key
+        dryRun = progress.dryRun
+        acceptedAt = acceptedAt ?? progress.acceptedAt
+        at = max(at ?? 0, progress.at)
+        switch progress.part {
+        case .verdict(let part): add(part)
+        case .lane(let lane, let tally): lanes[lane] = tally
+        }
+    }
+
+    private mutating func add(_ part: Progress.PlannedPart) {
+        var part = part
+        // What is stopped keeps what it was planned with.
+        if part.verdict == .stopping, let planned, planned.verdict == .planned {
+            (part.version, part.generation, part.lanes) = (planned.version, planned.generation, planned.lanes)
+        }
+        planned = part
+    }
+
+    /// Nothing more will come.
+    var isComplete: Bool {
+        guard let planned else { return false }
+        switch planned.verdict {
+        case .planned, .stopping: return lanes.count >= planned.lanes
+        case .held: return false
+        case .superseded, .conflict, .ended, .outdated, .expired, .refused, .unknownApp, .cancelled:
+            return true
+        }
+    }
+
+    /// A group that nobody has heard of: no start was seen, and no phone has told of it.
+    private var isUnknownGroup: Bool {
+        isComplete && planned?.verdict == .planned && planned?.generation == 0
+            && lanes.values.allSatisfy { $0.targeted == 0 }
+    }
+
+    var response: HTTPResponse {
+        var json = JSONWriter(capacity: 1024)
+        json.beginObject()
+        json.field("sendId", id)
+        json.field("groupId", key?.group)
+        json.field("verdict", planned?.verdict.rawValue ?? "accepted")
+        json.field("reason", isUnknownGroup ? "unknown_group" : nil)
+        json.field("isComplete", isComplete)
+        json.field("dryRun", dryRun ? true : nil)
+        json.field("acceptedAt", acceptedAt)
+        json.field("at", at)
+        json.field("version", planned?.version)
+        json.field("generation", planned?.generation)
+        json.field("findings", planned?.findings)
+        json.field("ended", planned?.ended)
+        json.field("lanesExpected", planned?.lanes)
+        json.field("lanesDone", lanes.count)
+        json.field("targeted", lanes.values.reduce(0) { $0 + $1.targeted })
+        json.field("expanded", lanes.values.reduce(0) { $0 + $1.expanded })
+        json.field("dropped", lanes.values.reduce(0) { $0 + $1.dropped })
+        writeExclusions(to: &json)
+        writeLanes(to: &json)
+        json.endObject()
+        return .json(json.bytes)
+    }
+
+    private func writeExclusions(to json: inout JSONWriter) {
+        var excluded: [String: Int] = [:]
+        for tally in lanes.values { excluded.merge(tally.excluded, uniquingKeysWith: +) }
+        json.name("excluded")
+        json.beginObject()
+        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
+            json.name(reason)
+            json.value(count)
+        }
+        json.endObject()
+    }
+
+    private func writeLanes(to json: inout JSONWriter) {
+        json.name("lanes")
+        json.beginArray()
+        for (lane, tally) in lanes.sorted(by: { $0.key < $1.key }) {
+            json.beginObject()
+            json.field("lane", lane)
+            json.field("targeted", tally.targeted)
+            json.field("expanded", tally.expanded)
+            json.field("dropped", tally.dropped)
+            json.endObject()
+        }
+        json.endArray()
+    }
+}

@@ -1,0 +1,19 @@
+internal import HTTPServer
+
+/// The header by which a client says that a request is the same as one that it has sent before.
+enum IdempotencyKey {
+    static func of(_ headers: HTTPHeaders) throws(RefusedRequest) -> String? {
+        let lines = headers.all("idempotency-key")
+        guard let key = lines.first else { return nil }
+        let isGood =
+            lines.count == 1 && (1...GatewayLimits.idempotencyKeyCharactersMax).contains(key.utf8.count)
+            && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        if isGood { return key }
+        throw RefusedRequest([
+            RequestProblem(
+                "idempotency_key_invalid", at: "Idempotency-Key",
+                "must be one header of 1 to \(GatewayLimits.idempotencyKeyCharactersMax) visible ASCII characters"
+            )
+        ])
+    }
+}

@@ -1,0 +1,15 @@
+/// What a request is about, for the metrics.
+enum RequestKind: String, Sendable, CaseIterable {
+    case send
+    case cancel
+    case progress
+    case user
+    case catalog
+}
+
+enum RequestOutcome: String, Sendable, CaseIterable {
+    case accepted
+    case answered
+    case refused
+    case unstored
+}

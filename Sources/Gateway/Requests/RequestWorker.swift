@@ -1,0 +1,164 @@
+internal import Catalog
+internal import HTTPServer
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Telemetry
+internal import Topics
+
+/// Carries out requests other than reports, on one thread: lets each be decided, stores what follows from it,
+/// and answers when all in-sync replicas have it.
+///
+/// `@unchecked Sendable`: what is not constant is touched on the loop only.
+final class RequestWorker: @unchecked Sendable {
+    typealias Decide = @Sendable (RequestContext) throws(RefusedRequest) -> RequestDecision
+
+    private struct Job: Sendable {
+        let incoming: Incoming
+        let kind: RequestKind
+        let decide: Decide
+        let began: Instant
+        /// It named what the catalogue did not have, and the catalogue was read to its end for it.
+        var hasReadOn = false
+        var answer: HTTPResponse?
+        /// What is to be stored when what is on its way has been.
+        var then: OutgoingRecord?
+        /// The answer waits until this gateway knows what has been written.
+        var changesCatalog = false
+    }
+
+    private let environment: StageEnvironment
+    private let admission: Admission
+    private let metrics: GatewayMetrics
+    private let outbox: Outbox<Job>
+    private let reader = JSONReader(
+        limits: JSONLimits(
+            bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
+            keysMax: GatewayLimits.sendFieldsMax))
+
+    init(
+        _ environment: StageEnvironment, limits: GatewayLimits, admission: Admission, context: ServiceContext,
+        metrics: GatewayMetrics, seen: @escaping @Sendable (Instant) -> Void
+    ) throws {
+        self.environment = environment
+        self.admission = admission
+        self.metrics = metrics
+        outbox = try Outbox(
+            environment.cluster.settings,
+            topics: OutgoingRecord.Destination.allCases.map { environment.layout.name($0.topic) },
+            limits: limits, name: "gateway-requests", context: context, seen: seen)
+        outbox.settled = { [unowned self] job, isStored in settled(job, isStored) }
+        outbox.watched = { [unowned self] in watch($0) }
+        try outbox.start()
+    }
+
+    func stop(by deadline: Instant) async { await outbox.stop(by: deadline) }
+
+    // MARK: From the server's threads
+
+    /// Takes a request and the duty to answer; false, with neither, when too much waits already.
+    func take(_ incoming: Incoming, about kind: RequestKind, decide: @escaping Decide) -> Bool {
+        guard admission.enter(bytes: incoming.request.body.count) else { return false }
+        let job = Job(incoming: incoming, kind: kind, decide: decide, began: .now())
+        outbox.loop.execute { self.run(job, self.environment.catalog) }
+        return true
+    }
+
+    // MARK: On the loop
+
+    private func run(_ job: Job, _ view: CatalogView?) {
+        guard let view else { return finish(job, as: .unstored, Unavailable.notReady) }
+        // A key that was revoked, or an app that was deleted, since the request's head was read.
+        guard let app = view.apps[job.incoming.visitor.app.id] else {
+            return finish(
+                job, as: .refused, Credentials.refusal(.withoutApp(job.incoming.visitor.key))?.response)
+        }
+        let context = RequestContext(
+            request: job.incoming.request, visitor: job.incoming.visitor, app: app, view: view, now: .now(),
+            reader: reader)
+        do throws(RefusedRequest) {
+            carryOut(try job.decide(context), of: job, at: context.now)
+        } catch {
+            if error.namesUnknown, !job.hasReadOn { return readOn(job) }
+            finish(job, as: .refused, error.response)
+        }
+    }
+
+    /// What it names was perhaps made on another gateway a moment ago.
+    private func readOn(_ job: Job) {
+        var job = job
+        job.hasReadOn = true
+        environment.readCatalogOn { [job] view in
+            if !self.outbox.loop.execute({ self.run(job, view) }) {
+                job.incoming.reply.send(Unavailable.overloaded)
+            }
+        }
+    }
+
+    private func carryOut(_ decision: RequestDecision, of job: Job, at now: WallTime) {
+        var job = job
+        switch decision {
+        case .answer(let response): finish(job, as: .answered, response)
+        case .store(let records, let response):
+            job.answer = response
+            send(job, records)
+        case .change(let change, let response):
+            job.answer = response
+            job.changesCatalog = true
+            var entry = change.entry(by: job.incoming.visitor.key.id, at: max(0, now.milliseconds))
+            entry.address = job.incoming.visitor.address
+            // The audit first: killed in between, there is a line about what did not happen, and not a change
+            // that nobody can account for.
+            job.then = OutgoingRecord(destination: .catalog, key: change.key, value: change.value)
+            send(job, [.audit(entry)])
+        }
+    }
+
+    private func send(_ job: Job, _ records: [OutgoingRecord]) {
+        outbox.send(job, records: records.count) { index, send in
+            let record = records[index]
+            return send(record.destination.rawValue, record.key.span, record.value?.span)
+        }
+    }
+
+    private func settled(_ job: Job, _ isStored: Bool) {
+        guard isStored else { return finish(job, as: .unstored, Unavailable.unstored) }
+        if let next = job.then {
+            var job = job
+            job.then = nil
+            return send(job, [next])
+        }
+        guard job.changesCatalog else { return finish(job, as: .accepted, job.answer) }
+        environment.readCatalogOn { [job] _ in
+            if !self.outbox.loop.execute({ self.finish(job, as: .accepted, job.answer) }) {
+                job.incoming.reply.send(Unavailable.unstored)
+            }
+        }
+    }
+
+    private func finish(_ job: Job, as outcome: RequestOutcome, _ response: HTTPResponse?) {
+        admission.leave(bytes: job.incoming.request.body.count)
+        metrics.seconds.observe(Instant.now().seconds(since: job.began))
+        metrics.ended(job.kind, outcome)
+        job.incoming.reply.send(response ?? Unavailable.unstored)
+    }
+
+    private func watch(_ waiting: [Job]) {
+        let now = Instant.now()
+        let oldest = waiting.map(\.began).min() ?? now
+        metrics.oldest(of: .requests, seconds: now.seconds(since: oldest))
+    }
+}
+
+extension OutgoingRecord.Destination {
+    var topic: TopicName {
+        switch self {
+        case .sends: .sends
+        case .reports: .reports
+        case .audit: .audit
+        case .catalog: .catalog
+        }
+    }
+}

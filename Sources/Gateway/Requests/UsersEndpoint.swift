@@ -1,0 +1,67 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+
+/// `/v1/users/{id}`: what a backend says of a user, for all of the user's installations. Both go as reports to
+/// ingest, as they would from the topic.
+struct UsersEndpoint: Sendable {
+    let entrance: Entrance
+    let worker: RequestWorker
+
+    func add(to routes: inout HTTPRoutes) {
+        let (entrance, worker) = (entrance, worker)
+        routes.onJudged(.put, "/v1/users/{id}/profile", bodyBytesMax: GatewayLimits.catalogBytesMax) {
+            request in
+            entrance.judge(request, for: .send) { incoming in
+                worker.take(incoming, about: .user) { context throws(RefusedRequest) in
+                    try Self.profile(context)
+                }
+            }
+        }
+        routes.onJudged(.delete, "/v1/users/{id}") { request in
+            entrance.judge(request, for: .send) { incoming in
+                worker.take(incoming, about: .user) { context throws(RefusedRequest) in
+                    try Self.erase(context)
+                }
+            }
+        }
+    }
+
+    private static func profile(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+        let user = try context.name("id")
+        let object = try context.root().object()
+        var report = Report(app: context.app.id, profileOf: user)
+        let (tags, attributes) = (object["tags"], object["attributes"])
+        report.tags = tags.optional?.names(countMax: Report.tagsMax)
+        if let attributes = attributes.optional {
+            attributes.checkProfileAttributes()
+            report.attributes = attributes.rawJSON()
+        }
+        if tags.optional == nil, attributes.optional == nil { tags.report("or attributes must be given") }
+        object.refuseUnknownFields()
+        try context.throwProblems()
+        return .store(
+            [context.audit("user.profile", subject: user), .report(report)], answer(user, note: nil))
+    }
+
+    private static func erase(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+        let user = try context.name("id")
+        try context.refuseBody()
+        let report = Report(app: context.app.id, eraseOf: user)
+        return .store(
+            [context.audit("user.erase", subject: user), .report(report)],
+            answer(
+                user,
+                note: "what is left of the user in receipts and events ages out within 7 and 30 days"))
+    }
+
+    private static func answer(_ user: String, note: String?) -> HTTPResponse {
+        var json = JSONWriter(capacity: 128)
+        json.beginObject()
+        json.field("userId", user)
+        json.field("accepted", true)
+        json.field("note", note)
+        json.endObject()
+        return .json(json.bytes, status: 202)
+    }
+}

@@ -1,0 +1,41 @@
+internal import Cryptography
+internal import JSON
+internal import LiveActivity
+
+/// What a body says, in 32 bytes of hexadecimal: the same for the same members in another order or with other
+/// blanks, so that a client that encodes its retry anew is not told that it is another request.
+enum Fingerprint {
+    static func of(_ body: JSONValue) -> String {
+        var bytes: [UInt8] = []
+        append(body, to: &bytes)
+        return Hex.text(SHA256.digest(bytes))
+    }
+
+    private static func append(_ value: JSONValue, to bytes: inout [UInt8]) {
+        switch value.kind {
+        case .object:
+            var members: [(name: [UInt8], value: JSONValue)] = []
+            for (name, member) in value.object().members { members.append((Array(name.utf8), member)) }
+            members.sort { $0.name.lexicographicallyPrecedes($1.name) }
+            bytes.append(UInt8(ascii: "{"))
+            for (name, member) in members {
+                // Its length goes before it, so that no text can look like two.
+                bytes += Array("\(name.count):".utf8) + name
+                append(member, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        case .array:
+            bytes.append(UInt8(ascii: "["))
+            for element in value.array(countMax: .max) {
+                append(element, to: &bytes)
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .string:
+            let text = unsafe value.utf8
+            bytes += Array("\"\(text.count):".utf8)
+            unsafe bytes.append(contentsOf: text)
+        default: unsafe bytes.append(contentsOf: value.raw)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+
+/// What is answered about sends.
+enum SendAnswer {
+    static func accepted(_ send: Send, _ judged: SendJudge.Judged) -> HTTPResponse {
+        var json = JSONWriter(capacity: 512)
+        json.beginObject()
+        json.field("sendId", send.id)
+        json.field("acceptedAt", send.acceptedAt)
+        json.field("bytes", judged.bytes)
+        json.field("dryRun", send.dryRun ? true : nil)
+        json.name("warnings")
+        json.beginArray()
+        for warning in judged.warnings {
+            json.beginObject()
+            json.field("code", warning.code)
+            json.field("field", warning.field)
+            json.field("message", warning.message)
+            json.endObject()
+        }
+        json.endArray()
+        json.endObject()
+        var response = HTTPResponse.json(json.bytes, status: 202)
+        response.headers.add("Location", "/v1/sends/\(send.id)")
+        return response
+    }
+
+    static func cancelling(_ id: SendID) -> HTTPResponse {
+        var json = JSONWriter(capacity: 128)
+        json.beginObject()
+        json.field("sendId", id.text)
+        json.field("cancelling", true)
+        json.endObject()
+        return .json(json.bytes, status: 202)
+    }
+
+    static let unknown = HTTPResponse.error(
+        404, "send_unknown",
+        "there is no such send of this app in the last seven days; ids are what POST /v1/sends answers")
+
+    /// The topic is longer than can be read for one question.
+    static let notFoundInTime: HTTPResponse = {
+        var response = HTTPResponse.error(
+            503, "search_too_long",
+            "the send was not found in the time for one question; add ?at= with the acceptedAt of its answer")
+        response.headers.add("Retry-After", "5")
+        return response
+    }()
+}

@@ -1,0 +1,106 @@
+internal import JSON
+internal import LiveActivity
+internal import Telemetry
+
+/// Reads the body of `POST /v1/sends`. What is wrong is noted in the document, all of it.
+enum SendBody {
+    static func draft(_ root: JSONValue, now: WallTime) -> SendDraft {
+        let object = root.object()
+        let event = object["event"].choice(of: PushEvent.self) ?? .update
+        var draft = SendDraft(event, audience: audience(object, event))
+        draft.group = object["groupId"].optional?.name()
+        draft.attributesType = object["attributesType"].optional?.name()
+        draft.isPrivate = object["private"].optional?.bool()
+        content(of: object, into: &draft, now: now)
+        draft.priority = object["priority"].optional?.priority() ?? 10
+        draft.collapseID = object["collapseId"].optional?.collapseID()
+        draft.endDate = object["endDate"].optional?.date(now: now)
+        draft.deadline = object["deadline"].optional?.date(now: now)
+        draft.expiration = object["expiration"].optional?.date(now: now)
+        draft.conflate = object["conflate"].optional?.bool() ?? true
+        draft.onUnknownStart = object["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
+        draft.restart = object["restart"].optional?.bool() ?? false
+        draft.dryRun = object["dryRun"].optional?.bool() ?? false
+        refuseWhatIsNotBuilt(object, &draft)
+        object.refuseUnknownFields()
+        return draft
+    }
+
+    private static func audience(_ object: JSONObject, _ event: PushEvent) -> Audience {
+        guard let value = object["audience"].optional else {
+            // Who takes part was chosen by the start; a start itself must choose.
+            if event == .start { _ = object["audience"].audience() }
+            return .group
+        }
+        let audience = value.audience()
+        if value.kind == .object { value.object().refuseUnknownFields() }
+        return audience
+    }
+
+    private static func content(of object: JSONObject, into draft: inout SendDraft, now: WallTime) {
+        draft.content.contentState = object["contentState"].optional?.state()
+        draft.content.attributes = object["attributes"].optional?.state()
+        if let alert = object["alert"].optional { draft.content.alert = alert.wholeAlert() }
+        draft.content.staleDate = object["staleDate"].optional?.date(now: now)
+        draft.content.dismissalDate = object["dismissalDate"].optional?.date(now: now)
+        draft.content.relevanceScore = object["relevanceScore"].optional?.double()
+        draft.content.asksForToken = object["inputPushToken"].optional?.bool() ?? false
+    }
+
+    /// Words of the interface that nobody carries out yet.
+    private static func refuseWhatIsNotBuilt(_ object: JSONObject, _ draft: inout SendDraft) {
+        let (when, delivery) = (object["when"], object["delivery"])
+        if let when = when.optional, !when.isText("now") {
+            draft.problems.append(
+                RequestProblem(
+                    "not_available", at: "when", "must be \"now\": sends for later are not built yet"))
+        }
+        if let delivery = delivery.optional, !delivery.isText("tokens") {
+            draft.problems.append(
+                RequestProblem(
+                    "not_available", at: "delivery",
+                    "must be \"tokens\": broadcast channels are not built yet"))
+        }
+    }
+}
+
+extension JSONValue {
+    /// Arrays and objects inside one another in what belongs to the app: every record that holds it has room
+    /// for more.
+    static let stateDepthMax = 16
+    private static let collapseBytesMax = 64
+
+    func state() -> RawJSON {
+        let value = rawJSON()
+        if value.depth > Self.stateDepthMax {
+            report("must be nested at most \(Self.stateDepthMax) levels deep", as: .outOfRange)
+        }
+        return value
+    }
+
+    func priority() -> Int {
+        let priority = int()
+        if priority != 5, priority != 10, kind == .integer {
+            report("must be 10 (at once) or 5 (when it suits the phone, outside the budget)", as: .outOfRange)
+        }
+        return priority == 5 ? 5 : 10
+    }
+
+    func collapseID() -> String {
+        let id = name()
+        if id.utf8.count > Self.collapseBytesMax {
+            report("must have at most \(Self.collapseBytesMax) bytes", as: .outOfRange)
+        }
+        return id
+    }
+
+    func wholeAlert() -> Alert {
+        let alert = alert()
+        let object = object()
+        for text in [object["title"], object["body"]] where text.kind == .object {
+            text.object().refuseUnknownFields()
+        }
+        object.refuseUnknownFields()
+        return alert
+    }
+}

@@ -1,0 +1,37 @@
+internal import HTTPServer
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+
+/// What a request to send becomes: one record of `sends` and one of `audit`, and its answer. Nothing is
+/// half-accepted: of a body with anything wrong nothing is stored.
+struct SendDecision: Sendable {
+    /// Its path: the same idempotency key on another route is another request.
+    let route: String
+    let fields: SendFields
+    let lanes: Int
+    let draft: @Sendable (JSONValue, RequestContext) -> SendDraft
+
+    func decide(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+        let idempotencyKey = try IdempotencyKey.of(context.request.headers)
+        let root = try context.root()
+        let draft = draft(root, context)
+        let fingerprint = idempotencyKey.map { _ in Fingerprint.of(root) }
+        let judge = SendJudge(app: context.app, view: context.view, now: context.now, fields: fields)
+        let judged = try judge.judge(draft, afterReading: context.problems)
+        let key = judged.key.bytes
+        let partition = Murmur2.partition(of: key.span, of: lanes)
+        let id =
+            idempotencyKey.map {
+                SendID.derived(from: $0, route: route, group: judged.key, partition: partition)
+            } ?? SendID.random(partition: partition, now: context.now)
+        var send = judged.send
+        send.id = id.text
+        send.fingerprint = fingerprint
+        let records = [
+            context.audit("send.\(send.content.event.rawValue)", subject: id.text),
+            OutgoingRecord(destination: .sends, key: key, value: send.encoded()),
+        ]
+        return .store(records, SendAnswer.accepted(send, judged))
+    }
+}

@@ -1,0 +1,252 @@
+internal import Catalog
+internal import JSON
+internal import LiveActivity
+internal import Telemetry
+
+/// Makes a send of a draft, or says everything that is wrong with it: what the catalogue knows of the app is
+/// looked up here, so that nobody behind the gateway needs it to act. It does no I/O.
+struct SendJudge {
+    /// How far ahead an activity's end may lie. The activity itself lives for eight hours; a group may have more
+    /// than one.
+    static let endDateSecondsMax: Int64 = 30 * 86_400
+    /// Jobs are kept for a day; beyond this nobody can promise to push.
+    static let deadlineSecondsMax: Int64 = 20 * 3600
+
+    let app: App
+    let view: CatalogView
+    let now: WallTime
+    let fields: SendFields
+
+    struct Judged {
+        var send: Send
+        let key: GroupKey
+        /// Of what APNs will get.
+        let bytes: Int
+        let warnings: [RequestProblem]
+    }
+
+    /// - Parameter read: problems of the document, found while the draft was read: of two about one field the
+    ///   document's counts.
+    func judge(_ draft: SendDraft, afterReading read: [RequestProblem]) throws(RefusedRequest) -> Judged {
+        // Without it nothing is known of the content.
+        if draft.problems.contains(where: \.isUnknown) { throw RefusedRequest(read + draft.problems) }
+        var check = Check(judge: self, draft: draft, read: read)
+        let type = check.type()
+        let owner = check.owner(type)
+        let send = check.send(type, owner)
+        check.segments()
+        check.dates()
+        let bytes = check.payload(type)
+        guard check.found.isEmpty, let send, let key = send.groupKey else {
+            // Nothing is left out: what has no key has a problem.
+            throw RefusedRequest(
+                check.found.isEmpty ? [RequestProblem("invalid", at: "", "names no group")] : check.found)
+        }
+        return Judged(send: send, key: key, bytes: bytes, warnings: check.warnings(type))
+    }
+}
+
+private struct Check {
+    let judge: SendJudge
+    let draft: SendDraft
+    var found: [RequestProblem]
+    private let spoken: [String]
+    private var fields: SendFields { judge.fields }
+    private var event: PushEvent { draft.content.event }
+
+    init(judge: SendJudge, draft: SendDraft, read: [RequestProblem]) {
+        self.judge = judge
+        self.draft = draft
+        found = read + draft.problems
+        spoken = read.map(\.field)
+    }
+
+    private mutating func add(_ code: String, at field: String, _ message: String, isUnknown: Bool = false) {
+        // A field that could not be read has been spoken of; what stands in its place says nothing.
+        if spoken.contains(where: { $0.isPath(within: field) || field.isPath(within: $0) }) { return }
+        found.append(RequestProblem(code, at: field, message, isUnknown: isUnknown))
+    }
+
+    // MARK: What the catalogue knows
+
+    /// The type by whose rules the content is checked; nil where an update names none and the app has several:
+    /// then the planner checks it, which knows the group's.
+    mutating func type() -> ActivityType? {
+        guard let name = draft.attributesType else {
+            return event != .start && judge.app.types.count == 1 ? judge.app.types[0] : nil
+        }
+        if let type = judge.app.types.first(where: { $0.name.isExactly(name) }) { return type }
+        add(
+            "type_unknown", at: fields.attributesType,
+            "is no activity type of the app; put it with PUT /v1/activity-types/\(name) or `flotilla types put` first",
+            isUnknown: true)
+        return nil
+    }
+
+    /// Whose the group is, where it is private.
+    mutating func owner(_ type: ActivityType?) -> Recipient? {
+        guard isPrivate(type) else { return nil }
+        if let given = draft.isPrivate, !given, let field = fields.isPrivate {
+            add(
+                "conflict", at: field,
+                "must be true or be left out: all groups of this activity type are private"
+            )
+        }
+        guard draft.group != nil else {
+            add("missing", at: fields.group, "is missing; a private group has a name, too")
+            return nil
+        }
+        guard case .users(let users) = draft.audience, users.count == 1 else {
+            add(
+                "not_one_user", at: fields.audience,
+                "must name exactly one user, as the group is private to one: send one request for each")
+            return nil
+        }
+        return .user(users[0])
+    }
+
+    private mutating func isPrivate(_ type: ActivityType?) -> Bool {
+        if draft.isPrivate == true || type?.isPrivate == true { return true }
+        guard type == nil, draft.attributesType == nil, draft.isPrivate == nil, event != .start,
+            case .users = draft.audience
+        else { return false }
+        let kinds = Set(judge.app.types.map(\.isPrivate))
+        if kinds.count == 2 {
+            add(
+                "missing", at: fields.attributesType,
+                "is missing; the app has types with private groups and others, and which is meant depends on it"
+            )
+        }
+        return kinds == [true]
+    }
+
+    mutating func segments() {
+        guard case .segments(let names) = draft.audience else { return }
+        for (index, name) in names.enumerated()
+        where judge.view.segment(name, of: judge.app.id) == nil {
+            add(
+                "segment_unknown", at: "\(fields.segments)[\(index)]",
+                "is no segment of the app; put it with PUT /v1/segments/\(name) first", isUnknown: true)
+        }
+    }
+
+    // MARK: The send
+
+    mutating func send(_ type: ActivityType?, _ owner: Recipient?) -> Send? {
+        if draft.group == nil, event == .start {
+            add("missing", at: fields.group, "is missing; it names the activity for updates and the end")
+            return nil
+        }
+        if draft.group == nil, case .group = draft.audience {
+            add(
+                "missing", at: fields.group,
+                "is missing; name the group, or one activity in \(fields.audience)")
+            return nil
+        }
+        var send = Send(
+            id: "", app: judge.app.id, group: draft.group, audience: draft.audience,
+            content: content(type), priority: draft.priority, acceptedAt: judge.now.milliseconds)
+        send.owner = owner
+        send.collapseID = draft.collapseID
+        send.endDate = draft.endDate
+        send.deadline = draft.deadline
+        send.expiration = draft.expiration
+        send.conflate = draft.conflate
+        send.onUnknownStart = draft.onUnknownStart
+        send.restart = draft.restart
+        send.dryRun = draft.dryRun
+        if let problem = send.problem { add("invalid", at: fields.audience, problem) }
+        return send
+    }
+
+    /// As it goes on: a start with its type, and its group among the attributes.
+    private func content(_ type: ActivityType?) -> PushContent {
+        var content = draft.content
+        guard event == .start else { return content }
+        content.attributesType = draft.attributesType
+        content.attributes =
+            PayloadBuilder.attributes(of: content, groupAttribute(type)) ?? content.attributes
+        return content
+    }
+
+    private func groupAttribute(_ type: ActivityType?) -> GroupAttribute? {
+        guard event == .start, let group = draft.group else { return nil }
+        return GroupAttribute(name: type?.groupAttribute ?? GroupAttribute.defaultName, group: group)
+    }
+
+    mutating func dates() {
+        let now = judge.now.seconds
+        if let end = draft.endDate {
+            if event != .start {
+                add("not_allowed", at: fields.endDate, "belongs to a start only; end with an end instead")
+            } else {
+                checkAhead(end, at: fields.endDate, within: SendJudge.endDateSecondsMax, days: "30 days")
+            }
+        }
+        if let deadline = draft.deadline {
+            checkAhead(deadline, at: "deadline", within: SendJudge.deadlineSecondsMax, days: "20 hours")
+        }
+        if let expiration = draft.expiration, expiration != 0, expiration <= now {
+            add("date_passed", at: "expiration", "has passed; give a later time, or 0 for one attempt")
+        }
+        if let expiration = draft.expiration, expiration > PayloadRules.secondsMax {
+            add("not_seconds", at: "expiration", "must be in seconds since 1970; it looks like milliseconds")
+        }
+        if event != .start {
+            if draft.restart { add("not_allowed", at: "restart", "belongs to a start only; leave it out") }
+            if draft.onUnknownStart != .skip {
+                add("not_allowed", at: "onUnknownStart", "belongs to a start only; leave it out")
+            }
+        }
+        if !draft.conflate, event != .update {
+            add(
+                "not_allowed", at: "conflate",
+                "belongs to an update only; starts and ends are never conflated")
+        }
+    }
+
+    private mutating func checkAhead(_ date: Int64, at field: String, within limit: Int64, days: String) {
+        let now = judge.now.seconds
+        if date > PayloadRules.secondsMax {
+            add("not_seconds", at: field, "must be in seconds since 1970; it looks like milliseconds")
+        } else if date <= now {
+            add("date_passed", at: field, "has passed; give a later time")
+        } else if date > now + limit {
+            add("out_of_range", at: field, "lies more than \(days) ahead")
+        }
+    }
+
+    // MARK: The payload
+
+    private func rules(_ type: ActivityType?) -> PayloadRules {
+        type.map { PayloadRules(now: judge.now.seconds, type: $0) } ?? PayloadRules(now: judge.now.seconds)
+    }
+
+    /// The size of what APNs will get.
+    mutating func payload(_ type: ActivityType?) -> Int {
+        var content = draft.content
+        if event == .start { content.attributesType = draft.attributesType }
+        let group = groupAttribute(type)
+        for violation in rules(type).violations(in: content, group: group) {
+            add(violation.rule.rawValue, at: fields.name(violation.field), violation.message)
+        }
+        return PayloadBuilder.body(content, timestamp: judge.now.seconds, group: group).count
+    }
+
+    func warnings(_ type: ActivityType?) -> [RequestProblem] {
+        var content = draft.content
+        if event == .start { content.attributesType = draft.attributesType }
+        return rules(type).warnings(in: content, group: groupAttribute(type)).map {
+            RequestProblem($0.rule.rawValue, at: fields.name($0.field), $0.message)
+        }
+    }
+}
+
+extension String {
+    /// Whether this is the path, or lies below it.
+    fileprivate func isPath(within path: String) -> Bool {
+        guard hasPrefix(path), !path.isEmpty else { return self == path }
+        guard let next = utf8.dropFirst(path.utf8.count).first else { return true }
+        return next == UInt8(ascii: ".") || next == UInt8(ascii: "[")
+    }
+}

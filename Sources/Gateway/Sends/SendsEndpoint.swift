@@ -1,0 +1,85 @@
+internal import HTTPServer
+internal import LiveActivity
+internal import Telemetry
+
+/// `/v1/sends`.
+struct SendsEndpoint: Sendable {
+    let entrance: Entrance
+    let worker: RequestWorker
+    let lookup: SendLookup
+    let lanes: Int
+
+    private static let path = "/v1/sends"
+    private static let onePath = "/v1/sends/{id}"
+
+    func add(to routes: inout HTTPRoutes) {
+        let (entrance, worker) = (entrance, worker)
+        let decision = SendDecision(route: Self.path, fields: .own, lanes: lanes) { root, context in
+            SendBody.draft(root, now: context.now)
+        }
+        routes.onJudged(.post, Self.path, bodyBytesMax: GatewayLimits.sendBytesMax) { request in
+            entrance.judge(request, for: .send) { incoming in
+                worker.take(incoming, about: .send) { context throws(RefusedRequest) in
+                    try decision.decide(context)
+                }
+            }
+        }
+        routes.onJudged(.get, Self.onePath) { request in
+            entrance.judge(request, for: .read) { incoming in
+                find(incoming) { _, progress in incoming.reply.send(progress.response) }
+            }
+        }
+        routes.onJudged(.delete, Self.onePath) { request in
+            entrance.judge(request, for: .send) { incoming in
+                find(incoming) { id, progress in cancel(id, progress, for: incoming) }
+            }
+        }
+    }
+
+    /// Finds the send, or answers that it is not there. False when too many wait.
+    private func find(
+        _ incoming: Incoming, then: @escaping @Sendable (SendID, SendProgress) -> Void
+    ) -> Bool {
+        let (request, reply) = (incoming.request, incoming.reply)
+        guard let id = request.parameters["id"].flatMap({ SendID($0, lanes: lanes) }) else {
+            reply.send(SendAnswer.unknown)
+            return true
+        }
+        var time: Int64?
+        if let text = request.query("at") {
+            guard let given = Int64(text), given >= 0 else {
+                let problem = RequestProblem("invalid", at: "at", "must be milliseconds since 1970")
+                reply.send(RefusedRequest([problem]).response)
+                return true
+            }
+            time = given
+        }
+        return lookup.find(id, of: incoming.visitor.app.id, since: time) { found in
+            switch found {
+            case .send(let progress): then(id, progress)
+            case .nothing: reply.send(SendAnswer.unknown)
+            case .notInTime: reply.send(SendAnswer.notFoundInTime)
+            case .unavailable: reply.send(Unavailable.unreachable)
+            }
+        }
+    }
+
+    /// The record goes the way of the send, and so comes behind it.
+    private func cancel(
+        _ id: SendID, _ progress: SendProgress, for incoming: Incoming
+    ) {
+        guard let key = progress.key else { return incoming.reply.send(SendAnswer.unknown) }
+        let isTaken = worker.take(incoming, about: .cancel) {
+            context throws(RefusedRequest) in
+            try context.refuseBody()
+            let cancel = Cancel(
+                send: id.text, app: context.app.id, key: key, acceptedAt: max(0, context.now.milliseconds))
+            return .store(
+                [
+                    context.audit("send.cancel", subject: id.text),
+                    OutgoingRecord(destination: .sends, key: key.bytes, value: cancel.encoded()),
+                ], SendAnswer.cancelling(id))
+        }
+        if !isTaken { incoming.reply.send(Unavailable.overloaded) }
+    }
+}

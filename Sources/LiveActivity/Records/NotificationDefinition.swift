@@ -1,0 +1,44 @@
+package import JSON
+
+/// What a start for one user says, made once and sent often by its number: Netmera's way.
+package struct NotificationDefinition: Record, Hashable {
+    package static let schemaVersion = 1
+    package static let perAppMax = 5000
+
+    package var app: String
+    /// Its name in the interfaces; later ones are larger.
+    package var number: Int64
+    /// Milliseconds since 1970.
+    package var createdAt: Int64
+    /// The group that was given with it, for sends that name none.
+    package var group: String?
+    package var content: PushContent
+
+    package init(app: String, number: Int64, createdAt: Int64, content: PushContent) {
+        self.app = app
+        self.number = number
+        self.createdAt = createdAt
+        self.content = content
+    }
+
+    package var key: [UInt8] { Self.key(app: app, number: number) }
+
+    package static func key(app: String, number: Int64) -> [UInt8] {
+        RecordKey.join("definition", app, "\(number)")
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("app", app)
+        writer.field("number", number)
+        writer.field("createdAt", createdAt)
+        writer.field("group", group)
+        writer.content(content)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            app: record["app"].appID(), number: Int64(record["number"].int(in: 0...Int.max)),
+            createdAt: record["createdAt"].time(), content: record.content())
+        group = record["group"].optional?.name()
+    }
+}

@@ -1,0 +1,122 @@
+import Catalog
+import JSON
+import LiveActivity
+import Telemetry
+
+@testable import Gateway
+@testable import HTTPServer
+
+/// Bodies judged without a gateway around them.
+struct JudgedSends {
+    /// 2026-11-20T20:00:00Z.
+    static let now = WallTime(milliseconds: 1_795_204_800_000)
+
+    var app: App
+    var view = CatalogView()
+    private let reader = JSONReader(
+        limits: JSONLimits(
+            bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
+            keysMax: GatewayLimits.sendFieldsMax))
+
+    static var match: ActivityType {
+        var type = ActivityType(name: "Match")
+        type.requiredAttributes = ["home", "away"]
+        type.contentStateSchema = try? JSONReader().read(Array(#"{"score":"int","status":"string"}"#.utf8)) {
+            ContentSchema(from: $0)
+        }
+        return type
+    }
+
+    /// With a shared type; and a private one, if wanted.
+    init(privateType: Bool = false) {
+        app = App(
+            id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
+            keyID: "KEY1234567", types: [Self.match])
+        if privateType {
+            var order = ActivityType(name: "Order")
+            order.isPrivate = true
+            order.groupAttribute = "orderId"
+            app.types.append(order)
+        }
+        for rule in [SegmentRule.tag("vip")] {
+            let segment = Segment(app: "shop", name: "vips", rule: rule)
+            _ = view.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
+        }
+    }
+
+    func context(_ body: String, headers: HTTPHeaders = [:]) -> RequestContext {
+        let key = APIKey(id: "key", app: app.id, role: .send, secretHash: [], createdAt: 0)
+        return RequestContext(
+            request: HTTPRequest(
+                method: .post, path: "/", query: [], headers: headers, body: Array(body.utf8),
+                peer: "127.0.0.1"),
+            visitor: Visitor(key: key, app: app, address: "127.0.0.1"), app: app, view: view,
+            now: Self.now, reader: reader)
+    }
+
+    static let own = SendDecision(route: "/v1/sends", fields: .own, lanes: 4) { root, context in
+        SendBody.draft(root, now: context.now)
+    }
+    static let bulk = SendDecision(route: NetmeraEndpoint.bulk, fields: NetmeraBulk.fields, lanes: 4) {
+        root, _ in NetmeraBulk.draft(root)
+    }
+    static let update = SendDecision(route: NetmeraEndpoint.update, fields: NetmeraUpdate.fields, lanes: 4) {
+        root, _ in NetmeraUpdate.draft(root)
+    }
+    static let transactional = SendDecision(
+        route: NetmeraEndpoint.transactional, fields: NetmeraTransactional.fields, lanes: 4
+    ) { root, context in NetmeraTransactional.draft(root, of: context.app, in: context.view) }
+
+    /// The send that follows from a body; throws the refusal.
+    func send(
+        _ body: String, by decision: SendDecision = own, headers: HTTPHeaders = [:]
+    ) throws -> Send {
+        guard case .store(let records, _) = try decision.decide(context(body, headers: headers)) else {
+            throw NotStored()
+        }
+        guard case .send(let send) = try SendRequest.decode(records[1].value ?? [], with: JSONReader()),
+            send.groupKey?.bytes == records[1].key
+        else { throw NotStored() }
+        return send
+    }
+
+    /// `field code` of everything that is wrong; empty when nothing is.
+    func problems(_ body: String, by decision: SendDecision = own) -> [String] {
+        do {
+            _ = try send(body, by: decision)
+            return []
+        } catch let error as RefusedRequest {
+            return error.problems.map { "\($0.field) \($0.code)" }
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    struct NotStored: Error {}
+}
+
+/// A start that is good, with more members or others in place of its own.
+func startBody(_ changes: [String: String?] = [:]) -> String {
+    body(
+        [
+            "event": #""start""#, "groupId": #""m1""#, "attributesType": #""Match""#,
+            "audience": #""everyone""#, "attributes": #"{"home":"A","away":"B"}"#,
+            "contentState": #"{"score":0,"status":"1st"}"#, "alert": #"{"title":"Kick-off"}"#,
+        ], changes)
+}
+
+func updateBody(_ changes: [String: String?] = [:]) -> String {
+    body(
+        ["event": #""update""#, "groupId": #""m1""#, "contentState": #"{"score":1,"status":"2nd"}"#], changes)
+}
+
+func endBody(_ changes: [String: String?] = [:]) -> String {
+    body(["event": #""end""#, "groupId": #""m1""#], changes)
+}
+
+private func body(_ usual: [String: String], _ changes: [String: String?]) -> String {
+    var members = usual
+    for (name, value) in changes { members[name] = value }
+    return "{" + members.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
+        + "}"
+}

@@ -1,0 +1,167 @@
+import Catalog
+import JSON
+import LiveActivity
+import Telemetry
+import Testing
+
+@testable import Gateway
+
+struct NetmeraBodyTests {
+    private let judged = JudgedSends()
+
+    private func bulk(_ message: [String: String?] = [:], target: String = #"{"sendToAll":true}"#) -> String {
+        var members: [String: String] = [
+            "title": #""t""#, "body": #""b""#, "platforms": #"["IOS"]"#, "type": #""LIVE_ACTIVITY""#,
+            "contentState": #"{"score":0,"status":"1st"}"#, "liveActAttr": #"{"home":"A","away":"B"}"#,
+            "liveActAttrType": #""Match""#, "groupId": #""m1""#,
+        ]
+        for (name, value) in message { members[name] = value }
+        let text = members.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+        return #"{"message":{\#(text.joined(separator: ","))},"target":\#(target)}"#
+    }
+
+    @Test func `a bulk start becomes a start with its alert, its group and its end`() throws {
+        let send = try judged.send(
+            bulk(["liveActEndDate": #""2026-11-20T22:00:00Z""#]), by: JudgedSends.bulk)
+        #expect(send.content.event == .start && send.audience == .everyone && send.group == "m1")
+        #expect(send.content.alert == Alert(title: .plain("t"), body: .plain("b")))
+        #expect(send.endDate == JudgedSends.now.seconds + 7200)
+        #expect(
+            send.content.attributes?.bytes == Array(#"{"netmeraGroupId":"m1","home":"A","away":"B"}"#.utf8))
+        for (target, audience) in [
+            (#"{"tags":["a"]}"#, Audience.tags(["a"])), (#"{"segments":["vips"]}"#, .segments(["vips"])),
+            (#"{"extIds":["u","v"]}"#, .users(["u", "v"])),
+            (#"{"sendToAll":false,"tags":["a"]}"#, .tags(["a"])),
+        ] { #expect(try judged.send(bulk(target: target), by: JudgedSends.bulk).audience == audience) }
+    }
+
+    @Test func `what a bulk start must not have is refused by its name`() {
+        let cases: [(String, [String])] = [
+            (bulk(["liveActAttr": #"{"home":"A"}"#]), ["message.liveActAttr required"]),
+            (bulk(["staleDate": #""2026-11-20T22:00:00Z""#]), ["message.staleDate invalid"]),
+            (bulk(["dismissalDate": #""2026-11-20T22:00:00Z""#]), ["message.dismissalDate invalid"]),
+            (bulk(["liveActEndDate": #""2026-01-28T15:35:37Z""#]), ["message.liveActEndDate date_passed"]),
+            (bulk(["liveActEndDate": "1795208400"]), ["message.liveActEndDate wrong_type"]),
+            (bulk(["type": #""PUSH""#]), ["message.type invalid"]),
+            (bulk(["type": nil]), ["message.type missing"]),
+            (bulk(["platforms": #"["ANDROID"]"#]), ["message.platforms invalid"]),
+            (bulk(["platforms": nil]), ["message.platforms missing"]),
+            (bulk(["title": nil, "body": nil]), ["message.title required"]),
+            (bulk(["groupId": nil]), ["message.groupId missing"]),
+            (bulk(["liveActAttrType": #""Mtch""#]), ["message.liveActAttrType type_unknown"]),
+            (bulk(["contentState": nil]), ["message.contentState required"]),
+            (
+                bulk(["contentState": #"{"score":true,"status":"x"}"#]),
+                ["message.contentState does_not_decode"]
+            ),
+            (bulk(["groupID": #""x""#]), ["message.groupID unknown_field"]),
+            (bulk(target: "{}"), ["target invalid"]),
+            (bulk(target: #"{"sendToAll":true,"tags":["a"]}"#), ["target invalid"]),
+            (bulk(target: #"{"sendToAll":false}"#), ["target invalid"]),
+            (bulk(target: #"{"segments":["nobody"]}"#), ["target.segments[0] segment_unknown"]),
+            (bulk(target: #"{"everybody":true}"#), ["target.everybody unknown_field", "target invalid"]),
+        ]
+        for (body, expected) in cases {
+            #expect(judged.problems(body, by: JudgedSends.bulk).sorted() == expected.sorted(), "\(body)")
+        }
+    }
+
+    @Test func `an update is the group's, a user's or named activities', and ENDED is END`() throws {
+        func send(_ body: String) throws -> Send { try judged.send(body, by: JudgedSends.update) }
+        let state = #""contentState":{"score":1,"status":"2nd"}"#
+        let update = try send(
+            #"{"groupId":"m1","action":"UPDATE",\#(state),"staleDate":"2026-01-11T09:21:37Z","priority":10}"#)
+        #expect(update.content.event == .update && update.audience == .group)
+        #expect(update.content.staleDate == 1_768_123_297)
+        let end = try send(
+            #"{"groupId":"m1","action":"END","dismissalDate":"2026-01-11T09:21:37Z","priority":5}"#)
+        #expect(end.content.event == .end && end.priority == 5 && end.content.dismissalDate == 1_768_123_297)
+        #expect(try send(#"{"groupId":"m1","action":"ENDED"}"#).content.event == .end)
+        let user = try send(#"{"groupId":"m1","action":"UPDATE",\#(state),"target":{"extId":"u"}}"#)
+        #expect(user.audience == .users(["u"]))
+        let activities = try send(
+            #"{"groupId":"m1","action":"UPDATE",\#(state),"target":{"activityIds":["a","b"]}}"#)
+        #expect(activities.audience == .activities(["a", "b"]))
+    }
+
+    @Test func `what an update must not have is refused by its name`() {
+        let state = #""contentState":{"score":1,"status":"2nd"}"#
+        let cases: [(String, [String])] = [
+            (
+                #"{"groupId":"m1","action":"END","staleDate":"2026-01-11T09:21:37Z"}"#,
+                ["staleDate not_allowed"]
+            ),
+            (
+                #"{"groupId":"m1","action":"UPDATE",\#(state),"dismissalDate":"2026-01-11T09:21:37Z"}"#,
+                ["dismissalDate not_allowed"]
+            ),
+            (#"{"groupId":"m1","action":"UPDATE"}"#, ["contentState required"]),
+            (#"{"groupId":"m1","action":"START",\#(state)}"#, ["action invalid"]),
+            (#"{"action":"UPDATE",\#(state)}"#, ["groupId missing"]),
+            (#"{"groupId":"m1",\#(state)}"#, ["action missing"]),
+            (
+                #"{"groupId":"m1","action":"UPDATE",\#(state),"target":{"tags":["a"]}}"#,
+                ["target invalid", "target.tags invalid"]
+            ),
+            (#"{"groupId":"m1","action":"UPDATE",\#(state),"target":{}}"#, ["target invalid"]),
+        ]
+        for (body, expected) in cases {
+            #expect(judged.problems(body, by: JudgedSends.update).sorted() == expected.sorted(), "\(body)")
+        }
+    }
+
+    @Test func `a definition is sent to one user, with what the message puts in its place`() throws {
+        var judged = judged
+        var content = PushContent(.start)
+        content.attributesType = "Match"
+        content.alert = Alert(title: .plain("t"), body: .plain("b"))
+        content.contentState = try RawJSON(
+            checking: Array(#"{"score":0,"status":"1"}"#.utf8), with: JSONReader())
+        content.attributes = try RawJSON(
+            checking: Array(#"{"home":"A","away":"B"}"#.utf8), with: JSONReader())
+        var definition = NotificationDefinition(app: "shop", number: 9401, createdAt: 1, content: content)
+        _ = judged.view.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
+        func send(_ body: String) throws -> Send { try judged.send(body, by: JudgedSends.transactional) }
+        let plain = try send(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
+        #expect(plain.audience == .users(["u"]) && plain.group == "g")
+        #expect(plain.content.alert == content.alert && plain.content.contentState == content.contentState)
+        let changed = try send(
+            #"{"notificationKey":9401,"message":{"groupId":"g","title":"T","contentState":{"score":3,"status":"x"}},"target":{"extId":"u"}}"#
+        )
+        #expect(changed.content.alert == Alert(title: .plain("T"), body: .plain("b")))
+        #expect(changed.content.contentState?.bytes == Array(#"{"score":3,"status":"x"}"#.utf8))
+        func problems(_ body: String) -> [String] { judged.problems(body, by: JudgedSends.transactional) }
+        #expect(
+            problems(#"{"notificationKey":"9402","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
+                == ["notificationKey definition_unknown"])
+        #expect(
+            problems(#"{"notificationKey":"x","message":{"groupId":"g"},"target":{"extId":"u"}}"#).first
+                == "notificationKey invalid")
+        #expect(
+            problems(#"{"notificationKey":"9401","target":{"extId":"u"}}"#) == ["message.groupId missing"])
+        #expect(problems(#"{"notificationKey":"9401","message":{"groupId":"g"}}"#) == ["target missing"])
+        #expect(
+            problems(#"{"message":{"groupId":"g"},"target":{"extId":"u"}}"#).contains(
+                "notificationKey missing"))
+        // The older way: the group was given with the definition.
+        definition.group = "old"
+        definition.number = 9403
+        _ = judged.view.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
+        #expect(try send(#"{"notificationKey":"9403","target":{"extId":"u"}}"#).group == "old")
+        // Another app's is unknown.
+        judged.app.id = "bank"
+        #expect(
+            problems(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
+                == ["notificationKey definition_unknown"])
+    }
+
+    @Test func `numbers of definitions grow and never come twice`() {
+        let numbers = DefinitionNumbers()
+        var last: Int64 = 0
+        for _ in 0..<10_000 {
+            let next = numbers.next(now: JudgedSends.now)
+            #expect(next > last)
+            last = next
+        }
+    }
+}

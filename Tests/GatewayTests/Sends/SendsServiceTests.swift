@@ -1,0 +1,242 @@
+import Foundation
+import JSON
+import Kafka
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+@testable import Gateway
+@testable import HTTPServer
+
+struct SendsServiceTests {
+    static func start(_ group: String = "m1", audience: String = #""everyone""#) -> String {
+        #"""
+        {"event":"start","groupId":"\#(group)","attributesType":"\#(GatewayBench.matchType)","audience":\#(audience),
+        "attributes":{"leagueName":"L","homeTeamName":"A","awayTeamName":"B","matchStartTime":"18.30"},
+        "contentState":{"homeTeamScore":0,"awayTeamScore":0,"matchStatus":"1st"},"alert":{"title":"t"}}
+        """#
+    }
+
+    static func update(_ group: String = "m1", score: Int = 1) -> String {
+        #"""
+        {"event":"update","groupId":"\#(group)",
+        "contentState":{"homeTeamScore":\#(score),"awayTeamScore":0,"matchStatus":"2nd"}}
+        """#
+    }
+
+    @Test func `what was answered 202 lies in sends and in the audit, and of what was refused nothing does`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let first = try await bench.call("POST", "/v1/sends", Self.start())
+        #expect(first.status == 202, "\(first.body)")
+        #expect(first.header("Location") == "/v1/sends/\(try first.member("sendId"))")
+        let refused = try await bench.call("POST", "/v1/sends", Self.start(audience: #"{"segments":["x"]}"#))
+        #expect(refused.status == 422 && refused.code == "segment_unknown")
+        #expect(
+            refused.body.contains(#""problems":[{"code":"segment_unknown","field":"audience.segments[0]""#))
+        let broken = try await bench.call("POST", "/v1/sends", #"{"event":"update","event":"end"}"#)
+        #expect(broken.status == 400 && broken.code == "duplicate_key" && broken.field == "event")
+        let large = try await bench.call(
+            "POST", "/v1/sends", String(repeating: " ", count: GatewayLimits.sendBytesMax + 1))
+        #expect(large.status == 413)
+        let packed = try await bench.call(
+            "POST", "/v1/sends", Self.update(), headers: ["Content-Encoding: gzip"])
+        #expect(packed.status == 415)
+        #expect(try await bench.call("POST", "/v1/sends", Self.update()).status == 202)
+        #expect(try await bench.sends(2).map(\.content.event) == [.start, .update])
+        let mine = try await bench.audit(2).filter { $0.action.hasPrefix("send.") }
+        #expect(mine.map(\.action).sorted() == ["send.start", "send.update"])
+        #expect(
+            bench.metrics.render().contains(
+                #"flotilla_gateway_requests_total{kind="send",outcome="accepted"} 2"#))
+        await bench.stop()
+        let log = try bench.logged()
+        #expect(!log.contains("homeTeam"), "content in the log")
+        _ = _cluster
+    }
+
+    @Test func `types and segments are put, shown, listed and deleted, and count at once on every gateway`()
+        async throws
+    {
+        let (first, _cluster) = try await GatewayBench.forSends()
+        let second = try await first.another()
+        let type =
+            #"{"requiredAttributes":["orderId"],"groupAttribute":"order","private":true,"updateTokenTtl":"2h"}"#
+        let put = try await first.call("PUT", "/v1/activity-types/Order", type, key: "shop/admin")
+        #expect(put.status == 200, "\(put.body)")
+        #expect(try await first.call("GET", "/v1/activity-types/Order", key: "shop/read").body == put.body)
+        let elsewhere = try await second.call("GET", "/v1/activity-types/Order", key: "shop/read")
+        #expect(elsewhere.body == put.body, "read to the end of the catalogue")
+        #expect(try await second.call("GET", "/v1/activity-types/Order", key: "bank/read").status == 404)
+        #expect(try await first.call("PUT", "/v1/activity-types/Order", type, key: "shop/send").status == 403)
+        let wrong = try await first.call(
+            "PUT", "/v1/activity-types/Order", #"{"ttl":1,"private":"yes"}"#, key: "shop/admin")
+        #expect(
+            wrong.status == 422 && wrong.body.contains("unknown_field") && wrong.body.contains("wrong_type"))
+        let rule = #"{"rule":{"and":[{"tag":"vip"},{"attribute":"age","atLeast":18}]}}"#
+        #expect(try await first.call("PUT", "/v1/segments/adults", rule, key: "shop/admin").status == 200)
+        let send = Self.start(audience: #"{"segments":["adults"]}"#)
+        #expect(try await second.call("POST", "/v1/sends", send).status == 202)
+        #expect(try await second.call("POST", "/v1/sends", send, key: "bank/send").code == "segment_unknown")
+        #expect(
+            try await second.call("PUT", "/v1/segments/x", #"{"rule":{}}"#, key: "shop/admin").status == 422)
+        let list = try await second.call("GET", "/v1/segments", key: "shop/read").body
+        #expect(list == #"{"items":[{"name":"adults",\#(rule.dropFirst())]}"#)
+        #expect(try await first.call("DELETE", "/v1/segments/adults", key: "shop/admin").status == 204)
+        #expect(try await first.call("POST", "/v1/sends", send).code == "segment_unknown")
+        #expect(try await first.call("DELETE", "/v1/segments/adults", key: "shop/admin").status == 404)
+        #expect(try await first.call("DELETE", "/v1/activity-types/Order", key: "shop/admin").status == 204)
+        let defined = try await first.call(
+            "POST", "/rest/3.0/createNotificationDefinition", NetmeraExamplesTests.definition)
+        let number = try defined.member("notificationKey")
+        #expect(try await second.call("GET", "/v1/definitions/\(number)", key: "shop/read").status == 200)
+        #expect(try await second.call("DELETE", "/v1/definitions/\(number)", key: "shop/admin").status == 204)
+        #expect(try await second.call("GET", "/v1/definitions", key: "shop/read").body == #"{"items":[]}"#)
+        let actions = Set(try await first.audit(8).map(\.action))
+        #expect(
+            actions.isSuperset(of: [
+                "type.put", "type.delete", "segment.put", "segment.delete", "definition.create",
+                "definition.delete",
+            ]))
+        await second.stop()
+        await first.stop()
+        _ = _cluster
+    }
+
+    @Test func `a backend's word about a user goes to ingest`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let profile = try await bench.call(
+            "PUT", "/v1/users/jane%2F1/profile", #"{"tags":["vip"],"attributes":{"age":30}}"#)
+        #expect(profile.status == 202, "\(profile.body)")
+        #expect(try await bench.call("PUT", "/v1/users/jane/profile", "{}").status == 422)
+        #expect(try await bench.call("PUT", "/v1/users/jane/profile", #"{"tags":[7]}"#).field == "tags[0]")
+        let deep =
+            #"{"attributes":\#(String(repeating: #"{"a":"#, count: 9))1\#(String(repeating: "}", count: 9))}"#
+        #expect(try await bench.call("PUT", "/v1/users/jane/profile", deep).code == "out_of_range")
+        let erased = try await bench.call("DELETE", "/v1/users/jane%2F1")
+        #expect(erased.status == 202 && erased.body.contains("within 7 and 30 days"))
+        #expect(try await bench.call("DELETE", "/v1/users/jane", key: "shop/report").status == 403)
+        #expect(try await bench.call("DELETE", "/v1/users/jane", "{}").status == 422)
+        let reports = try await bench.records(.reports, 2)
+        #expect(Set(reports.map(\.key)) == ["shop/u:jane%2f1"])
+        let decoded = try reports.map { try Report.decode(Array($0.value.utf8), with: JSONReader()) }
+        #expect(decoded.map(\.kind) == [.profile, .erase] && decoded[0].tags == ["vip"])
+        #expect(decoded[1].isErasureOfUser)
+        await bench.stop()
+        _ = _cluster
+    }
+}
+
+struct SendProgressTests {
+    /// What planner and expander would write.
+    private func write(_ parts: [LiveActivity.Progress], _ bench: GatewayBench) async throws {
+        let (settings, layout) = (bench.settings, bench.layout)
+        try await onThread {
+            let producer = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+            let topic = try producer.topic(layout.name(.progress))
+            for part in parts {
+                _ = try producer.store(
+                    "write", in: topic, key: RecordKey.join(part.send), value: part.encoded())
+            }
+        }
+    }
+
+    private func tally(_ targeted: Int, _ expanded: Int, _ excluded: [String: Int] = [:]) -> LaneTally {
+        var tally = LaneTally()
+        (tally.targeted, tally.expanded, tally.excluded) = (targeted, expanded, excluded)
+        return tally
+    }
+
+    @Test(arguments: [nil, "a-key"])
+    func `a send is found again from its id, by its own app alone, and so is how far it has come`(
+        idempotencyKey: String?
+    ) async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let headers = idempotencyKey.map { ["Idempotency-Key: \($0)"] } ?? []
+        for _ in 0..<5 { _ = try await bench.call("POST", "/v1/sends", SendsServiceTests.update("other")) }
+        let posted = try await bench.call("POST", "/v1/sends", SendsServiceTests.update(), headers: headers)
+        let id = try posted.member("sendId")
+        let waiting = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
+        #expect(waiting.status == 200, "\(waiting.body)")
+        #expect(try waiting.member("verdict") == "accepted" && waiting.member("isComplete") == "0")
+        #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
+        #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "shop/report").status == 403)
+        let key = GroupKey(app: "shop", group: "m1")
+        func part(_ part: LiveActivity.Progress.Part) -> LiveActivity.Progress {
+            LiveActivity.Progress(send: id, key: key, dryRun: false, acceptedAt: 5, at: 9, part)
+        }
+        try await write(
+            [
+                part(.lane(1, tally(10, 8, ["expired": 2]))),
+                part(
+                    .verdict(LiveActivity.Progress.PlannedPart(.planned, version: 3, generation: 2, lanes: 2))
+                ),
+            ], bench)
+        let half = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
+        #expect(try half.member("verdict") == "planned" && half.member("isComplete") == "0")
+        try await write([part(.lane(0, tally(5, 5, ["expired": 1, "dismissed": 1])))], bench)
+        for query in ["", "?at=\(Int64(Date().timeIntervalSince1970 * 1000))", "?at=0"] {
+            let whole = try await bench.call("GET", "/v1/sends/\(id)\(query)", key: "shop/read")
+            #expect(whole.body.contains(#""isComplete":true"#), "\(query) \(whole.body)")
+            #expect(
+                whole.body.contains(
+                    #""targeted":15,"expanded":13,"dropped":0,"excluded":{"dismissed":1,"expired":3}"#))
+        }
+        #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `a cancel lies behind its send, and of an unknown send there is none`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let id = try await bench.call("POST", "/v1/sends", SendsServiceTests.start()).member("sendId")
+        #expect(try await bench.call("DELETE", "/v1/sends/\(id)", key: "shop/read").status == 403)
+        #expect(try await bench.call("DELETE", "/v1/sends/\(id)", key: "bank/send").status == 404)
+        #expect(try await bench.call("DELETE", "/v1/sends/\(id)", "{}").status == 422)
+        let cancelled = try await bench.call("DELETE", "/v1/sends/\(id)")
+        #expect(cancelled.status == 202, "\(cancelled.body)")
+        for unknown in [
+            "r-1-0-000000000000000000000000", "k-0-00000000000000000000000000000000", "nonsense", "%2e%2e%2f",
+        ] {
+            for method in ["GET", "DELETE"] {
+                let answer = try await bench.call(method, "/v1/sends/\(unknown)")
+                #expect(answer.status == 404 && answer.code == "send_unknown", "\(answer.body)")
+            }
+        }
+        #expect(try await bench.call("GET", "/v1/sends/\(id)?at=x").code == "invalid")
+        let records = try await bench.records(.sends, 2)
+        #expect(records.count == 2 && records[0].key == records[1].key)
+        guard
+            case .cancel(let cancel) = try SendRequest.decode(
+                Array(records[1].value.utf8), with: JSONReader())
+        else {
+            Issue.record("no cancel")
+            return
+        }
+        #expect(cancel.send == id && cancel.group == "m1" && cancel.app == "shop")
+        let actions = try await bench.audit(2).map(\.action)
+        #expect(actions.contains("send.cancel"))
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `an update of a group that nobody has heard of says so`() {
+        var progress = SendProgress(id: "s")
+        let key = GroupKey(app: "shop", group: "g")
+        func add(_ part: LiveActivity.Progress.Part) {
+            progress.add(
+                LiveActivity.Progress(send: "s", key: key, dryRun: false, acceptedAt: 1, at: 1, part))
+        }
+        add(.verdict(LiveActivity.Progress.PlannedPart(.held)))
+        #expect(!progress.isComplete)
+        add(.verdict(LiveActivity.Progress.PlannedPart(.planned, version: 1, lanes: 1)))
+        #expect(!progress.isComplete)
+        add(.lane(0, LaneTally()))
+        #expect(
+            String(decoding: progress.response.body, as: UTF8.self).contains(#""reason":"unknown_group""#))
+        #expect(String(decoding: progress.response.body, as: UTF8.self).contains(#""targeted":0"#))
+    }
+}

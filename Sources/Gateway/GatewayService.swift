@@ -70,7 +70,8 @@ package final class GatewayService: Stage {
                 environment, limits: settings.limits, admission: admission, context: context,
                 metrics: metrics, seen: reach.seen)
             undo.append { await worker.stop(by: .now()) }
-            let lookup = try SendLookup(environment, context: context)
+            let lookup = try SendLookup(
+                environment.cluster, layout: environment.layout, context: context)
             undo.append { lookup.stop() }
             let entrance = Entrance(
                 environment, reach: reach, heldBack: HeldBackRefusals(on: writer.loop),

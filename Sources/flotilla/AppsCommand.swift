@@ -55,7 +55,7 @@ extension Command {
             try catalog.writer().put(app, action: "app.update", now: .now())
             AppLines([app]).show(invocation)
         case "delete": try delete(catalog.app(id), in: catalog, isSure: invocation.options["--yes"] != nil)
-        case "user-proof": try UserProofChange(invocation, try catalog.app(id), catalog).run()
+        case "user-proof": try UserProofChange(invocation, try catalog.document(of: id), catalog).run()
         case "show": AppLines([try catalog.app(id)]).show(invocation)
         default: AppLines(catalog.view.apps.values.sorted { $0.id < $1.id }).show(invocation)
         }

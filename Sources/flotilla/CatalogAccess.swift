@@ -40,7 +40,7 @@ struct CatalogAccess {
     }
 
     /// Who sits here, as far as the machine knows.
-    private static var author: String {
+    static var author: String {
         let user = ProcessInfo.processInfo.environment["USER"] ?? "uid \(getuid())"
         var host = [CChar](repeating: 0, count: 256)
         unsafe gethostname(&host, host.count - 1)

@@ -26,7 +26,8 @@ struct Command: Sendable {
 
     /// In the order in which a newcomer meets them.
     static let all: [Command] = [
-        .up, .run, .broker, .topics, .apps, .keys, .report, .user, .installation, .lag, .replay, .simulator,
+        .up, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel, .user,
+        .installation, .lag, .replay, .simulator,
         .config,
         .version,
     ]

@@ -9,8 +9,8 @@ internal import Telemetry
 extension Command {
     /// What lets programs in.
     static let keys = Command(
-        name: "keys", summary: "Makes, lists and revokes the API keys of the apps.",
-        usage: "[list [APP] | create APP --role ROLE | revoke KEY] [options]",
+        name: "keys", summary: "Makes, lists, rotates and revokes the API keys of the apps.",
+        usage: "[list [APP] | create APP --role ROLE | rotate KEY | revoke KEY] [options]",
         example: "flotilla keys create shop --role report --name ios-app",
         settings: ["topics.prefix", "kafka."],
         options: [
@@ -20,12 +20,14 @@ extension Command {
             ),
             ("--name", true, "what it is for, to tell it from others"),
             ("--expires-in", true, "after which time it ends by itself: 90d"),
+            ("--overlap", true, "rotate: how long the old key still works: 1d unless said otherwise"),
             ("--json", false, "one JSON object a line instead of a table"),
         ]
     ) { invocation in
         let words = invocation.words
         switch (words.first ?? "list", words.count) {
         case ("create", 2): try create(words[1], invocation)
+        case ("rotate", 2): try rotate(words[1], invocation)
         case ("revoke", 2): try revoke(words[1], invocation)
         case ("list", 0...2):
             let view = try CatalogAccess(invocation.settings).view
@@ -34,7 +36,7 @@ extension Command {
             }
             KeyLines(words.count == 2 ? keys.filter { $0.app == words[1] } : keys).show(invocation)
         default:
-            throw Refusal(status: .usage, "say list, create and an app, or revoke and a key's id")
+            throw Refusal(status: .usage, "say list, create and an app, or rotate or revoke and a key's id")
         }
     }
 
@@ -58,6 +60,10 @@ extension Command {
             key.expiresAt = now.milliseconds + Int64(time.count)
         }
         try catalog.writer().put(key, action: "key.create", now: now)
+        show(key, text: text, invocation)
+    }
+
+    private static func show(_ key: APIKey, text: String, _ invocation: Invocation) {
         if invocation.options["--json"] != nil {
             print(KeyLines.json(key, text: text))
         } else {
@@ -67,13 +73,42 @@ extension Command {
         }
     }
 
-    /// The id, or the whole key as it was found somewhere.
-    private static func revoke(_ word: String, _ invocation: Invocation) throws {
-        let id = KeyText(word)?.id ?? word
+    /// A new key that may do the same; the old one ends by itself, when everybody has the new one.
+    private static func rotate(_ word: String, _ invocation: Invocation) throws {
+        let overlap = invocation.options["--overlap"] ?? "1d"
+        guard let time = Milliseconds(settingText: overlap), time.count >= 0 else {
+            throw Refusal(status: .usage, "--overlap must be \(Milliseconds.kind)")
+        }
         let catalog = try CatalogAccess(invocation.settings)
-        guard var key = catalog.view.keys[id] else {
+        var old = try key(word, in: catalog)
+        let now = WallTime.now()
+        let end = now.milliseconds + Int64(time.count)
+        guard old.revokedAt == nil, old.expiresAt.map({ $0 > now.milliseconds }) ?? true else {
+            throw Refusal(
+                status: .usage, "this key lets nobody in any more; `flotilla keys create` makes one")
+        }
+        let minted = KeyText.mint(app: old.app, role: old.role, atMilliseconds: now.milliseconds)
+        var made = minted.record
+        made.name = old.name
+        let writer = try catalog.writer()
+        // The new one first: killed in between, there is one too many and never none.
+        try writer.put(made, action: "key.create", now: now)
+        old.expiresAt = min(old.expiresAt ?? end, end)
+        try writer.put(old, action: "key.rotate", now: now)
+        show(made, text: minted.text, invocation)
+    }
+
+    /// The id, or the whole key as it was found somewhere.
+    private static func key(_ word: String, in catalog: CatalogAccess) throws -> APIKey {
+        guard let key = catalog.view.keys[KeyText(word)?.id ?? word] else {
             throw Refusal(status: .usage, "there is no key with this id; `flotilla keys` lists them")
         }
+        return key
+    }
+
+    private static func revoke(_ word: String, _ invocation: Invocation) throws {
+        let catalog = try CatalogAccess(invocation.settings)
+        var key = try key(word, in: catalog)
         if key.revokedAt == nil {
             let now = WallTime.now()
             key.revokedAt = now.milliseconds

@@ -1,19 +1,18 @@
 internal import JSON
-internal import Kafka
-internal import Lifecycle
+package import Kafka
+package import Lifecycle
 internal import LiveActivity
-internal import Stages
 internal import Synchronization
 internal import Telemetry
-internal import Topics
+package import Topics
 
 /// Finds sends again in `progress`, or in `sends` when nobody has planned them yet, on a thread of its own. There
 /// is no index: an id says in which partition, and nearly always since when; what does not say it is looked for
 /// from the newest records backwards.
 ///
 /// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class SendLookup: @unchecked Sendable {
-    enum Found: Sendable {
+package final class SendLookup: @unchecked Sendable {
+    package enum Found: Sendable {
         case send(SendProgress)
         case nothing
         /// Not in the time for one question.
@@ -27,21 +26,23 @@ final class SendLookup: @unchecked Sendable {
     private static let nearRecords: Int64 = 20_000
 
     private let loop: EventLoop
-    private let environment: StageEnvironment
+    private let cluster: Cluster
+    private let layout: TopicLayout
     private let context: ServiceContext
     private let waiting = Atomic<Int>(0)
     private let reader = JSONReader()
     private var consumer: Consumer?
     private var batch = RecordBatch(recordsMax: 10_000)
 
-    init(_ environment: StageEnvironment, context: ServiceContext) throws {
-        self.environment = environment
+    package init(_ cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
+        self.cluster = cluster
+        self.layout = layout
         self.context = context
         loop = try EventLoop(name: "lookups")
         try loop.start()
     }
 
-    func stop() {
+    package func stop() {
         _ = loop.perform {
             self.batch.clear()
             _ = self.consumer?.close(withinMilliseconds: 500)
@@ -54,7 +55,7 @@ final class SendLookup: @unchecked Sendable {
     ///   - app: whose it must be; another's is not there.
     ///   - time: milliseconds since 1970 when it was accepted, where that is known better than the id says.
     /// - Returns: false, and `then` is not called, when too many wait.
-    func find(
+    package func find(
         _ id: SendID, of app: String, since time: Int64?, then: @escaping @Sendable (Found) -> Void
     ) -> Bool {
         guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.lookupsWaitingMax else {
@@ -76,7 +77,7 @@ final class SendLookup: @unchecked Sendable {
         let until = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupMilliseconds)
         do {
             let key = RecordKey.join(id.text)
-            let lane = Murmur2.partition(of: key.span, of: environment.layout.lanes)
+            let lane = Murmur2.partition(of: key.span, of: layout.lanes)
             var progress = SendProgress(id: id.text)
             let isWhole = try read(place(.progress, lane), since: time, until: until) { record in
                 guard let found = [UInt8](copying: record.key), found == key,
@@ -111,7 +112,7 @@ final class SendLookup: @unchecked Sendable {
     }
 
     private func place(_ topic: TopicName, _ partition: Int) -> TopicPartition {
-        TopicPartition(environment.layout.name(topic), Int32(partition))
+        TopicPartition(layout.name(topic), Int32(partition))
     }
 
     /// Reads on from a time, and, when nothing was found there, from the newest records backwards. Returns
@@ -182,7 +183,7 @@ final class SendLookup: @unchecked Sendable {
 
     private func connected() throws -> Consumer {
         if let consumer { return consumer }
-        var settings = environment.cluster.settings
+        var settings = cluster.settings
         // The end shows when a fetch comes back empty, which it otherwise does after half a second.
         settings.properties["fetch.wait.max.ms"] = "10"
         let made = try Consumer(

@@ -1,13 +1,13 @@
-internal import HTTPServer
+package import HTTPServer
 internal import JSON
-internal import LiveActivity
+package import LiveActivity
 
 /// What is known of one send: the planner's part and what each lane wrote, in any order.
-struct SendProgress {
+package struct SendProgress: Sendable {
     let id: String
-    private(set) var key: GroupKey?
-    private(set) var planned: Progress.PlannedPart?
-    private(set) var lanes: [Int: LaneTally] = [:]
+    package private(set) var key: GroupKey?
+    package private(set) var planned: Progress.PlannedPart?
+    package private(set) var lanes: [Int: LaneTally] = [:]
     private var dryRun = false
     private var acceptedAt: Int64?
     private var at: Int64?
@@ -44,7 +44,7 @@ struct SendProgress {
     }
 
     /// Nothing more will come.
-    var isComplete: Bool {
+    package var isComplete: Bool {
         guard let planned else { return false }
         switch planned.verdict {
         case .planned, .stopping: return lanes.count >= planned.lanes
@@ -60,7 +60,8 @@ struct SendProgress {
             && lanes.values.allSatisfy { $0.targeted == 0 }
     }
 
-    var response: HTTPResponse {
+    /// As `GET /v1/sends/{id}` answers it.
+    package var response: HTTPResponse {
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
         json.field("sendId", id)

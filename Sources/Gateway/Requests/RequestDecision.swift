@@ -37,9 +37,14 @@ struct OutgoingRecord: Sendable {
 
 /// What a request is judged by.
 struct RequestContext {
-    let request: HTTPRequest
-    let visitor: Visitor
-    /// As it is now, which may be later than when the visitor came in.
+    let body: [UInt8]
+    let headers: HTTPHeaders
+    /// What the path's `{name}` segments matched.
+    var parameters: [String: String] = [:]
+    /// A key's id, or a person at a machine; and where that is.
+    let author: String
+    let address: String?
+    /// As it is now, which may be later than when the request was let in.
     let app: App
     let view: CatalogView
     let now: WallTime
@@ -47,14 +52,14 @@ struct RequestContext {
 
     func audit(_ action: String, subject: String) -> OutgoingRecord {
         var entry = AuditEntry(
-            at: max(0, now.milliseconds), by: visitor.key.id, action: action, app: app.id, subject: subject)
-        entry.address = visitor.address
+            at: max(0, now.milliseconds), by: author, action: action, app: app.id, subject: subject)
+        entry.address = address
         return .audit(entry)
     }
 
     /// The name in the path, if it can be one.
     func name(_ parameter: String) throws(RefusedRequest) -> String {
-        let name = request.parameters[parameter] ?? ""
+        let name = parameters[parameter] ?? ""
         if let problem = Name.problem(name) {
             throw RefusedRequest([RequestProblem("invalid", at: parameter, problem)])
         }
@@ -73,7 +78,7 @@ struct RequestContext {
 
     private func document() throws(RefusedRequest) -> JSONValue {
         do throws(JSONError) {
-            return try unsafe request.body.span.withUnsafeBytes { bytes throws(JSONError) in
+            return try unsafe body.span.withUnsafeBytes { bytes throws(JSONError) in
                 try unsafe reader.begin(bytes)
             }
         } catch { throw RefusedRequest(error) }
@@ -87,7 +92,7 @@ struct RequestContext {
 
     /// A request that has no body has none.
     func refuseBody() throws(RefusedRequest) {
-        if !request.body.isEmpty {
+        if !body.isEmpty {
             throw RefusedRequest([RequestProblem("invalid", at: "", "the request must have no body")])
         }
     }

@@ -3,7 +3,7 @@ internal import JSON
 internal import LiveActivity
 
 /// One thing that is wrong with a request: which field, which rule, and what to do.
-struct RequestProblem: Sendable, Hashable, CustomStringConvertible {
+package struct RequestProblem: Sendable, Hashable, CustomStringConvertible {
     /// Stable, for programs.
     let code: String
     /// The path in the body; empty for the request as a whole.
@@ -22,14 +22,14 @@ struct RequestProblem: Sendable, Hashable, CustomStringConvertible {
 
     init(_ problem: JSONProblem) { self.init(problem.code.rawValue, at: problem.path, problem.message) }
 
-    var description: String { field.isEmpty ? message : "\(field) \(message)" }
+    package var description: String { field.isEmpty ? message : "\(field) \(message)" }
 }
 
 /// Everything that is wrong with a request, told at once.
-struct RefusedRequest: Error, Sendable, Equatable {
+package struct RefusedRequest: Error, Sendable, Equatable {
     let status: Int
     /// Never empty; the first stands in `error`.
-    let problems: [RequestProblem]
+    package let problems: [RequestProblem]
 
     init(_ problems: [RequestProblem], status: Int = 422) {
         precondition(!problems.isEmpty, "a refusal has a reason")

@@ -75,8 +75,10 @@ final class RequestWorker: @unchecked Sendable {
             return finish(
                 job, as: .refused, Credentials.refusal(.withoutApp(job.incoming.visitor.key))?.response)
         }
+        let (request, visitor) = (job.incoming.request, job.incoming.visitor)
         let context = RequestContext(
-            request: job.incoming.request, visitor: job.incoming.visitor, app: app, view: view, now: .now(),
+            body: request.body, headers: request.headers, parameters: request.parameters,
+            author: visitor.key.id, address: visitor.address, app: app, view: view, now: .now(),
             reader: reader)
         do throws(RefusedRequest) {
             carryOut(try job.decide(context), of: job, at: context.now)

@@ -2,6 +2,7 @@ internal import HTTPServer
 internal import JSON
 internal import Kafka
 internal import LiveActivity
+internal import Telemetry
 
 /// What a request to send becomes: one record of `sends` and one of `audit`, and its answer. Nothing is
 /// half-accepted: of a body with anything wrong nothing is stored.
@@ -13,7 +14,7 @@ struct SendDecision: Sendable {
     let draft: @Sendable (JSONValue, RequestContext) -> SendDraft
 
     func decide(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let idempotencyKey = try IdempotencyKey.of(context.request.headers)
+        let idempotencyKey = try IdempotencyKey.of(context.headers)
         let root = try context.root()
         let draft = draft(root, context)
         let fingerprint = idempotencyKey.map { _ in Fingerprint.of(root) }
@@ -33,5 +34,15 @@ struct SendDecision: Sendable {
             OutgoingRecord(destination: .sends, key: key, value: send.encoded()),
         ]
         return .store(records, SendAnswer.accepted(send, judged))
+    }
+
+    /// The record that takes a send back goes the way of the send, and so comes behind it.
+    static func cancel(_ id: SendID, key: GroupKey, _ context: RequestContext) -> [OutgoingRecord] {
+        let cancel = Cancel(
+            send: id.text, app: context.app.id, key: key, acceptedAt: max(0, context.now.milliseconds))
+        return [
+            context.audit("send.cancel", subject: id.text),
+            OutgoingRecord(destination: .sends, key: key.bytes, value: cancel.encoded()),
+        ]
     }
 }

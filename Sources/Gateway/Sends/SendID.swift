@@ -8,8 +8,8 @@ internal import Telemetry
 ///
 /// `r-<milliseconds since 1970>-<partition>-<24 hexadecimal digits>`, or, made from an idempotency key,
 /// `k-<partition>-<32 hexadecimal digits>`: the same whenever and wherever the same request comes again.
-struct SendID: Sendable, Hashable {
-    let text: String
+package struct SendID: Sendable, Hashable {
+    package let text: String
     /// Of `sends`.
     let partition: Int
     /// Milliseconds since 1970 by the gateway's clock; nil of one that was made from a key.
@@ -43,7 +43,7 @@ struct SendID: Sendable, Hashable {
 
     /// Reads an id that somebody asks about; nil for what no gateway has made. What takes a send back may stand
     /// behind it.
-    init?(_ text: String, lanes: Int) {
+    package init?(_ text: String, lanes: Int) {
         guard text.utf8.count <= Name.bytesMax else { return nil }
         let base = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)[0]
         let parts = base.split(separator: "-", omittingEmptySubsequences: false)

@@ -1,6 +1,5 @@
 internal import HTTPServer
 internal import LiveActivity
-internal import Telemetry
 
 /// `/v1/sends`.
 struct SendsEndpoint: Sendable {
@@ -64,7 +63,6 @@ struct SendsEndpoint: Sendable {
         }
     }
 
-    /// The record goes the way of the send, and so comes behind it.
     private func cancel(
         _ id: SendID, _ progress: SendProgress, for incoming: Incoming
     ) {
@@ -72,13 +70,7 @@ struct SendsEndpoint: Sendable {
         let isTaken = worker.take(incoming, about: .cancel) {
             context throws(RefusedRequest) in
             try context.refuseBody()
-            let cancel = Cancel(
-                send: id.text, app: context.app.id, key: key, acceptedAt: max(0, context.now.milliseconds))
-            return .store(
-                [
-                    context.audit("send.cancel", subject: id.text),
-                    OutgoingRecord(destination: .sends, key: key.bytes, value: cancel.encoded()),
-                ], SendAnswer.cancelling(id))
+            return .store(SendDecision.cancel(id, key: key, context), SendAnswer.cancelling(id))
         }
         if !isTaken { incoming.reply.send(Unavailable.overloaded) }
     }

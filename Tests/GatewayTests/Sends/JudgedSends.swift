@@ -45,13 +45,9 @@ struct JudgedSends {
     }
 
     func context(_ body: String, headers: HTTPHeaders = [:]) -> RequestContext {
-        let key = APIKey(id: "key", app: app.id, role: .send, secretHash: [], createdAt: 0)
-        return RequestContext(
-            request: HTTPRequest(
-                method: .post, path: "/", query: [], headers: headers, body: Array(body.utf8),
-                peer: "127.0.0.1"),
-            visitor: Visitor(key: key, app: app, address: "127.0.0.1"), app: app, view: view,
-            now: Self.now, reader: reader)
+        RequestContext(
+            body: Array(body.utf8), headers: headers, author: "key", address: "127.0.0.1", app: app,
+            view: view, now: Self.now, reader: reader)
     }
 
     static let own = SendDecision(route: "/v1/sends", fields: .own, lanes: 4) { root, context in

@@ -1,0 +1,29 @@
+extension OpenAPI {
+    private static func call(_ path: String, id: String, summary: String, body schema: String) -> String {
+        ##""\##(path)":{"post":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role send; as Netmera's documents have it.","security":[{"netmera":[]}],"parameters":[{"$ref":"#/components/parameters/idempotencyKey"}],\##(body(schema)),"responses":{\##(answer(202, "accepted", meaning: "Accepted.")),\##(refusals(body: true))}}}"##
+    }
+
+    static let netmeraPaths = [
+        call(
+            NetmeraEndpoint.bulk, id: "netmeraBulk", summary: "Starts an activity for many.",
+            body: "netmeraBulk"),
+        call(
+            NetmeraEndpoint.transactional, id: "netmeraTransactional",
+            summary: "Starts a defined activity for one user.",
+            body: "netmeraTransactional"),
+        call(
+            NetmeraEndpoint.update, id: "netmeraUpdate", summary: "Updates or ends an activity.",
+            body: "netmeraUpdate"),
+        ##""\##(NetmeraEndpoint.definition)":{"post":{"operationId":"netmeraDefinition","summary":"Keeps what a start for one user says; sends nothing.","description":"Role send.","security":[{"netmera":[]}],\##(body("netmeraDefinition")),"responses":{\##(answer(200, "notificationKey", meaning: "Kept; works at once on every gateway.")),\##(refusals(body: true, conflict: true))}}}"##,
+    ].joined(separator: ",")
+
+    static let netmeraSchemas = #"""
+        "liveActivity":{"const":"LIVE_ACTIVITY"},"iosOnly":{"const":["IOS"]},
+        "netmeraBulk":{"type":"object","required":["message","target"],"additionalProperties":false,"properties":{"message":{"type":"object","required":["platforms","type","contentState","liveActAttr","liveActAttrType","groupId"],"additionalProperties":false,"properties":{"title":{"type":"string"},"body":{"type":"string"},"platforms":{"$ref":"#/components/schemas/iosOnly"},"type":{"$ref":"#/components/schemas/liveActivity"},"contentState":{"$ref":"#/components/schemas/state"},"liveActAttr":{"$ref":"#/components/schemas/state"},"liveActAttrType":{"$ref":"#/components/schemas/name"},"groupId":{"$ref":"#/components/schemas/name"},"liveActEndDate":{"$ref":"#/components/schemas/isoDate"}}},
+        "target":{"type":"object","description":"Exactly one: everyone, segments, tags or users.","additionalProperties":false,"minProperties":1,"properties":{"sendToAll":{"type":"boolean"},"segments":{"$ref":"#/components/schemas/names"},"tags":{"$ref":"#/components/schemas/names"},"extIds":{"$ref":"#/components/schemas/names"}}}}},
+        "netmeraDefinition":{"type":"object","required":["platforms","contentState","liveActAttr","liveActAttrType"],"additionalProperties":false,"properties":{"title":{"type":"string"},"message":{"type":"string"},"platforms":{"$ref":"#/components/schemas/iosOnly"},"type":{"$ref":"#/components/schemas/liveActivity"},"contentState":{"$ref":"#/components/schemas/state"},"liveActAttr":{"$ref":"#/components/schemas/state"},"liveActAttrType":{"$ref":"#/components/schemas/name"},"groupId":{"$ref":"#/components/schemas/name"}}},
+        "netmeraTransactional":{"type":"object","required":["notificationKey","target"],"additionalProperties":false,"properties":{"notificationKey":{"description":"As createNotificationDefinition answered it.","oneOf":[{"type":"string","pattern":"^(0|[1-9][0-9]{0,18})$"},{"type":"integer","minimum":0}]},"message":{"type":"object","additionalProperties":false,"description":"The group, unless the definition has one, and what takes the definition's place.","properties":{"groupId":{"$ref":"#/components/schemas/name"},"title":{"type":"string"},"body":{"type":"string"},"platforms":{"$ref":"#/components/schemas/iosOnly"},"type":{"$ref":"#/components/schemas/liveActivity"},"contentState":{"$ref":"#/components/schemas/state"},"liveActAttr":{"$ref":"#/components/schemas/state"},"liveActAttrType":{"$ref":"#/components/schemas/name"},"liveActEndDate":{"$ref":"#/components/schemas/isoDate"}}},"target":{"type":"object","required":["extId"],"additionalProperties":false,"properties":{"extId":{"$ref":"#/components/schemas/name"}}}}},
+        "netmeraUpdate":{"type":"object","required":["groupId","action"],"additionalProperties":false,"properties":{"groupId":{"$ref":"#/components/schemas/name"},"action":{"enum":["UPDATE","END","ENDED"]},"contentState":{"$ref":"#/components/schemas/state"},"staleDate":{"$ref":"#/components/schemas/isoDate","description":"Of an UPDATE."},"dismissalDate":{"$ref":"#/components/schemas/isoDate","description":"Of an END."},"priority":{"enum":[5,10]},"liveActAttrType":{"$ref":"#/components/schemas/name","description":"Only where an app has private and other types, and a user is named."},"target":{"type":"object","additionalProperties":false,"minProperties":1,"maxProperties":1,"properties":{"extId":{"$ref":"#/components/schemas/name"},"activityIds":{"$ref":"#/components/schemas/names"}}}}},
+        "notificationKey":{"type":"object","required":["notificationKey"],"additionalProperties":false,"properties":{"notificationKey":{"type":"string","pattern":"^[0-9]{1,19}$"}}}
+        """#
+}

@@ -1,0 +1,19 @@
+extension OpenAPI {
+    private static let user = ##""parameters":[{"$ref":"#/components/parameters/user"}]"##
+
+    static let otherPaths = #"""
+        "/v1/users/{id}/profile":{"put":{"operationId":"putProfile","summary":"Tags and attributes of a user, for all of the user's installations.","description":"Role send.","security":[{"bearer":[]}],\#(user),\#(body("profile")),"responses":{\#(answer(202, "userAccepted", meaning: "Stored.")),\#(refusals(body: true))}}},
+        "/v1/users/{id}":{"delete":{"operationId":"eraseUser","summary":"Forgets a user everywhere.","description":"Role send.","security":[{"bearer":[]}],\#(user),"responses":{\#(answer(202, "userAccepted", meaning: "Stored; what is left ages out.")),\#(refusals())}}},
+        "/v1/reports":{"post":{"operationId":"report","summary":"What phones tell: one report, or an array of up to 1,000.","description":"Role report.","security":[{"bearer":[]}],\#(body("reports")),"responses":{\#(answer(202, "reportsTaken", meaning: "The good ones are stored; the others are told.")),\#(refusals(body: true))}}},
+        "/v1/openapi.json":{"get":{"operationId":"openapi","summary":"This document.","responses":{"200":{"description":"It.","content":{"application/json":{"schema":{"type":"object"}}}},"408":{"$ref":"#/components/responses/limit"}}}},
+        "/livez":{"get":{"operationId":"livez","summary":"The process turns; it does not depend on Kafka.","responses":{"200":{"description":"alive","content":{"text/plain":{"schema":{"type":"string"}}}}}}},
+        "/readyz":{"get":{"operationId":"readyz","summary":"Whether work should come here, and if not, why.","responses":{"200":{"description":"ready","content":{"text/plain":{"schema":{"type":"string"}}}},"503":{"description":"not ready, and why","content":{"text/plain":{"schema":{"type":"string"}}}}}}}
+        """#
+
+    static let reportSchemas = #"""
+        "profile":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"tags":{"type":"array","maxItems":100,"items":{"$ref":"#/components/schemas/name"}},"attributes":{"type":"object","description":"At most 16 KiB, 8 levels."}}},
+        "userAccepted":{"type":"object","required":["userId","accepted"],"additionalProperties":false,"properties":{"userId":{"type":"string"},"accepted":{"const":true},"note":{"type":"string"}}},
+        "reports":{"description":"The fields of a report are in the book, records.","oneOf":[{"type":"object","required":["kind"]},{"type":"array","minItems":1,"maxItems":1000,"items":{"type":"object"}}]},
+        "reportsTaken":{"type":"object","required":["accepted","refused"],"properties":{"accepted":{"type":"integer"},"refused":{"type":"array"}}}
+        """#
+}

@@ -1,0 +1,79 @@
+package import Catalog
+internal import HTTPServer
+internal import JSON
+package import Kafka
+internal import LiveActivity
+package import Telemetry
+package import Topics
+
+/// Sends and cancels by a person at a machine, past the gateway and by its rules: into the topics, each with a
+/// line in the audit. It waits.
+package struct SendsByHand {
+    package struct Accepted {
+        package let id: String
+        /// As `POST /v1/sends` answers.
+        package let answer: [UInt8]
+    }
+
+    private let producer: Producer
+    private let layout: TopicLayout
+    private let view: CatalogView
+    private let author: String
+
+    package init(
+        _ settings: KafkaSettings, layout: TopicLayout, view: CatalogView, author: String, metrics: Metrics
+    ) throws {
+        producer = try Producer(settings, name: "send", log: .silent, metrics: metrics)
+        self.layout = layout
+        self.view = view
+        self.author = author
+    }
+
+    /// - Parameter body: of `POST /v1/sends`.
+    package func send(
+        _ body: [UInt8], of app: String, idempotencyKey: String? = nil, now: WallTime
+    ) throws -> Accepted {
+        let decision = SendDecision(route: "/v1/sends", fields: .own, lanes: layout.lanes) { root, context in
+            SendBody.draft(root, now: context.now)
+        }
+        var headers: HTTPHeaders = [:]
+        if let idempotencyKey { headers.add("Idempotency-Key", idempotencyKey) }
+        let context = try context(body, of: app, headers: headers, now: now)
+        guard case .store(let records, let response) = try decision.decide(context) else {
+            preconditionFailure("a send is stored or refused")
+        }
+        try store(records)
+        let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
+        return Accepted(id: id, answer: response.body)
+    }
+
+    /// - Parameter progress: what was found of the send.
+    package func cancel(_ id: SendID, of app: String, _ progress: SendProgress, now: WallTime) throws {
+        guard let key = progress.key else { return }
+        try store(SendDecision.cancel(id, key: key, context(of: app, now: now)))
+    }
+
+    private func context(
+        _ body: [UInt8] = [], of app: String, headers: HTTPHeaders = [:], now: WallTime
+    ) throws -> RequestContext {
+        guard let known = view.apps[app] else {
+            throw RefusedRequest([
+                RequestProblem("app_unknown", at: "app", "is no app; `flotilla apps` lists them")
+            ])
+        }
+        return RequestContext(
+            body: body, headers: headers, author: author, address: nil, app: known, view: view, now: now,
+            reader: JSONReader(
+                limits: JSONLimits(
+                    bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
+                    keysMax: GatewayLimits.sendFieldsMax)))
+    }
+
+    private func store(_ records: [OutgoingRecord]) throws {
+        for record in records {
+            let topic = try producer.topic(layout.name(record.destination.topic))
+            _ = try producer.store(
+                "write to \(topic.name)", in: topic, key: record.key, value: record.value)
+        }
+    }
+}

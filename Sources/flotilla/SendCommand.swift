@@ -1,0 +1,169 @@
+internal import Catalog
+internal import Foundation
+internal import Gateway
+internal import HTTPServer
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import Telemetry
+internal import Topics
+
+extension Command {
+    /// A send by hand, past the gateway and by its rules.
+    static let send = Command(
+        name: "send", summary: "Starts, updates or ends activities by hand, as a backend would.",
+        usage: "[JSON] --app APP [options]",
+        example:
+            #"flotilla send --app shop --watch '{"event":"update","groupId":"match-42","contentState":{"score":1}}'"#,
+        settings: ["topics.", "kafka."],
+        options: [
+            ("--app", true, "the app's id"),
+            ("--file", true, "the body in JSON, from a file"),
+            ("--idempotency-key", true, "makes a second call with it the same send"),
+            ("--watch", false, "shows how far it comes, until it is through"),
+            ("--json", false, "one JSON object a line instead of a sentence"),
+        ]
+    ) { invocation in
+        let app = try invocation.app()
+        let body = try body(invocation)
+        let accepted = try refusing {
+            try byHand(invocation).send(
+                body, of: app, idempotencyKey: invocation.options["--idempotency-key"], now: .now())
+        }
+        if invocation.options["--json"] != nil {
+            print(String(decoding: accepted.answer, as: UTF8.self))
+        } else {
+            print("accepted as \(accepted.id)")
+        }
+        if invocation.options["--watch"] != nil {
+            try await SendWatch(invocation, id: accepted.id, app: app).run()
+        }
+    }
+
+    /// Taking one back.
+    static let cancel = Command(
+        name: "cancel", summary: "Takes a send back, as far as it has not been pushed yet.",
+        usage: "ID --app APP [--watch]",
+        example: "flotilla cancel r-1795204800000-3-0123456789abcdef01234567 --app shop",
+        settings: ["topics.", "kafka."],
+        options: [
+            ("--app", true, "the app's id"), ("--watch", false, "shows what its lanes did with it"),
+            ("--json", false, "one JSON object a line instead of a sentence"),
+        ]
+    ) { invocation in
+        let app = try invocation.app()
+        guard invocation.words.count == 1,
+            let id = SendID(invocation.words[0], lanes: TopicLayout(invocation.settings).lanes)
+        else { throw Refusal(status: .usage, "name one send by the id that it was accepted with") }
+        let watch = try SendWatch(invocation, id: id.text, app: app)
+        guard let progress = try await watch.find() else {
+            throw Refusal(status: .noInput, "there is no such send of \(app) in the last seven days")
+        }
+        try refusing { try byHand(invocation).cancel(id, of: app, progress, now: .now()) }
+        print("cancelling \(id.text)")
+        if invocation.options["--watch"] != nil { try await watch.run() }
+    }
+
+    private static func body(_ invocation: Invocation) throws -> [UInt8] {
+        switch (invocation.words.first, invocation.words.count, invocation.options["--file"]) {
+        case (let text?, 1, nil): return Array(text.utf8)
+        case (nil, 0, let file?):
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw Refusal(status: .noInput, "cannot read \(file)")
+            }
+            return Array(data)
+        default: throw Refusal(status: .usage, "give the send as one JSON text, or in a file with --file")
+        }
+    }
+
+    private static func byHand(_ invocation: Invocation) throws -> SendsByHand {
+        let catalog = try CatalogAccess(invocation.settings)
+        return try SendsByHand(
+            invocation.settings[KafkaSettings.self], layout: TopicLayout(invocation.settings),
+            view: catalog.view, author: CatalogAccess.author, metrics: Metrics())
+    }
+
+    /// What the gateway would refuse, as a command says it.
+    private static func refusing<T>(_ body: () throws -> T) throws -> T {
+        do { return try body() } catch let refused as RefusedRequest {
+            throw Refusal(
+                status: .dataError, refused.problems.map(\.description).joined(separator: "\n"))
+        }
+    }
+}
+
+extension Invocation {
+    fileprivate func app() throws -> String {
+        guard let app = options["--app"], AppID.problem(app) == nil else {
+            throw Refusal(status: .usage, "name the app with --app")
+        }
+        return app
+    }
+}
+
+/// Looks at a send's progress until it is through.
+private struct SendWatch {
+    private static let pauseMilliseconds = 300
+    private static let millisecondsMax = 600_000
+    private static let barCharacters = 30
+
+    private let lookup: SendLookup
+    private let id: String
+    private let app: String
+    private let lanes: Int
+    private let isJSON: Bool
+
+    init(_ invocation: Invocation, id: String, app: String) throws {
+        let layout = TopicLayout(invocation.settings)
+        lookup = try SendLookup(
+            Cluster(invocation.settings[KafkaSettings.self]), layout: layout,
+            context: ServiceContext(log: .silent, metrics: Metrics()) { _ in })
+        (self.id, self.app) = (id, app)
+        lanes = layout.lanes
+        isJSON = invocation.options["--json"] != nil
+    }
+
+    func find() async throws -> SendProgress? {
+        guard let id = SendID(id, lanes: lanes) else { return nil }
+        let found = await withCheckedContinuation { done in
+            if !lookup.find(id, of: app, since: nil, then: { done.resume(returning: $0) }) {
+                done.resume(returning: .unavailable)
+            }
+        }
+        switch found {
+        case .send(let progress): return progress
+        case .nothing: return nil
+        case .notInTime, .unavailable:
+            throw Refusal(status: .unavailable, "cannot read how far the send has come; try again")
+        }
+    }
+
+    func run() async throws {
+        let limit = Instant.now().advanced(byMilliseconds: Self.millisecondsMax)
+        var last = ""
+        while Instant.now() < limit {
+            if let progress = try await find() {
+                let line = line(progress)
+                if line != last { print(line) }
+                last = line
+                if progress.isComplete { return }
+            }
+            try await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
+        }
+        throw Refusal(status: .unavailable, "the send is not through after ten minutes; look again later")
+    }
+
+    private func line(_ progress: SendProgress) -> String {
+        if isJSON { return String(decoding: progress.response.body, as: UTF8.self) }
+        let expected = progress.planned?.lanes ?? 0
+        let filled = expected > 0 ? Self.barCharacters * min(progress.lanes.count, expected) / expected : 0
+        let bar =
+            String(repeating: "#", count: filled)
+            + String(repeating: ".", count: Self.barCharacters - filled)
+        let expanded = progress.lanes.values.reduce(0) { $0 + $1.expanded }
+        let verdict = progress.planned?.verdict.rawValue ?? "accepted"
+        return "[\(bar)] \(verdict), \(progress.lanes.count) of \(expected) lanes, \(expanded) jobs"
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// `flotilla types`, `segments`, `send`, `cancel` and `keys rotate`, on an installation of their own.
+struct SendCommandTests {
+    private let directory: TemporaryDirectory
+    private let installation: Installation
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        installation = try await Installation(directory.path)
+        let created = try await installation.flotilla(
+            "apps", "create", "shop", "--bundle-id", "com.example.shop", "--team-id", "ABCDE12345",
+            "--key-id", "KEY1234567")
+        #expect(created.status == 0, "\(created.errors)")
+    }
+
+    private func kcat(_ topic: String) async throws -> [Substring] {
+        let process = try ChildProcess(
+            "kcat", ["-b", installation.broker, "-t", "flotilla.\(topic)", "-C", "-e", "-q", "-f", "%k %s\n"])
+        #expect(try await process.exitStatus() == 0)
+        return process.output.split(separator: "\n")
+    }
+
+    @Test func `types and segments are put, shown and deleted by hand`() async throws {
+        let put = try await installation.flotilla(
+            "types", "put", "shop", "Order", #"{"private":true,"groupAttribute":"orderId"}"#)
+        #expect(put.status == 0 && put.output.contains("private"), "\(put)")
+        let wrong = try await installation.flotilla("types", "put", "shop", "Order", #"{"privat":true}"#)
+        #expect(wrong.status == 65 && wrong.errors.contains("privat is not a known field"), "\(wrong)")
+        #expect(try await installation.flotilla("types", "list", "shop").output.contains("orderId"))
+        #expect(
+            try await installation.flotilla("types", "show", "shop", "Order", "--json").output.contains(
+                #""private":true"#))
+        // What the app's document says is not mixed with it.
+        let updated = try await installation.flotilla("apps", "update", "shop", "--environments", "sandbox")
+        #expect(updated.status == 0)
+        #expect(try await installation.flotilla("types", "delete", "shop", "Order").status == 0)
+        #expect(try await installation.flotilla("types", "delete", "shop", "Order").status == 64)
+        #expect(
+            try await installation.flotilla("types", "list", "shop").output.contains("no such activity type"))
+        let rule = #"{"attribute":"age","atLeast":18}"#
+        let file = try directory.write("rule.json", rule)
+        #expect(
+            try await installation.flotilla("segments", "put", "shop", "adults", "--file", file).status == 0)
+        let shown = try await installation.flotilla("segments", "show", "shop", "adults")
+        #expect(shown.output.contains(rule), "\(shown)")
+        #expect(try await installation.flotilla("segments", "delete", "shop", "adults").status == 0)
+        for words in [["types"], ["types", "put", "shop"], ["segments", "show", "shop"]] {
+            #expect(try await installation.flotilla(words).status == 64, "\(words)")
+        }
+    }
+
+    @Test func `a send by hand is judged as the gateway judges it, and can be taken back`() async throws {
+        #expect(try await installation.flotilla("types", "put", "shop", "Match", "{}").status == 0)
+        let body = #"{"event":"update","groupId":"m1","contentState":{"score":1}}"#
+        let sent = try await installation.flotilla("send", body, "--app", "shop", "--idempotency-key", "k")
+        #expect(sent.status == 0 && sent.output.hasPrefix("accepted as k-"), "\(sent)")
+        let again = try await installation.flotilla("send", body, "--app", "shop", "--idempotency-key", "k")
+        #expect(again.output == sent.output)
+        let refused = try await installation.flotilla(
+            "send", #"{"event":"update","groupId":"m1"}"#, "--app", "shop")
+        #expect(refused.status == 65 && refused.errors.contains("contentState is required"), "\(refused)")
+        let id = sent.output.dropFirst("accepted as ".count).trimmingCharacters(in: .whitespacesAndNewlines)
+        let cancelled = try await installation.flotilla("cancel", id, "--app", "shop")
+        #expect(cancelled.status == 0, "\(cancelled)")
+        #expect(try await installation.flotilla("cancel", id, "--app", "bank").status == 66)
+        let records = try await kcat("sends")
+        #expect(records.count == 3 && records.allSatisfy { $0.hasPrefix("shop/m1 ") })
+        let actions = try await kcat("audit").map { line in
+            line.components(separatedBy: #""action":""#).last?.prefix { $0 != "\"" } ?? ""
+        }
+        #expect(
+            actions.filter { $0 != "sealing-keys.use" }
+                == ["app.create", "type.put", "send.update", "send.update", "send.cancel"])
+    }
+
+    @Test func `a key is rotated into another that may do the same, and ends by itself`() async throws {
+        let old = try await installation.flotilla("keys", "create", "shop", "--role", "send", "--name", "api")
+        let text = old.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let new = try await installation.flotilla("keys", "rotate", text, "--overlap", "2h")
+        #expect(new.status == 0 && new.output.hasPrefix("flotilla_send_") && new.output != old.output)
+        let listed = try await installation.flotilla("keys", "list", "shop", "--json").output
+        let lines = listed.split(separator: "\n")
+        #expect(lines.count == 2 && lines.allSatisfy { $0.contains(#""name":"api""#) })
+        #expect(lines[0].contains("expiresAt") && !lines[1].contains("expiresAt"))
+        let id = text.split(separator: "_")[2]
+        #expect(try await installation.flotilla("keys", "revoke", String(id)).status == 0)
+        #expect(try await installation.flotilla("keys", "rotate", String(id)).status == 64)
+    }
+}

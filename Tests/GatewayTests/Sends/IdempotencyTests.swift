@@ -1,0 +1,56 @@
+import Foundation
+import LiveActivity
+import Testing
+
+@testable import Gateway
+
+/// A request that comes again, wherever it comes.
+struct IdempotencyTests {
+    private static var scale: Int { Int(ProcessInfo.processInfo.environment["TEST_SCALE"] ?? "") ?? 1 }
+
+    @Test
+    func `retries over two gateways have one id, and the planner sees one send and who sent another body`()
+        async throws
+    {
+        let (first, _cluster) = try await GatewayBench.forSends {
+            $0.limits.requestsPerKeyAndSecondMax = 1_000_000
+        }
+        let second = try await first.another { $0.limits.requestsPerKeyAndSecondMax = 1_000_000 }
+        let count = 100 * Self.scale
+        let (ports, key) = ([first.port, second.port], try #require(first.keys["shop/send"]))
+        func post(_ gateway: Int, score: Int) async throws -> [String] {
+            try await onThread {
+                let peer = try HTTPPeer(port: ports[gateway])
+                return try (0..<count).map { number in
+                    let answer = try peer.exchange(
+                        "POST", "/v1/sends",
+                        ["Authorization: Bearer \(key)", "Idempotency-Key: goal-\(number)"],
+                        Array(SendsServiceTests.update("m\(number % 7)", score: score).utf8))
+                    #expect(answer.status == 202, "\(answer.body)")
+                    return try answer.member("sendId")
+                }
+            }
+        }
+        async let one = post(0, score: 1)
+        async let two = post(1, score: 1)
+        let ids = try await one
+        #expect(try await two == ids)
+        #expect(Set(ids).count == count)
+        #expect(try await post(1, score: 2) == ids)
+        // What the planner decides by: the first of an id counts, and a later one is the same or a conflict.
+        var seen: [String: String] = [:]
+        var conflicts = 0
+        for send in try await first.sends(3 * count) {
+            let fingerprint = try #require(send.fingerprint)
+            if let known = seen[send.id] {
+                if known != fingerprint { conflicts += 1 }
+            } else {
+                seen[send.id] = fingerprint
+            }
+        }
+        #expect(seen.count == count && conflicts == count)
+        await second.stop()
+        await first.stop()
+        _ = _cluster
+    }
+}

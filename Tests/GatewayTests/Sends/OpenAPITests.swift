@@ -1,0 +1,109 @@
+import Foundation
+import JSON
+import LiveActivity
+import Testing
+
+@testable import Gateway
+
+/// The document says what the gateway does, route by route and field by field.
+struct OpenAPITests {
+    private let judged = JudgedSends()
+    private let document: [String: Any]
+    private let schemas: [String: Any]
+
+    init() throws {
+        let bytes = Array(OpenAPI.document.utf8)
+        // Strictly, too: nothing stands in it twice.
+        _ = try JSONReader(limits: JSONLimits(bytesMax: 1 << 20)).read(bytes) { $0.kind }
+        document = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+        let components = try #require(document["components"] as? [String: Any])
+        schemas = try #require(components["schemas"] as? [String: Any])
+    }
+
+    private func properties(_ schema: String, _ path: String...) throws -> [String] {
+        var object = try #require(schemas[schema] as? [String: Any], "\(schema)")
+        for name in path {
+            let members = try #require(object["properties"] as? [String: Any])
+            object = try #require(members[name] as? [String: Any])
+        }
+        return try #require(object["properties"] as? [String: Any]).keys.sorted()
+    }
+
+    @Test func `every route is in the document, and the document has no other`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let paths = try #require(document["paths"] as? [String: [String: Any]])
+        let told = paths.flatMap { path, calls in calls.keys.map { "\($0.uppercased()) \(path)" } }
+        #expect(Set(told) == Set(bench.service.routes))
+        let served = try await bench.call("GET", "/v1/openapi.json", key: nil)
+        #expect(served.status == 200 && served.body == OpenAPI.document)
+        let example = try await bench.call("POST", "/v1/sends", OpenAPI.startExample)
+        #expect(example.code == "type_unknown", "its only fault: the app has no such type")
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `every field in the document is known to the gateway`() throws {
+        func check(_ names: [String], by decision: SendDecision, in parent: String? = nil) {
+            for name in names {
+                let inner = #"{"\#(name)":[[]]}"#
+                let problems = judged.problems(parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner, by: decision)
+                let path = parent.map { "\($0).\(name)" } ?? name
+                #expect(!problems.contains("\(path) unknown_field"), "\(path)")
+            }
+        }
+        check(try properties("send"), by: JudgedSends.own)
+        check(try properties("send", "alert"), by: JudgedSends.own, in: "alert")
+        check(try properties("netmeraBulk"), by: JudgedSends.bulk)
+        check(try properties("netmeraBulk", "message"), by: JudgedSends.bulk, in: "message")
+        check(try properties("netmeraBulk", "target"), by: JudgedSends.bulk, in: "target")
+        check(try properties("netmeraUpdate"), by: JudgedSends.update)
+        check(try properties("netmeraUpdate", "target"), by: JudgedSends.update, in: "target")
+        check(try properties("netmeraTransactional"), by: JudgedSends.transactional)
+        check(
+            try properties("netmeraTransactional", "message"), by: JudgedSends.transactional, in: "message")
+    }
+
+    /// What the code asks a body for stands in the source as `object["name"]`.
+    @Test func `every field that the gateway asks for is in the document`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/Gateway")
+        let files = [
+            "Sends/SendBody.swift", "Netmera/NetmeraBulk.swift", "Netmera/NetmeraUpdate.swift",
+            "Netmera/NetmeraDefinition.swift", "Netmera/NetmeraTransactional.swift",
+            "Requests/UsersEndpoint.swift", "Catalogue/CatalogPart.swift", "Requests/RequestDate.swift",
+        ]
+        var count = 0
+        for file in files {
+            let source = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
+            for match in source.matches(of: /(?:object|message|target)\["([A-Za-z]+)"\]/) {
+                count += 1
+                #expect(OpenAPI.document.contains("\"\(match.output.1)\":"), "\(match.output.1) in \(file)")
+            }
+        }
+        #expect(count > 60)
+        var type = ActivityType(name: "t")
+        (type.isPrivate, type.requiredAttributes) = (true, ["a"])
+        var writer = JSONWriter()
+        type.write(to: &writer)
+        let written = try #require(
+            JSONSerialization.jsonObject(with: Data(writer.bytes)) as? [String: Any])
+        #expect(try Set(properties("activityType")).isSuperset(of: written.keys))
+    }
+
+    @Test func `every answer has the fields that the document says, and no others`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        func names(_ answer: HTTPAnswer) throws -> Set<String> {
+            try Set(
+                #require(JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? [String: Any]).keys)
+        }
+        let accepted = try await bench.call("POST", "/v1/sends", SendsServiceTests.start())
+        #expect(try names(accepted).isSubset(of: properties("accepted")), "\(accepted.body)")
+        let id = try accepted.member("sendId")
+        #expect(try names(await bench.call("GET", "/v1/sends/\(id)")).isSubset(of: properties("progress")))
+        #expect(try names(await bench.call("DELETE", "/v1/sends/\(id)")) == Set(properties("cancelling")))
+        let type = try await bench.call("GET", "/v1/activity-types/\(GatewayBench.matchType)")
+        #expect(try names(type).isSubset(of: properties("activityType")))
+        await bench.stop()
+        _ = _cluster
+    }
+}

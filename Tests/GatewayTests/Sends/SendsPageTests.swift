@@ -1,0 +1,85 @@
+import Foundation
+import LiveActivity
+import ProcessTesting
+import Testing
+
+@testable import Gateway
+
+/// The page about sends: what it shows is run as it stands, by a shell and curl.
+struct SendsPageTests {
+    private let page: String
+
+    init() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        page = try String(contentsOf: root.appendingPathComponent("deploy/book/sends.md"), encoding: .utf8)
+    }
+
+    /// The examples with the role of the key that they need.
+    private var examples: [(role: String, script: String)] {
+        page.components(separatedBy: "<!-- ").dropFirst().map { part in
+            let role = String(part.prefix { $0 != " " })
+            let script = part.components(separatedBy: "```sh\n")[1].components(separatedBy: "\n```")[0]
+            return (role == "netmera" ? "send" : role, script)
+        }
+    }
+
+    @Test func `every example of the page is run and accepted`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        #expect(examples.count == 4)
+        var calls = 0
+        for (role, script) in examples {
+            let key = try #require(bench.keys["shop/\(role)"])
+            let head = """
+                set -e
+                FLOTILLA=http://127.0.0.1:\(bench.port)
+                KEY=\(key)
+                curl() { command curl -sS --fail-with-body -w '\\n%{http_code}\\n' "$@"; }
+
+                """
+            let process = try ChildProcess("bash", ["-c", head + script])
+            #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(script)")
+            let statuses = process.output.split(separator: "\n").filter { $0 == "200" || $0 == "202" }
+            calls += statuses.count
+        }
+        #expect(calls == 7)
+        #expect(try await bench.sends(4).map(\.content.event) == [.start, .update, .end, .update])
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `every code that a send may be refused with is on the page`() {
+        var codes = Set(PayloadViolation.Rule.allCases.map(\.rawValue))
+        codes.remove(PayloadViolation.Rule.doubtful.rawValue)
+        codes.formUnion([
+            "type_unknown", "segment_unknown", "definition_unknown", "not_one_user", "date_passed",
+            "not_available", "idempotency_key_invalid", "send_unknown", "too_many", "too_many_definitions",
+            "in_the_app", "search_too_long",
+        ])
+        for code in codes { #expect(page.contains("`\(code)`"), "\(code)") }
+    }
+
+    @Test func `every field of a send is on the page`() throws {
+        let document = try #require(
+            JSONSerialization.jsonObject(with: Data(OpenAPI.document.utf8)) as? [String: Any])
+        let components = try #require(document["components"] as? [String: [String: Any]])
+        let send = try #require(components["schemas"]?["send"] as? [String: Any])
+        for field in try #require(send["properties"] as? [String: Any]).keys {
+            #expect(page.contains("`\(field)`"), "\(field)")
+        }
+    }
+
+    @Test func `the limits on the page are those of the code`() {
+        for limit in [
+            "| 200, 1,000, 5,000 |", "2.5 MiB, 4,096", "| 64 KiB |", "| 100, 3 s each |",
+            "up to 5,000 definitions",
+            "to 10,000 users",
+        ] { #expect(page.contains(limit), "\(limit)") }
+        #expect(ActivityType.perAppMax == 200 && CatalogPart.segmentsPerAppMax == 1000)
+        #expect(NotificationDefinition.perAppMax == 5000 && Audience.namesMax == 10_000)
+        #expect(GatewayLimits.sendBytesMax == 5 << 19 && GatewayLimits.catalogBytesMax == 64 << 10)
+        #expect(GatewayLimits.lookupsWaitingMax == 100 && GatewayLimits.lookupMilliseconds == 3000)
+        #expect(SendJudge.deadlineSecondsMax == 20 * 3600 && SendJudge.endDateSecondsMax == 30 * 86_400)
+    }
+}

@@ -95,7 +95,7 @@ let package = Package(
             features: "Lifetimes"),
         module(
             "FanOut", "Stages", "Registry", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON",
-            "Settings", "Lifecycle", "Telemetry"),
+            "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
 
         // The outside world on one machine.
         module(
@@ -174,7 +174,9 @@ let package = Package(
         tests(
             "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "CStoreFaults",
             "JSON", "Telemetry", "ProcessTesting", "Simulation"),
-        tests("FanOutTests", "FanOut", "LiveActivity", "Store", "JSON", "Simulation"),
+        tests(
+            "FanOutTests", "FanOut", "Registry", "LiveActivity", "Store", "JSON", "Simulation", "Telemetry",
+            "ProcessTesting"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

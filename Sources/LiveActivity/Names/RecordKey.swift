@@ -67,6 +67,17 @@ package enum RecordKey {
         }
     }
 
+    /// One part that lies somewhere as text.
+    static func append(_ part: Span<UInt8>, to out: inout [UInt8]) {
+        unsafe part.withUnsafeBytes { bytes in
+            if unsafe mayNeedEscape(bytes) {
+                for place in bytes.indices { unsafe appendEscaped(bytes[place], to: &out) }
+            } else {
+                unsafe out.append(contentsOf: bytes)
+            }
+        }
+    }
+
     static func append(_ recipient: Recipient, to out: inout [UInt8]) {
         switch recipient {
         case .user(let id): append("u:", id, to: &out)

@@ -124,6 +124,10 @@ package struct LaneTally: Sendable, Hashable {
     package var dropped = 0
     /// Those that could not be reached, by reason.
     package var excluded: [String: Int] = [:]
+    /// Of a dry run: what would have become jobs, by environment.
+    package var environments: [String: Int] = [:]
+    /// Of a dry run: the size of the largest body.
+    package var bodyBytes = 0
 
     private static let reasonsMax = 100
 
@@ -133,12 +137,20 @@ package struct LaneTally: Sendable, Hashable {
         writer.field("targeted", targeted)
         writer.field("expanded", expanded)
         writer.field("dropped", dropped == 0 ? nil : dropped)
-        if excluded.isEmpty { return }
-        writer.name("excluded")
+        Self.write("excluded", by: "reason", excluded, to: &writer)
+        Self.write("environments", by: "environment", environments, to: &writer)
+        writer.field("bodyBytes", bodyBytes == 0 ? nil : bodyBytes)
+    }
+
+    private static func write(
+        _ name: StaticString, by label: StaticString, _ counts: [String: Int], to writer: inout JSONWriter
+    ) {
+        if counts.isEmpty { return }
+        writer.name(name)
         writer.beginArray()
-        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
+        for (what, count) in counts.sorted(by: { $0.key < $1.key }) {
             writer.beginObject()
-            writer.field("reason", reason)
+            writer.field(label, what)
             writer.field("count", count)
             writer.endObject()
         }
@@ -149,10 +161,18 @@ package struct LaneTally: Sendable, Hashable {
         targeted = record["targeted"].int(in: 0...Int.max)
         expanded = record["expanded"].int(in: 0...Int.max)
         dropped = record["dropped"].optional?.int(in: 0...Int.max) ?? 0
-        guard var reasons = record["excluded"].optional?.array(countMax: Self.reasonsMax) else { return }
-        while let reason = reasons.next() {
-            let object = reason.object()
-            excluded[object["reason"].name()] = object["count"].int(in: 0...Int.max)
+        excluded = Self.counts(record["excluded"], by: "reason")
+        environments = Self.counts(record["environments"], by: "environment")
+        bodyBytes = record["bodyBytes"].optional?.int(in: 0...Int.max) ?? 0
+    }
+
+    private static func counts(_ value: JSONValue, by label: StaticString) -> [String: Int] {
+        var counts: [String: Int] = [:]
+        guard var elements = value.optional?.array(countMax: reasonsMax) else { return counts }
+        while let element = elements.next() {
+            let object = element.object()
+            counts[object[label].name()] = object["count"].int(in: 0...Int.max)
         }
+        return counts
     }
 }

@@ -42,7 +42,8 @@ package struct SheetHead: Sendable, Hashable {
     package var scope: Scope
     /// The version of the start that opened this life of the scope; 0 where no start was seen.
     package var generation: Int64
-    /// The order of sends within the scope, and the body's `timestamp`.
+    /// The order of sends within the scope, and the body's `timestamp`; that of a recipient's end may be later, so
+    /// that phones do not take it for older than what they show.
     package var version: Int64
     package var event: PushEvent
     /// Seconds since 1970 after which nobody wants it pushed any more.

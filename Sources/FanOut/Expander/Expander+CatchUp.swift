@@ -1,0 +1,149 @@
+internal import LiveActivity
+package import Registry
+package import Store
+
+// A token that comes when its scope's newest send has passed: the lane brings it what the others have.
+
+extension Expander {
+    /// What became new in the registry by the rows that this turn commits.
+    package mutating func hear(_ news: borrowing LaneNews) throws(StoreError) {
+        for index in 0..<news.count {
+            let kinds = news.kinds(index)
+            guard kinds.contains(.token) || kinds.contains(.group) else { continue }
+            try catchUp(news.row(index), app: news.app(index))
+        }
+    }
+
+    private mutating func catchUp(_ row: borrowing TokenPageRow, app id: String) throws(StoreError) {
+        guard let activity = row.activity, !row.token.isEmpty, !row.hasMovedAway,
+            let app = catalog.app(id), app.environments.contains(row.environment),
+            let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
+        else { return }
+        let alone = GroupKey(app: id, activity: activity)
+        var scopes: [(key: GroupKey, scope: LaneScope)] = []
+        var isJoined = false
+        var group: String?
+        if let told = row.group {
+            group = String(decoding: [UInt8](copying: told), as: UTF8.self)
+        } else if let joined = try join(row, activity, of: recipient, app: id) {
+            group = joined
+            isJoined = true
+        }
+        if let group {
+            let whole = GroupKey(app: id, group: group)
+            if let scope = try table.scope(whole.bytes) { scopes.append((whole, scope)) }
+            let own = whole.of(recipient)
+            if let scope = try table.scope(own.bytes) { scopes.append((own, scope)) }
+        }
+        if let scope = try table.scope(alone.bytes) { scopes.append((alone, scope)) }
+        guard let newest = Newest(scopes), isWanted(until: newest.state.deadline) else { return }
+        if let walk = newest.scope.walk, walk.version == newest.state.version,
+            let cursor = WalkCursor(bytes: walk.cursor), cursor.hasYetToMeet(row, joined: isJoined)
+        {
+            return
+        }
+        if let group, newest.isFirstLife,
+            try wasStarted(row, with: newest, LedgerKeyWriter(app: id, group: group))
+        {
+            return
+        }
+        output.add(
+            row, type: row.attributesType, as: variant(of: newest, recipient, app), lane: lane,
+            isUrgent: false)
+    }
+
+    /// A phone shows what its start carried. Not asked where an earlier life of the scope has ended: the token
+    /// may be of an activity of that one.
+    private mutating func wasStarted(
+        _ row: borrowing TokenPageRow, with newest: Newest, _ keys: LedgerKeyWriter
+    ) throws(StoreError) -> Bool {
+        keys.start(
+            of: row.recipient, on: row.installation, generation: Array(String(newest.life).utf8), into: &key)
+        guard let start = try table.start(key) else { return false }
+        return start.version >= newest.state.version
+    }
+
+    private mutating func variant(of newest: Newest, _ recipient: Recipient, _ app: App) -> JobOutput.Variant
+    {
+        let state = newest.state
+        let isOwn = newest.key.recipient != nil
+        let name = VariantName(
+            send: state.send, version: state.version, generation: newest.life,
+            scope: isOwn ? .recipient : .group, timestamp: newest.timestamp, state: .own(state.content))
+        if let variant = variants[name] { return variant }
+        let head = SheetHead(
+            topic: app.pushTopic, priority: state.priority, expiration: state.expiration,
+            app: newest.key.app, environment: .production, send: state.send, group: newest.key.group,
+            scope: isOwn ? .recipient : .group, generation: newest.life, version: state.version,
+            event: newest.content.event, deadline: state.deadline, acceptedAt: state.acceptedAt)
+        let variant = output.variant(
+            head, body: PayloadBuilder.body(newest.content, timestamp: newest.timestamp))
+        variants[name] = variant
+        return variant
+    }
+
+    // MARK: Joining
+
+    /// The group of an activity that came without one: that of the newest start of its type on its
+    /// installation, when its first token came. It stays there, whatever is started later.
+    private mutating func join(
+        _ row: borrowing TokenPageRow, _ activity: String, of recipient: Recipient, app: String
+    ) throws(StoreError) -> String? {
+        let key = GroupKey(app: app, activity: activity)
+        var scope = try table.scope(key.bytes) ?? LaneScope()
+        if let joined = scope.joined { return joined.group }
+        guard let type = row.attributesType,
+            let found = try table.newestStart(
+                app: app, installation: String(decoding: [UInt8](copying: row.installation), as: UTF8.self),
+                type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
+            found.recipient == recipient
+        else { return nil }
+        scope.joined = GroupKey(app: app, group: found.group)
+        set(scope, under: key.bytes)
+        return found.group
+    }
+}
+
+/// The newest that holds for an activity, of all scopes that it is in.
+private struct Newest {
+    let key: GroupKey
+    let scope: LaneScope
+    let state: ScopeState
+    /// The state's version, or of an end that newer updates may have overtaken on the way to the phone, theirs.
+    let timestamp: Int64
+    /// The generation that the activity is in, as far as the lane knows.
+    let life: Int64
+    let isFirstLife: Bool
+
+    init?(_ scopes: [(key: GroupKey, scope: LaneScope)]) {
+        let life = scopes.map(\.scope.generation).max() ?? 0
+        let endedAt = scopes.map(\.scope.endedAt).max() ?? 0
+        let hasEnded = endedAt > life
+        let cancelled = Set(scopes.flatMap(\.scope.cancelled))
+        let candidates = scopes.filter { scope in
+            guard let newest = scope.scope.newest else { return false }
+            if hasEnded { return newest.content.event == .end }
+            return newest.version >= life && newest.content.event != .end
+                && !newest.isTakenBack(in: cancelled)
+        }
+        guard
+            let found = candidates.max(by: {
+                ($0.scope.newest?.version ?? 0) < ($1.scope.newest?.version ?? 0)
+            }),
+            let state = found.scope.newest
+        else { return nil }
+        (key, scope, self.state, self.life) = (found.key, found.scope, state, life)
+        timestamp = hasEnded ? scopes.map(\.scope.version).max() ?? state.version : state.version
+        isFirstLife = endedAt == 0
+    }
+
+    /// As it is said to an activity that is there: of a start, the state that it came with.
+    var content: PushContent {
+        guard state.content.event == .start else { return state.content }
+        var content = PushContent(.update)
+        content.contentState = state.content.contentState
+        content.staleDate = state.content.staleDate
+        content.relevanceScore = state.content.relevanceScore
+        return content
+    }
+}

@@ -1,0 +1,132 @@
+internal import LiveActivity
+internal import Store
+
+// Whether a recipient gets what an expansion brings, and in which version. It goes by versions alone, which
+// are in one order for each recipient: so it does not matter what overtook what on the way here.
+
+extension Expander {
+    /// - Parameters:
+    ///   - scoped: where the expansion names recipients.
+    ///   - own: the recipient's row in the group, where it may have one.
+    ///   - whole: the group's; an empty one where the group is private.
+    mutating func judge(
+        _ scoped: Expansion.ScopedRecipient?, own: LaneScope?, whole: LaneScope, in walk: Walk
+    ) throws(StoreError) -> Judgement {
+        let expansion = walk.expansion
+        var told = Told(expansion, scoped)
+        if expansion.isTakenBack(by: whole) || own.map(expansion.isTakenBack) ?? false { return .drop }
+        if expansion.content.event != .end, !isWanted(until: expansion.deadline) { return .drop }
+        switch expansion.content.event {
+        case .start:
+            // An end stops every older start to the recipient, whatever the scope of either.
+            if let own, own.endedAt > told.generation { return .exclude(ExpansionExclusion.ended) }
+            if whole.endedAt > told.generation { return .drop }
+            if let own { told.generation = max(told.generation, own.generation) }
+            told.catchUp(with: whole)
+            if let own { told.catchUp(with: own) }
+        case .update:
+            if whole.endedAt > told.version || (own?.endedAt ?? 0) > told.version { return .drop }
+            let life = max(told.generation, whole.generation, own?.generation ?? 0)
+            if let own, own.endedAt > life { return .exclude(ExpansionExclusion.ended) }
+            if expansion.conflate, whole.version > told.version { return .drop }
+            // What was taken back takes nobody's place.
+            if expansion.conflate, let own, own.version > told.version,
+                !(own.newest?.isTakenBack(in: Set(whole.cancelled + own.cancelled)) ?? false)
+            {
+                return .drop
+            }
+            told.generation = life
+        case .end:
+            let life = max(told.generation, own?.generation ?? 0)
+            // A newer end says the same. An older one may still be on its way to some of them.
+            if max(whole.endedAt, own?.endedAt ?? 0) > told.version {
+                return .exclude(ExpansionExclusion.ended)
+            }
+            // The group's newer updates may have overtaken a recipient's end, and a phone ignores what is older
+            // than what it shows. A newer life is not meant.
+            if max(life, whole.generation) < told.version {
+                told.timestamp = max(told.version, whole.version, own?.version ?? 0)
+            }
+        }
+        return .send(variant(of: told, walk), generation: told.generation, version: told.version)
+    }
+
+    private mutating func variant(of told: Told, _ walk: Walk) -> JobOutput.Variant {
+        let expansion = walk.expansion
+        let name = VariantName(
+            send: expansion.send, version: told.version, generation: told.generation, scope: told.scope,
+            timestamp: told.timestamp, state: told.isOwn ? .own(told.content) : .shared)
+        if let variant = variants[name] { return variant }
+        var head = SheetHead(
+            topic: walk.app.pushTopic, priority: expansion.priority, expiration: expansion.expiration,
+            app: expansion.key.app, environment: .production, send: expansion.send,
+            group: expansion.key.group, scope: told.scope, generation: told.generation,
+            version: told.version, event: expansion.content.event, deadline: expansion.deadline,
+            acceptedAt: expansion.acceptedAt)
+        head.collapseID = expansion.collapseID
+        head.conflate = expansion.conflate
+        head.onUnknownStart = expansion.onUnknownStart
+        let variant = output.variant(
+            head, body: PayloadBuilder.body(told.content, timestamp: told.timestamp ?? told.version))
+        variants[name] = variant
+        return variant
+    }
+}
+
+/// What tells a body of a turn from the others of the same turn.
+struct VariantName: Hashable {
+    enum State: Hashable {
+        case shared
+        /// Of one recipient.
+        case own(PushContent)
+    }
+
+    var send: String
+    var version: Int64
+    var generation: Int64
+    var scope: SheetHead.Scope
+    var timestamp: Int64?
+    var state = State.shared
+}
+
+/// What a recipient is told by an expansion.
+private struct Told {
+    var content: PushContent
+    var version: Int64
+    var generation: Int64
+    var scope: SheetHead.Scope
+    /// Of the body, where it is not the version.
+    var timestamp: Int64?
+    var isOwn = false
+
+    init(_ expansion: Expansion, _ scoped: Expansion.ScopedRecipient?) {
+        content = expansion.content
+        generation = scoped?.generation ?? expansion.generation
+        scope = scoped?.scope ?? (expansion.key.recipient == nil ? .group : .recipient)
+        version = scoped?.version ?? expansion.version
+        guard let scoped, expansion.content.event == .start, expansion.key.recipient == nil,
+            scoped.version != scoped.generation
+        else { return }
+        // It joins a life: the planner knows a version of the recipient's own, whose content only the recipient's row
+        // has. What the start carries itself is the group's newest.
+        version = max(expansion.version, scoped.generation)
+    }
+
+    /// A start carries the newest state of its scope: whoever is started late sees what the others see.
+    mutating func catchUp(with scope: LaneScope) {
+        guard let newest = scope.newest, newest.version >= version, newest.version >= generation,
+            newest.content.event != .end, !newest.isTakenBack(in: Set(scope.cancelled))
+        else { return }
+        if newest.version == version, newest.content.event == .start { return }
+        version = newest.version
+        content.contentState = newest.content.contentState ?? content.contentState
+        content.staleDate = newest.content.staleDate
+        content.relevanceScore = newest.content.relevanceScore ?? content.relevanceScore
+        isOwn = true
+    }
+}
+
+extension App {
+    /// The header `apns-topic` of its Live Activities.
+    var pushTopic: String { bundleID + ".push-type.liveactivity" }
+}

@@ -1,0 +1,96 @@
+internal import LiveActivity
+internal import Store
+
+// A lane's rows of scopes: written with an expansion's first page, so that whatever comes behind it, a token
+// or a newer send, finds them.
+
+extension Expander {
+    /// What the lane knows of the scope from now on. It only grows: an expansion that comes late, because urgent
+    /// ones have overtaken it, changes nothing that is newer.
+    mutating func begin(with expansion: Expansion) throws(StoreError) {
+        if case .recipients = expansion.targets {
+            // Each of them begins when its turn comes; of the whole group only a start says something.
+            guard expansion.content.event == .start, expansion.key.recipient == nil else { return }
+        }
+        let key = expansion.key.bytes
+        var scope = try table.scope(key) ?? LaneScope()
+        if expansion.content.event == .update, expansion.isTakenBack(by: scope) { return }
+        let before = scope
+        scope.begin(
+            with: expansion, generation: expansion.generation, version: expansion.version,
+            walk: expansion.content.event == .start ? nil : WalkCursor(ordinal: expansion.ordinal).bytes)
+        if scope != before { set(scope, under: key) }
+    }
+
+    /// The same for one recipient of a list, or the owner of a private group.
+    mutating func begin(
+        with expansion: Expansion, of recipient: Expansion.ScopedRecipient, whole: inout LaneScope
+    ) throws(StoreError) {
+        let key = expansion.key.of(recipient.recipient).bytes
+        let found = try table.scope(key)
+        var scope = found ?? LaneScope()
+        let event = expansion.content.event
+        if event == .start, recipient.scope == .group, expansion.key.recipient == nil { return }
+        if expansion.isTakenBack(by: whole) || expansion.isTakenBack(by: scope) { return }
+        // A start that joins a life of the recipient's own says nothing new, and its content is the group's.
+        let isNews =
+            event != .start || expansion.key.recipient != nil || recipient.version == recipient.generation
+        let before = scope
+        if isNews {
+            scope.begin(
+                with: expansion, generation: recipient.generation, version: recipient.version, walk: nil)
+        } else {
+            scope.generation = max(scope.generation, recipient.generation)
+        }
+        if scope != before { set(scope, under: key) }
+        if expansion.key.recipient == nil, !whole.hasRecipients {
+            whole.hasRecipients = true
+            set(whole, under: expansion.key.bytes)
+        }
+    }
+
+    /// Notes how far the walk of a scope's newest send has come: a token that comes behind that place is
+    /// brought what it needs by the lane itself, one before it by the walk.
+    mutating func note(_ next: WalkCursor?, of expansion: Expansion) throws(StoreError) {
+        if expansion.content.event == .start { return }
+        if case .recipients = expansion.targets { return }
+        let key = expansion.key.bytes
+        guard var scope = try table.scope(key), scope.walk?.version == expansion.version else { return }
+        scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.bytes) }
+        set(scope, under: key)
+    }
+}
+
+extension LaneScope {
+    /// - Parameter walk: where its walk over the whole scope begins, if it is one.
+    fileprivate mutating func begin(
+        with expansion: Expansion, generation: Int64, version: Int64, walk: [UInt8]?
+    ) {
+        let event = expansion.content.event
+        if event == .start { hasStarts = true }
+        if event == .end { endedAt = max(endedAt, version) }
+        // Joining a life changes nothing but whom it has: the newest state stays.
+        let opens = event != .start || generation > self.generation || version > self.version
+        self.generation = max(self.generation, generation)
+        guard opens, version > self.version else { return }
+        self.version = version
+        newest = ScopeState(
+            send: expansion.send, version: version, content: expansion.content, priority: expansion.priority,
+            deadline: expansion.deadline, expiration: expansion.expiration, acceptedAt: expansion.acceptedAt)
+        self.walk = walk.map { Walk(version: version, cursor: $0) }
+    }
+}
+
+extension Expansion {
+    func isTakenBack(by scope: LaneScope) -> Bool {
+        content.event != .end && scope.cancelled.contains(send)
+    }
+}
+
+extension ScopeState {
+    /// Only an update's state goes with it: what a start said of its scope stays true for whoever is started by
+    /// another.
+    func isTakenBack(in cancelled: Set<String>) -> Bool {
+        content.event == .update && cancelled.contains(send)
+    }
+}

@@ -1,0 +1,194 @@
+internal import LiveActivity
+internal import Registry
+internal import Store
+
+// From an expansion's targets to pages of the registry.
+
+extension Expander {
+    /// Recipients of a list that are walked together.
+    private static var recipientsAtATime: Int { 256 }
+    /// Tokens of those that one transaction takes at most: who has more is gone on with in the next.
+    private static var tokensAtATimeMax: Int { 20_000 }
+
+    /// Everybody, a segment, a group, or an activity without one. Returns where to go on.
+    mutating func goThroughAll(of walk: inout Walk, by page: inout TokenPage) throws(StoreError)
+        -> WalkCursor?
+    {
+        let whole = try table.scope(walk.expansion.key.bytes) ?? LaneScope()
+        var cursor = walk.cursor
+        while true {
+            guard let selection = selection(of: walk, cursor.phase, recipients: nil) else { return nil }
+            let next = try registry.page(
+                selection, from: cursor.place, into: &page, rowsMax: max(1, walk.rowsLeft))
+            walk.rows += page.count + page.exclusions.total
+            try take(page, in: cursor.phase, of: &walk, whole: whole, named: [:])
+            if let next {
+                cursor.place = next
+                return cursor
+            }
+            guard cursor.phase == .told, mayHaveJoined(walk, whole) else { return nil }
+            cursor = WalkCursor(.joined, WalkCursor(ordinal: walk.expansion.ordinal).place)
+            if walk.rowsLeft <= 0 { return cursor }
+        }
+    }
+
+    /// Named recipients, some at a time, so that each of them begins and is walked in one transaction. What is
+    /// through leaves the expansion.
+    mutating func goThrough(
+        _ list: [Expansion.ScopedRecipient], of walk: inout Walk, by page: inout TokenPage
+    ) throws(StoreError) -> WalkCursor? {
+        var left = list[...]
+        var cursor = walk.cursor
+        repeat {
+            let some = left.prefix(Self.recipientsAtATime)
+            if let next = try goThrough(Array(some), from: cursor, of: &walk, by: &page) {
+                walk.expansion.targets = .recipients(Array(left))
+                return next
+            }
+            walk.rows += some.count
+            left = left.dropFirst(some.count)
+            cursor = WalkCursor(ordinal: 0)
+        } while !left.isEmpty && walk.rowsLeft > 0
+        if left.isEmpty { return nil }
+        walk.expansion.targets = .recipients(Array(left))
+        return cursor
+    }
+
+    private mutating func goThrough(
+        _ some: [Expansion.ScopedRecipient], from start: WalkCursor, of walk: inout Walk,
+        by page: inout TokenPage
+    ) throws(StoreError) -> WalkCursor? {
+        let isPrivate = walk.expansion.key.recipient != nil
+        var whole = isPrivate ? LaneScope() : try table.scope(walk.expansion.key.bytes) ?? LaneScope()
+        var named: [[UInt8]: Expansion.ScopedRecipient] = [:]
+        var mayHaveJoined = mayHaveJoined(walk, whole)
+        for scoped in some {
+            named[Array(scoped.recipient.text.utf8)] = scoped
+            if walk.expansion.dryRun { continue }
+            try begin(with: walk.expansion, of: scoped, whole: &whole)
+            if isPrivate, let own = try table.scope(walk.expansion.key.bytes) {
+                mayHaveJoined = self.mayHaveJoined(walk, own)
+            }
+        }
+        let recipients = NamedRecipients(some.map(\.recipient))
+        var cursor = start
+        var looked = 0
+        while true {
+            guard let selection = selection(of: walk, cursor.phase, recipients: recipients) else {
+                return nil
+            }
+            let next = try registry.page(
+                selection, from: cursor.place, into: &page, rowsMax: max(1, walk.rowsMax))
+            looked += page.count + page.exclusions.total
+            walk.rows += page.count + page.exclusions.total
+            try take(page, in: cursor.phase, of: &walk, whole: whole, named: named)
+            if let next {
+                cursor.place = next
+            } else if cursor.phase == .told, mayHaveJoined {
+                cursor = WalkCursor(.joined, PageCursor())
+            } else {
+                return nil
+            }
+            if looked >= Self.tokensAtATimeMax { return cursor }
+        }
+    }
+
+    /// Only a lane knows whose an activity is: a send to named activities of a group goes to the recipients
+    /// that have them here, so that all that each of them has of the group stays alike.
+    mutating func nameRecipients(
+        of expansion: inout Expansion, _ app: App, by page: inout TokenPage
+    ) throws(StoreError) {
+        guard case .activities(let names) = expansion.targets, let group = expansion.key.group else { return }
+        var selection = Selection(
+            app: expansion.key.app, .activities(names), environments: app.environments, now: now)
+        selection.osMin = nil
+        var found: [Expansion.ScopedRecipient] = []
+        var known: Set<[UInt8]> = []
+        var cursor: PageCursor? = PageCursor()
+        while let place = cursor {
+            cursor = try registry.page(selection, from: place, into: &page)
+            for index in 0..<page.count {
+                let text = [UInt8](copying: page[index].recipient)
+                if known.contains(text) { continue }
+                guard try group.isGroup(of: page[index], joined: joined(page[index], app: expansion.key.app)),
+                    let recipient = Recipient(text: String(decoding: text, as: UTF8.self))
+                else { continue }
+                known.insert(text)
+                found.append(
+                    Expansion.ScopedRecipient(
+                        recipient, scope: .recipient, generation: expansion.generation,
+                        version: expansion.version))
+            }
+        }
+        expansion.targets = .recipients(found)
+    }
+
+    /// The group that an activity without one has joined by the ledger.
+    func joined(_ row: borrowing TokenPageRow, app: String) throws(StoreError) -> GroupKey? {
+        guard row.group == nil, let activity = row.activity else { return nil }
+        return try table.scope(GroupKey(app: app, activity: activity).bytes)?.joined
+    }
+
+    /// Whether the walk has to look for activities of the group that have not told it.
+    private func mayHaveJoined(_ walk: Walk, _ scope: LaneScope) -> Bool {
+        walk.expansion.content.event != .start && walk.expansion.key.group != nil && scope.hasStarts
+    }
+
+    /// Nil where nobody can be meant.
+    private func selection(
+        of walk: Walk, _ phase: WalkCursor.Phase, recipients: NamedRecipients?
+    ) -> Selection? {
+        let expansion = walk.expansion
+        let tokens: Selection.Tokens
+        switch (expansion.content.event, expansion.key.subject, phase) {
+        case (.start, _, _): tokens = .starts(type: expansion.content.attributesType ?? "")
+        case (_, .activity(let name), _): tokens = .activities([name])
+        case (_, .group(let name), .told): tokens = .updates(group: name)
+        case (_, .group, .joined): tokens = .updates(group: nil)
+        }
+        var selection = Selection(
+            app: expansion.key.app, tokens, environments: walk.app.environments, now: now)
+        selection.recipients = recipients
+        switch expansion.targets {
+        case .tags(let tags): selection.program = .anyTag(of: tags)
+        case .segments(let names):
+            let rules = names.compactMap { catalog.segment($0, of: expansion.key.app) }
+            if rules.isEmpty { return nil }
+            selection.program = SegmentProgram(.or(rules))
+        case .everyone, .group, .recipients, .activities: break
+        }
+        guard expansion.content.event == .start else { return selection }
+        selection.startAcceptedAt = expansion.acceptedAt
+        if !expansion.restart, let group = expansion.key.group {
+            selection.dismissals = Selection.Dismissals(of: group, since: expansion.generation * 1000)
+        }
+        return selection
+    }
+}
+
+extension Walk {
+    /// Where the page begins.
+    var cursor: WalkCursor {
+        expansion.cursor.flatMap { WalkCursor(bytes: $0) } ?? WalkCursor(ordinal: expansion.ordinal)
+    }
+}
+
+extension String {
+    /// Whether a row is of this group, by what the phone told or by what it joined.
+    func isGroup(of row: borrowing TokenPageRow, joined: GroupKey?) -> Bool {
+        guard let told = row.group else { return joined?.group?.isExactly(self) ?? false }
+        return Array(utf8).holds(told)
+    }
+}
+
+extension TokenPageRow {
+    private static var updatePrefix: Int { 7 }
+
+    /// Nil for a row of a start token.
+    var activity: String? {
+        let entry = entryText
+        guard entry.count > Self.updatePrefix, entry[0] == UInt8(ascii: "u") else { return nil }
+        return String(
+            decoding: [UInt8](copying: entry.extracting(Self.updatePrefix..<entry.count)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,167 @@
+package import LiveActivity
+package import Registry
+
+/// What a lane makes in one transaction beside its rows of `starts`: sheets of jobs, what is left of
+/// expansions, and what has become of them. Bodies and heads are made once and named by number.
+package struct JobOutput: ~Copyable {
+    /// What all jobs of one content, scope and version share: a body, and heads that differ in the environment.
+    package struct Variant: Sendable, Hashable { let number: Int }
+
+    private struct Share {
+        let head: SheetHead
+        let body: Int
+        /// The sheets that are open, one for each environment and activity type that was met.
+        var open: [OpenSheet] = []
+    }
+
+    private struct OpenSheet {
+        let environment: Environment
+        let type: [UInt8]?
+        let head: Int
+        /// None before the first job, and again when it is closed.
+        var sheet: Int?
+
+        func isOf(_ other: Span<UInt8>?) -> Bool {
+            guard let other else { return type == nil }
+            return type?.holds(other) ?? false
+        }
+    }
+
+    package struct Head: Sendable {
+        package let apns: [UInt8]
+        package let flotilla: [UInt8]
+        package let head: SheetHead
+    }
+
+    package struct Sheet: Sendable {
+        package let lane: Int
+        package let isUrgent: Bool
+        package let body: Int
+        package let head: Int
+        package fileprivate(set) var lines = JobLines()
+    }
+
+    package struct Continuation: Sendable {
+        package let lane: Int
+        package let isUrgent: Bool
+        package let expansion: Expansion
+    }
+
+    private let jobsPerSheet: Int
+    private var shares: [Share] = []
+    package private(set) var bodies: [[UInt8]] = []
+    package private(set) var heads: [Head] = []
+    package private(set) var sheets: [Sheet] = []
+    package private(set) var jobs = 0
+    package private(set) var continuations: [Continuation] = []
+    package private(set) var progress: [Progress] = []
+
+    package init(jobsPerSheet: Int) {
+        self.jobsPerSheet = min(max(1, jobsPerSheet), SheetHead.jobsMax)
+    }
+
+    package var isEmpty: Bool { sheets.isEmpty && continuations.isEmpty && progress.isEmpty }
+
+    package mutating func removeAll() {
+        shares.removeAll(keepingCapacity: true)
+        bodies.removeAll(keepingCapacity: true)
+        heads.removeAll(keepingCapacity: true)
+        sheets.removeAll(keepingCapacity: true)
+        jobs = 0
+        continuations.removeAll(keepingCapacity: true)
+        progress.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Jobs
+
+    /// - Parameter head: of any environment; that of a job is its token's.
+    package mutating func variant(_ head: SheetHead, body: [UInt8]) -> Variant {
+        bodies.append(body)
+        shares.append(Share(head: head, body: bodies.count - 1))
+        return Variant(number: shares.count - 1)
+    }
+
+    package func bodyBytes(of variant: Variant) -> Int { bodies[shares[variant.number].body].count }
+
+    /// Writes a job on a sheet that is open for its like, or on a new one.
+    ///
+    /// - Parameter type: of the activity; nil where it is the same for all jobs of the variant.
+    package mutating func add(
+        _ row: borrowing TokenPageRow, type: Span<UInt8>?, as variant: Variant, lane: Int, isUrgent: Bool
+    ) {
+        let share = variant.number
+        let place = open(share, environment: row.environment, type: type)
+        let number: Int
+        let bytes =
+            row.token.count + row.installation.count + row.entryText.count + row.recipient.count
+            + Self.lineBytes
+        if let open = shares[share].open[place].sheet, sheets[open].lane == lane,
+            sheets[open].lines.count < jobsPerSheet, size(of: open) + bytes <= SheetHead.bytesMax
+        {
+            number = open
+        } else {
+            sheets.append(
+                Sheet(
+                    lane: lane, isUrgent: isUrgent, body: shares[share].body,
+                    head: shares[share].open[place].head))
+            number = sheets.count - 1
+            shares[share].open[place].sheet = number
+        }
+        sheets[number].lines.append(
+            token: row.token, installation: row.installation, entry: row.entryText, recipient: row.recipient)
+        jobs += 1
+    }
+
+    /// Tabs and newline.
+    private static let lineBytes = 4
+
+    private func size(of sheet: Int) -> Int {
+        let head = sheets[sheet].head
+        return sheets[sheet].lines.bytes.count + bodies[sheets[sheet].body].count + heads[head].apns.count
+            + heads[head].flotilla.count
+    }
+
+    /// Nearly always the first: the phones of a send are of one environment and type.
+    private mutating func open(
+        _ share: Int, environment: Environment, type: Span<UInt8>?
+    ) -> Int {
+        for place in shares[share].open.indices
+        where shares[share].open[place].environment == environment
+            && shares[share].open[place].isOf(type)
+        {
+            return place
+        }
+        var head = shares[share].head
+        head.environment = environment
+        heads.append(Head(apns: head.apnsLines, flotilla: head.flotillaLines, head: head))
+        var name: [UInt8]?
+        if let type { name = [UInt8](copying: type) }
+        shares[share].open.append(OpenSheet(environment: environment, type: name, head: heads.count - 1))
+        return shares[share].open.count - 1
+    }
+
+    // MARK: Expansions
+
+    package mutating func goOn(_ expansion: Expansion, lane: Int, isUrgent: Bool) {
+        continuations.append(Continuation(lane: lane, isUrgent: isUrgent, expansion: expansion))
+    }
+
+    package mutating func close(_ expansion: Expansion, lane: Int, at now: Int64) {
+        progress.append(
+            Progress(
+                send: expansion.send, key: expansion.key, dryRun: expansion.dryRun,
+                acceptedAt: expansion.acceptedAt, at: now, .lane(lane, expansion.tally)))
+    }
+}
+
+extension [UInt8] {
+    init(copying span: Span<UInt8>) {
+        self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
+    func holds(_ span: Span<UInt8>) -> Bool {
+        guard count == span.count else { return false }
+        for index in indices where self[index] != span[index] { return false }
+        return true
+    }
+}

@@ -1,0 +1,23 @@
+/// How many tokens one transaction looks at: as many as its time allows, as the last ones have shown. A commit
+/// costs the same whatever is in it, so larger is cheaper, and a small send waits for as long as one lasts.
+package struct PageSize: Sendable {
+    package static let rowsMin = 500
+    /// Of all lanes together.
+    package static let rowsMax = 100_000
+    private static let shrink = 0.7
+    private static let grow = 1.25
+
+    private let millisecondsMax: Double
+    package private(set) var rows = 10_000
+
+    package init(millisecondsMax: Int) { self.millisecondsMax = Double(millisecondsMax) }
+
+    /// - Parameter looked: tokens of the transaction; one that had less to do than it might says nothing.
+    package mutating func took(_ milliseconds: Double, for looked: Int) {
+        if milliseconds > millisecondsMax {
+            rows = max(Self.rowsMin, Int(Double(min(rows, max(looked, 1))) * Self.shrink))
+        } else if looked >= rows, milliseconds < 0.8 * millisecondsMax {
+            rows = min(Self.rowsMax, Int(Double(rows) * Self.grow))
+        }
+    }
+}

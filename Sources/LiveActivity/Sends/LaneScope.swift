@@ -1,0 +1,80 @@
+package import JSON
+
+/// One scope as a lane knows it: a row of `starts`, under the scope's key, written when the lane begins with
+/// what a planner has said of the scope. From it a token that comes late gets what the others have.
+package struct LaneScope: Record, Hashable {
+    package static let schemaVersion = 1
+    /// Sends that one row remembers as taken back; the newest.
+    package static let cancelledMax = 100
+
+    /// How far the newest send to all of a group has come in the lane; none when it is through.
+    package struct Walk: Sendable, Hashable {
+        package var version: Int64
+        package var cursor: [UInt8]
+
+        package init(version: Int64, cursor: [UInt8]) {
+            self.version = version
+            self.cursor = cursor
+        }
+    }
+
+    /// The version of the start that opened this life; 0 while none was seen.
+    package var generation: Int64 = 0
+    /// The newest version that the lane has begun with.
+    package var version: Int64 = 0
+    /// The version of the newest end; 0 while there was none.
+    package var endedAt: Int64 = 0
+    package var newest: ScopeState?
+    package var walk: Walk?
+    /// Of a whole group: recipients of the lane have rows of their own.
+    package var hasRecipients = false
+    /// The ledger has starts of this scope.
+    package var hasStarts = false
+    /// Sends that were taken back, the newest last.
+    package var cancelled: [String] = []
+    /// Of an activity that came without a group: the one that it joined.
+    package var joined: GroupKey?
+    /// Milliseconds since 1970 when it was written.
+    package var at: Int64 = 0
+
+    package init() {}
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("generation", generation)
+        writer.field("version", version)
+        writer.field("endedAt", endedAt == 0 ? nil : endedAt)
+        writer.field("newest", newest)
+        if let walk {
+            writer.name("walk")
+            writer.beginObject()
+            writer.field("version", walk.version)
+            writer.field("cursor", Hex.text(walk.cursor))
+            writer.endObject()
+        }
+        writer.field("hasRecipients", hasRecipients ? true : nil)
+        writer.field("hasStarts", hasStarts ? true : nil)
+        writer.field("cancelled", cancelled.isEmpty ? nil : cancelled)
+        if let joined {
+            writer.name("joined")
+            writer.beginObject()
+            writer.field(joined)
+            writer.endObject()
+        }
+        writer.field("at", at)
+    }
+
+    package init(from record: JSONObject) {
+        generation = record["generation"].version()
+        version = record["version"].version()
+        endedAt = record["endedAt"].optional?.version() ?? 0
+        newest = record["newest"].optional?.scopeState()
+        if let walk = record["walk"].optional?.object() {
+            self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
+        }
+        hasRecipients = record["hasRecipients"].optional?.bool() ?? false
+        hasStarts = record["hasStarts"].optional?.bool() ?? false
+        cancelled = record["cancelled"].optional?.names(countMax: Self.cancelledMax) ?? []
+        joined = record["joined"].optional?.object().groupKey()
+        at = record["at"].time()
+    }
+}

@@ -1,0 +1,106 @@
+package import JSON
+
+/// A start that a lane has written a job for, or an activity that its app began by itself: a row of `starts`,
+/// the ledger. One installation gets one start in a life of a scope.
+package struct LedgerRow: Record, Hashable {
+    package static let schemaVersion = 1
+
+    /// The newest state that the start carried.
+    package var version: Int64
+    /// Milliseconds since 1970 of the start.
+    package var at: Int64
+    /// The Swift name of the `ActivityAttributes` type.
+    package var type: String
+    /// The version of the end that came before the system's own; 0 while there was none.
+    package var endedAt: Int64 = 0
+
+    package init(version: Int64, at: Int64, type: String) {
+        self.version = version
+        self.at = at
+        self.type = type
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("version", version)
+        writer.field("at", at)
+        writer.field("type", type)
+        writer.field("endedAt", endedAt == 0 ? nil : endedAt)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            version: record["version"].version(), at: record["at"].time(), type: record["type"].name())
+        endedAt = record["endedAt"].optional?.version() ?? 0
+    }
+}
+
+/// The key of a ledger row: `app/group/recipient/generation/installation`.
+package struct LedgerKey: Sendable, Hashable {
+    package var app: String
+    package var group: String
+    package var recipient: Recipient
+    package var generation: Int64
+    package var installation: String
+
+    private static let parts = 5
+
+    package init(
+        app: String, group: String, recipient: Recipient, generation: Int64, installation: String
+    ) {
+        self.app = app
+        self.group = group
+        self.recipient = recipient
+        self.generation = generation
+        self.installation = installation
+    }
+
+    package var bytes: [UInt8] {
+        RecordKey.join(app, group, recipient.text, String(generation), installation)
+    }
+
+    /// Nil for a scope's key.
+    package init?(bytes: UnsafeRawBufferPointer) {
+        guard let parts = unsafe RecordKey.split(bytes), parts.count == Self.parts,
+            AppID.problem(parts[0]) == nil, Name.problem(parts[1]) == nil,
+            let recipient = Recipient(text: parts[2]), let generation = Int64(parts[3]),
+            Name.problem(parts[4]) == nil
+        else { return nil }
+        self.init(
+            app: parts[0], group: parts[1], recipient: recipient, generation: generation,
+            installation: parts[4])
+    }
+
+    package init?(bytes: [UInt8]) {
+        guard let key = unsafe bytes.withUnsafeBytes({ unsafe LedgerKey(bytes: $0) }) else { return nil }
+        self = key
+    }
+}
+
+/// Makes the keys of a group's scopes and ledger rows from a page's texts: its own part is written once.
+package struct LedgerKeyWriter {
+    private let group: [UInt8]
+
+    /// - Parameter group: without a recipient.
+    package init(app: String, group: String) {
+        self.group = RecordKey.join(app, group) + [RecordKey.separator]
+    }
+
+    /// Of a recipient's scope.
+    ///
+    /// - Parameter recipient: `u:<user>` or `i:<installation>`.
+    package func scope(of recipient: Span<UInt8>, into key: inout [UInt8]) {
+        key.removeAll(keepingCapacity: true)
+        key.append(contentsOf: group)
+        RecordKey.append(recipient, to: &key)
+    }
+
+    package func start(
+        of recipient: Span<UInt8>, on installation: Span<UInt8>, generation: [UInt8], into key: inout [UInt8]
+    ) {
+        scope(of: recipient, into: &key)
+        key.append(RecordKey.separator)
+        key.append(contentsOf: generation)
+        key.append(RecordKey.separator)
+        RecordKey.append(installation, to: &key)
+    }
+}

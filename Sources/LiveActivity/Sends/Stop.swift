@@ -1,0 +1,46 @@
+package import JSON
+
+/// A send that lanes must stop, as it was taken back: a record of `expansions.urgent`.
+package struct Stop: Record, Hashable {
+    package static let schemaVersion = Expansion.schemaVersion
+
+    package var send: String
+    package var key: GroupKey
+
+    package init(send: String, key: GroupKey) {
+        self.send = send
+        self.key = key
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("stops", send)
+        writer.field(key)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(send: record["stops"].name(), key: record.groupKey())
+    }
+}
+
+/// What lies in `expansions` and `expansions.urgent`.
+package enum ExpansionRequest: Sendable, Hashable {
+    case expansion(Expansion)
+    case stop(Stop)
+
+    package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader) throws(RecordError)
+        -> ExpansionRequest
+    {
+        // Both have the same version as long as they share the topic.
+        try unsafe Expansion.read(bytes, with: reader) { object in
+            object["stops"].isMissing ? .expansion(Expansion(from: object)) : .stop(Stop(from: object))
+        }
+    }
+
+    package static func decode(_ bytes: [UInt8], with reader: JSONReader) throws(RecordError)
+        -> ExpansionRequest
+    {
+        try unsafe bytes.span.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe decode(bytes, with: reader)
+        }
+    }
+}

@@ -1,0 +1,432 @@
+import FanOut
+import Foundation
+import JSON
+import LiveActivity
+import ProcessTesting
+import Registry
+import Simulation
+import Store
+import Testing
+
+/// A life of phones, a planner and lanes in which anything happens in any order: sends and cancels, late tokens,
+/// crashes, lanes that move, pages of any size. What must be true is counted beside it, without versions.
+final class FleetHistory {
+    struct Wrong: Error, CustomStringConvertible { let description: String }
+
+    private let lanes = 2
+    private let planner: Planner
+    private var random: SeededGenerator
+    private let directory: TemporaryDirectory
+    private var rows = Rows()
+    private var topics: [VirtualLane]
+    private var owners: [LaneOwner?]
+    private var phones: [Phone]
+    private var held: [Plan.Held] = []
+    /// Jobs that wait for their sender, in any order.
+    private var waiting: [Job] = []
+    private var sent: [Send] = []
+    private var account = Account()
+    private var now: Int64 = 0
+    private var tokens = 0
+    private var activities = 0
+    private var sends = 0
+    private(set) var steps = 0
+    /// Some phones do not tell the group of what they started: then there is one group only that can be started.
+    private let isSilent: Bool
+    /// Of each life of a scope and installation: how many starts it got.
+    private var starts: [String: Int] = [:]
+    /// Of each token: the version of the end that it was brought.
+    private var ends: [String: Int64] = [:]
+    private var closed: [String: Int] = [:]
+    private var expected: [String: Int] = [:]
+
+    init(seed: UInt64) throws {
+        random = SeededGenerator(seed)
+        isSilent = random.below(2) == 0
+        directory = try TemporaryDirectory()
+        let lanes = lanes
+        planner = Planner(lanes: lanes) { _, recipient in recipient.text.utf8.count % lanes }
+        topics = Array(repeating: VirtualLane(), count: lanes)
+        owners = Array(repeating: nil, count: lanes)
+        phones = []
+        for (user, phone) in [("a", "p1"), ("a", "p2"), ("bb", "p3"), ("cc", "p4"), ("ddd", "p5")] {
+            phones.append(Phone(user: user, installation: phone))
+        }
+    }
+
+    private var stamp: Int64 { (dawn + now) * 1000 }
+    private func lane(of user: String) -> Int { (user.utf8.count + 2) % lanes }
+    private func chance(_ percent: Int) -> Bool { random.below(100) < percent }
+
+    // MARK: Living
+
+    func live(steps count: Int) throws {
+        for index in phones.indices where chance(80) { reportStart(index) }
+        for _ in 0..<count { try step() }
+        try settle()
+        try check()
+        for owner in owners { try owner?.close() }
+    }
+
+    private func step() throws {
+        steps += 1
+        switch random.below(100) {
+        case 0..<18: try send()
+        case 18..<22: try cancel()
+        case 22..<62: try turn(random.below(lanes))
+        case 62..<74: try deliver()
+        case 74..<90: report()
+        case 90..<96: try goOn(Int64(random.below(4)))
+        default: try move(random.below(lanes))
+        }
+    }
+
+    private func goOn(_ seconds: Int64) throws {
+        now += seconds
+        let due = held.filter { $0.at <= dawn + now }
+        held.removeAll { $0.at <= dawn + now }
+        for one in due {
+            guard let send = rows.rows[one.key]?.held else { continue }
+            try take(try planner.release(one.key, now: dawn + now, in: &rows), of: send)
+        }
+    }
+
+    /// The lane's owner ends, or is another one from now on.
+    private func move(_ lane: Int) throws {
+        try owners[lane]?.close()
+        owners[lane] = nil
+        if chance(30) { try FileManager.default.removeItem(atPath: path(lane, random.below(2))) }
+    }
+
+    private func path(_ lane: Int, _ process: Int) -> String {
+        let path = "\(directory.path)/lane-\(lane)-\(process)"
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return path
+    }
+
+    // MARK: Sends
+
+    private func send() throws {
+        now += Int64(random.below(2))
+        sends += 1
+        let event: PushEvent = [.start, .start, .update, .update, .update, .update, .end][random.below(7)]
+        let group = ["match", "match", "solo", isSilent ? "match" : "chest"][random.below(4)]
+        if group == "solo", event == .start { return }
+        let users = Array(Set(phones.map(\.user))).sorted()
+        let some = Array(users.shuffled(using: &random).prefix(1 + random.below(2)))
+        var audience: Audience = event == .start ? .everyone : .group
+        if chance(35) { audience = .users(some) }
+        if group == "chest" { audience = .users([some[0]]) }
+        var send = makeSend(event, to: audience, group: group, id: "s\(sends)", state: sends)
+        send.acceptedAt = stamp
+        if group == "chest" { send.owner = .user(some[0]) }
+        if event == .update, chance(15) { send.conflate = false }
+        sent.append(send)
+        try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows), of: send)
+    }
+
+    private func cancel() throws {
+        guard let send = sent.randomElement(using: &random), let key = send.groupKey else { return }
+        let cancel = Cancel(send: send.id, app: send.app, key: key, acceptedAt: stamp)
+        let plan = try planner.plan(.cancel(cancel), stamp: stamp, app: shop, in: &rows)
+        if plan.stop != nil { account.takeBack(send) }
+        var undone = send
+        undone.id = plan.parts.first?.expansion.send ?? send.id
+        undone.audience = .group
+        try take(plan, of: undone)
+    }
+
+    private func take(_ plan: Plan, of send: Send) throws {
+        if let one = plan.held { held.append(one) }
+        if let stop = plan.stop {
+            let bytes = Stop(send: stop.send, key: stop.key).encoded()
+            for lane in topics.indices { topics[lane].urgent.append(bytes) }
+        }
+        for part in plan.parts {
+            let bytes = part.expansion.encoded()
+            for lane in topics.indices where part.lane ?? lane == lane {
+                if part.isUrgent {
+                    topics[lane].urgent.append(bytes)
+                } else {
+                    topics[lane].usual.append(bytes)
+                }
+                expected["\(part.expansion.send)/\(lane)", default: 0] += 1
+            }
+        }
+        if !plan.parts.isEmpty { account.take(plan, of: send, users: Set(phones.map(\.user))) }
+    }
+
+    // MARK: Lanes
+
+    private func owner(of lane: Int) throws -> LaneOwner {
+        if let owner = owners[lane] { return owner }
+        let owner = try LaneOwner(lane, path(lane, random.below(2)), topics[lane], now: stamp)
+        owners[lane] = owner
+        return owner
+    }
+
+    private func turn(_ lane: Int, isCalm: Bool = false) throws {
+        let owner = try owner(of: lane)
+        let topic = topics[lane]
+        let plan = LaneOwner.Plan(
+            registryUpTo: isCalm
+                ? topic.registry.count
+                : topic.committed.registry
+                    + random.below(topic.registry.count - topic.committed.registry + 1),
+            isUrgent: chance(50), expansions: random.below(4), rowsMax: 1 + random.below(4))
+        let outcome = try owner.run(plan, on: topic, now: stamp)
+        if !isCalm, chance(20) {
+            // The transaction does not happen; whoever owns the lane next begins at the committed offsets.
+            try owner.close()
+            owners[lane] = nil
+            return
+        }
+        topics[lane].committed = outcome.committed
+        topics[lane].starts += outcome.starts
+        topics[lane].urgent += outcome.urgent
+        topics[lane].usual += outcome.usual
+        for progress in outcome.progress { closed["\(progress.send)/\(lane)", default: 0] += 1 }
+        for job in outcome.jobs { try look(at: job) }
+        waiting += outcome.jobs
+    }
+
+    /// What must be true of jobs in the order in which a lane writes them.
+    private func look(at job: Job) throws {
+        let push = Push(job.body)
+        if push.event == .end ? push.timestamp < job.head.version : push.timestamp != job.head.version {
+            throw Wrong(description: "a body of \(push.timestamp) with a head of \(job.head.version)")
+        }
+        switch push.event {
+        case .start:
+            let life = "\(job.head.group ?? "")/\(job.recipient)/\(job.head.generation)/\(job.installation)"
+            starts[life, default: 0] += 1
+            if starts[life] != 1 { throw Wrong(description: "a second start in life \(life)") }
+        case .end: ends[job.token] = max(ends[job.token] ?? 0, job.head.version)
+        case .update:
+            if let end = ends[job.token], job.head.generation < end {
+                throw Wrong(description: "an update of \(push.timestamp) after the end of \(end)")
+            }
+        }
+    }
+
+    // MARK: Phones
+
+    private func deliver() throws {
+        waiting.shuffle(using: &random)
+        for _ in 0..<min(waiting.count, 1 + random.below(8)) {
+            if let job = waiting.popLast() { try deliver(job) }
+        }
+    }
+
+    private func deliver(_ job: Job) throws {
+        guard let index = phones.firstIndex(where: { $0.installation == job.installation }) else {
+            throw Wrong(description: "a job for nobody")
+        }
+        let push = Push(job.body)
+        if job.recipient != "u:" + phones[index].user { throw Wrong(description: "another's job") }
+        if push.event == .start {
+            activities += 1
+            phones[index].activities.append(
+                Activity(
+                    id: "act\(activities)", group: job.head.group ?? "",
+                    tellsGroup: !isSilent || chance(50), state: push.state,
+                    version: push.timestamp))
+            return
+        }
+        guard
+            let place = phones[index].activities.firstIndex(where: { "update:" + $0.id == job.entry })
+        else { throw Wrong(description: "a job for no activity") }
+        var activity = phones[index].activities[place]
+        if let seen = activity.seen[push.timestamp], push.event == .update, seen != push.state {
+            throw Wrong(description: "two states under version \(push.timestamp)")
+        }
+        if push.event == .update { activity.seen[push.timestamp] = push.state }
+        guard !activity.hasEnded, push.timestamp >= activity.version else { return }
+        activity.version = push.timestamp
+        if push.event == .end { activity.hasEnded = true } else { activity.state = push.state }
+        phones[index].activities[place] = activity
+    }
+
+    private func report() {
+        let index = random.below(phones.count)
+        if phones[index].startToken == nil || chance(5) { return reportStart(index) }
+        if chance(4) {
+            // The app starts one by itself.
+            activities += 1
+            phones[index].activities.append(
+                Activity(id: "act\(activities)", group: "solo", tellsGroup: true, state: nil, version: 0))
+        }
+        guard let place = phones[index].activities.indices.randomElement(using: &random) else { return }
+        if phones[index].activities[place].hasEnded {
+            guard phones[index].activities[place].token != nil, chance(50) else { return }
+            phones[index].activities[place].token = nil
+            write(phones[index], .update(activity: phones[index].activities[place].id), nil)
+        } else if phones[index].activities[place].token == nil || chance(20) {
+            reportUpdate(index, place)
+        }
+    }
+
+    private func reportStart(_ index: Int) {
+        tokens += 1
+        phones[index].startToken = tokens
+        write(phones[index], .start(type: "Match"), tokenRow())
+    }
+
+    private func reportUpdate(_ index: Int, _ place: Int) {
+        tokens += 1
+        phones[index].activities[place].token = tokens
+        let activity = phones[index].activities[place]
+        var row = tokenRow()
+        if activity.tellsGroup { row.group = activity.group }
+        write(phones[index], .update(activity: activity.id), row)
+    }
+
+    private func tokenRow() -> TokenRow {
+        let digits = String(tokens, radix: 16)
+        let hash = String(repeating: "0", count: 32 - digits.count) + digits
+        return TokenRow(
+            environment: .production, token: hash, tokenHash: hash, attributesType: "Match",
+            registeredAt: stamp)
+    }
+
+    private func write(_ phone: Phone, _ entry: RegistryKey.Entry, _ row: TokenRow?) {
+        let key = RegistryKey(
+            app: "shop", recipient: .user(phone.user), installation: phone.installation, entry: entry)
+        topics[lane(of: phone.user)].registry.append(
+            VirtualLane.Record(key: key.bytes, value: row?.encoded()))
+    }
+
+    // MARK: The end
+
+    /// Nothing fails any more, and everybody says what they have to say.
+    private func settle() throws {
+        for round in 0..<400 {
+            try goOn(5)
+            for lane in topics.indices { try turn(lane, isCalm: true) }
+            while let job = waiting.popLast() { try deliver(job) }
+            var isQuiet = held.isEmpty && topics.allSatisfy(\.isDone)
+            for index in phones.indices {
+                for place in phones[index].activities.indices
+                where !phones[index].activities[place].hasEnded
+                    && phones[index].activities[place].token == nil
+                {
+                    reportUpdate(index, place)
+                    isQuiet = false
+                }
+            }
+            if isQuiet { return }
+            if round == 399 { throw Wrong(description: "it never ends") }
+        }
+    }
+
+    private func check() throws {
+        if closed != expected {
+            throw Wrong(description: "closing records \(closed) where \(expected) expansions were")
+        }
+        for phone in phones {
+            for activity in phone.activities {
+                guard let truth = account.truth(activity.group, phone.user) else { continue }
+                if activity.hasEnded { continue }
+                let name = "\(activity.id) of \(phone.user) in \(activity.group)"
+                if truth.hasEnded { throw Wrong(description: "\(name) was never ended") }
+                let states = account.states(of: truth)
+                if !states.contains(activity.state) {
+                    throw Wrong(
+                        description:
+                            "\(name) shows \(activity.state ?? "-") of \(activity.version), not \(states)")
+                }
+            }
+        }
+    }
+}
+
+/// A second account of what phones must show: it knows in which order sends were planned, and no versions.
+private struct Account {
+    struct Truth {
+        /// Sends and their states, the newest last.
+        var said: [(send: String, state: String?)] = []
+        var hasEnded = false
+        var isKnown = false
+
+        mutating func say(_ state: String?, _ send: String) {
+            said.append((send, state))
+            isKnown = true
+        }
+
+        /// What is right to show: of what was taken back, phones may show it already, or what was before.
+        func states(without cancelled: Set<String>) -> Set<String?> {
+            var states: Set<String?> = []
+            for (send, state) in said.reversed() {
+                states.insert(state)
+                if !cancelled.contains(send) { return states }
+            }
+            return states.union([nil])
+        }
+    }
+
+    private var cancelled: Set<String> = []
+    private var truths: [String: Truth] = [:]
+    private var isOpen: [String: Bool] = [:]
+
+    func truth(_ group: String, _ user: String) -> Truth? {
+        guard let truth = truths["\(group)/\(user)"], truth.isKnown else { return nil }
+        return truth
+    }
+
+    mutating func take(_ plan: Plan, of send: Send, users: Set<String>) {
+        guard let group = send.group else { return }
+        let recipients = plan.parts.flatMap { part -> [Expansion.ScopedRecipient] in
+            if case .recipients(let list) = part.expansion.targets { list } else { [] }
+        }
+        let named = recipients.map { String($0.recipient.text.dropFirst(2)) }
+        let content = plan.parts[0].expansion.content
+        let state = content.contentState.flatMap { raw in
+            (try? JSONSerialization.jsonObject(with: Data(raw.bytes)) as? [String: Any])?["goals"].map {
+                "\($0)"
+            }
+        }
+        let isWhole = send.owner == nil && recipients.isEmpty
+        let scope = send.owner == nil ? group : "\(group)/\(named[0])"
+        switch content.event {
+        case .start:
+            let opens = isOpen[scope] != true
+            isOpen[scope] = true
+            if opens {
+                for user in send.owner == nil ? Array(users) : named {
+                    change(group, user) {
+                        $0.hasEnded = false
+                        $0.say(state, send.id)
+                    }
+                }
+            }
+            if send.owner == nil {
+                for one in recipients where one.scope == .recipient && one.version == one.generation {
+                    change(group, String(one.recipient.text.dropFirst(2))) {
+                        $0.hasEnded = false
+                        $0.say(state, send.id)
+                    }
+                }
+            }
+        case .update:
+            for user in isWhole ? Array(users) : named {
+                change(group, user) { if !$0.hasEnded { $0.say(state, send.id) } }
+            }
+        case .end:
+            if isWhole || send.owner != nil { isOpen[scope] = false }
+            for user in isWhole ? Array(users) : named {
+                change(group, user) {
+                    $0.hasEnded = true
+                    $0.isKnown = true
+                }
+            }
+        }
+    }
+
+    mutating func takeBack(_ send: Send) { cancelled.insert(send.id) }
+
+    func states(of truth: Truth) -> Set<String?> { truth.states(without: cancelled) }
+
+    private mutating func change(_ group: String, _ user: String, _ body: (inout Truth) -> Void) {
+        body(&truths["\(group)/\(user)", default: Truth()])
+    }
+}

@@ -1,0 +1,59 @@
+import FanOut
+import JSON
+import LiveActivity
+import Store
+
+/// A lane's rows of `starts` in memory, as bytes: what is written is what a record would say.
+struct LaneRows: LaneTable {
+    var rows: [[UInt8]: [UInt8]] = [:]
+    /// Written since the last transaction, in order.
+    var written: [(key: [UInt8], value: [UInt8])] = []
+    private var newest: [String: (at: Int64, key: [UInt8])] = [:]
+
+    init() {}
+
+    init(replaying records: [(key: [UInt8], value: [UInt8])]) {
+        for record in records { apply(record.key, record.value) }
+    }
+
+    func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? {
+        rows[key].map { try! LaneScope.decode($0, with: JSONReader()) }
+    }
+
+    func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? {
+        rows[key].map { try! LedgerRow.decode($0, with: JSONReader()) }
+    }
+
+    func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool { rows[key] != nil }
+
+    func newestStart(app: String, installation: String, type: String) throws(StoreError) -> LedgerKey? {
+        newest["\(app)/\(installation)/\(type)"].flatMap { LedgerKey(bytes: $0.key) }
+    }
+
+    mutating func set(_ scope: LaneScope, under key: [UInt8]) { write(key, scope.encoded()) }
+    mutating func set(_ start: LedgerRow, under key: [UInt8]) { write(key, start.encoded()) }
+    mutating func set(start: EncodedStart, under key: [UInt8]) { write(key, start.bytes) }
+
+    private mutating func write(_ key: [UInt8], _ value: [UInt8]) {
+        written.append((key, value))
+        apply(key, value)
+    }
+
+    private mutating func apply(_ key: [UInt8], _ value: [UInt8]) {
+        rows[key] = value
+        guard let start = LedgerKey(bytes: key), let row = try? LedgerRow.decode(value, with: JSONReader())
+        else { return }
+        let name = "\(start.app)/\(start.installation)/\(row.type)"
+        if let known = newest[name], known.at > row.at { return }
+        newest[name] = (row.at, key)
+    }
+}
+
+/// A catalogue of one app.
+struct OneApp: ExpanderCatalog {
+    var app = shop
+    var segments: [String: SegmentRule] = [:]
+
+    func app(_ id: String) -> App? { id == app.id ? app : nil }
+    func segment(_ name: String, of app: String) -> SegmentRule? { segments[name] }
+}

@@ -43,11 +43,16 @@ final class LaneOwner {
     let directory: String
     private let registry: Lane
     private var expander: Expander<LaneRows>
+    private let catalog: OneApp
     private var page = TokenPage()
     private var news = LaneNews()
 
     /// It takes the lane over where the group's offsets are, with whatever file it finds.
-    init(_ number: Int, _ directory: String, _ lane: VirtualLane, now: Int64) throws {
+    init(
+        _ number: Int, _ directory: String, _ lane: VirtualLane, jobsPerSheet: Int = 3,
+        catalog: OneApp = OneApp()
+    ) throws {
+        self.catalog = catalog
         self.number = number
         self.directory = directory
         registry = try Lane(
@@ -69,7 +74,8 @@ final class LaneOwner {
         }
         nextRegistry = Int(registry.start ?? 0)
         expander = Expander(
-            lane: number, registry, LaneRows(replaying: lane.starts), catalog: OneApp(), jobsPerSheet: 3)
+            lane: number, registry, LaneRows(replaying: lane.starts), catalog: catalog,
+            jobsPerSheet: jobsPerSheet)
     }
 
     /// The next record of the registry to be read.
@@ -91,11 +97,12 @@ final class LaneOwner {
         var urgent: [[UInt8]] = []
         var usual: [[UInt8]] = []
         var jobs: [Job] = []
+        var sheets = 0
         var progress: [LiveActivity.Progress] = []
     }
 
     func run(_ plan: Plan, on lane: VirtualLane, now: Int64) throws -> Outcome {
-        expander.begin(at: now, catalog: OneApp())
+        expander.begin(at: now, catalog: catalog)
         expander.table.written = []
         var committed = lane.committed
         while nextRegistry < plan.registryUpTo {
@@ -133,6 +140,7 @@ final class LaneOwner {
             if continuation.isUrgent { outcome.urgent.append(bytes) } else { outcome.usual.append(bytes) }
         }
         outcome.progress = output.progress
+        outcome.sheets = output.sheets.count
         for sheet in output.sheets {
             outcome.jobs += Self.jobs(of: sheet, output.heads[sheet.head], body: output.bodies[sheet.body])
         }
@@ -140,15 +148,16 @@ final class LaneOwner {
     }
 
     private static func jobs(of sheet: JobOutput.Sheet, _ head: JobOutput.Head, body: [UInt8]) -> [Job] {
-        let read = try! SheetHead(apns: head.apns.span, flotilla: head.flotilla.span)
+        let read = surely { try SheetHead(apns: head.apns.span, flotilla: head.flotilla.span) }
         precondition(read == head.head, "a head reads back as it was written")
         var jobs: [Job] = []
-        let lines = try! SheetJobs(sheet.lines.bytes.span)
-        lines.forEachJob { _, job in
-            jobs.append(
-                Job(
-                    head: read, body: body, token: text(job.token), installation: text(job.installation),
-                    entry: text(job.entry), recipient: text(job.recipient)))
+        surely {
+            try SheetJobs(sheet.lines.bytes.span).forEachJob { _, job in
+                jobs.append(
+                    Job(
+                        head: read, body: body, token: text(job.token), installation: text(job.installation),
+                        entry: text(job.entry), recipient: text(job.recipient)))
+            }
         }
         return jobs
     }

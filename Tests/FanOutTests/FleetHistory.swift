@@ -160,7 +160,7 @@ final class FleetHistory {
 
     private func owner(of lane: Int) throws -> LaneOwner {
         if let owner = owners[lane] { return owner }
-        let owner = try LaneOwner(lane, path(lane, random.below(2)), topics[lane], now: stamp)
+        let owner = try LaneOwner(lane, path(lane, random.below(2)), topics[lane])
         owners[lane] = owner
         return owner
     }

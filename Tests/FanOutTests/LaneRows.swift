@@ -17,11 +17,11 @@ struct LaneRows: LaneTable {
     }
 
     func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? {
-        rows[key].map { try! LaneScope.decode($0, with: JSONReader()) }
+        rows[key].map { row in surely { try LaneScope.decode(row, with: JSONReader()) } }
     }
 
     func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? {
-        rows[key].map { try! LedgerRow.decode($0, with: JSONReader()) }
+        rows[key].map { row in surely { try LedgerRow.decode(row, with: JSONReader()) } }
     }
 
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool { rows[key] != nil }
@@ -47,6 +47,11 @@ struct LaneRows: LaneTable {
         if let known = newest[name], known.at > row.at { return }
         newest[name] = (row.at, key)
     }
+}
+
+/// What these tests have written themselves can be read.
+func surely<T>(_ body: () throws -> T) -> T {
+    do { return try body() } catch { fatalError("\(error)") }
 }
 
 /// A catalogue of one app.

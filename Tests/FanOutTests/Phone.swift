@@ -10,10 +10,10 @@ struct Push {
     var state: String?
 
     init(_ body: [UInt8]) {
-        let json = try! JSONSerialization.jsonObject(with: Data(body)) as! [String: Any]
-        let aps = json["aps"] as! [String: Any]
-        event = PushEvent(rawValue: aps["event"] as! String)!
-        timestamp = (aps["timestamp"] as! NSNumber).int64Value
+        let json = surely { try JSONSerialization.jsonObject(with: Data(body)) } as? [String: Any] ?? [:]
+        let aps = json["aps"] as? [String: Any] ?? [:]
+        event = (aps["event"] as? String).flatMap { PushEvent(rawValue: $0) } ?? .update
+        timestamp = (aps["timestamp"] as? NSNumber)?.int64Value ?? 0
         state = (aps["content-state"] as? [String: Any])?["goals"].map { "\($0)" }
     }
 }

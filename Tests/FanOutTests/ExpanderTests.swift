@@ -1,0 +1,221 @@
+import FanOut
+import LiveActivity
+import Registry
+import Testing
+
+struct ExpanderTests {
+    @Test func `a sheet has one environment and body, and no more jobs than it may`() throws {
+        var catalog = OneApp()
+        catalog.app.environments = [.production, .sandbox]
+        let lane = try OneLane(catalog: catalog)
+        for number in 0..<8 {
+            try lane.phone("p\(number)", .start(type: "Match")) {
+                $0.environment = number < 4 ? .production : .sandbox
+            }
+        }
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        let jobs = lane.takeJobs()
+        #expect(jobs.count == 8)
+        #expect(jobs.count { $0.head.environment == .sandbox } == 4)
+        #expect(lane.sheets == 4, "four jobs make two sheets of three")
+        #expect(jobs.allSatisfy { $0.head.topic == "com.example.shop.push-type.liveactivity" })
+    }
+
+    @Test func `a dry run counts by environment, and nothing else comes of it`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.phone("p2", .start(type: "Match")) { $0.environment = .sandbox }
+        var dry = makeExpansion(.start, generation: 1, version: 1)
+        dry.dryRun = true
+        try lane.expand(dry)
+        #expect(lane.jobs.isEmpty && lane.starts.isEmpty)
+        #expect(lane.tally.environments == ["production": 1] && lane.tally.bodyBytes > 50)
+        #expect(lane.tally.targeted == 2 && lane.tally.excluded == ["other_environment": 1])
+    }
+
+    @Test func `an installation is started once in a life, unless the send asks for more`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, send: "again"))
+        #expect(lane.takeJobs().count == 1)
+        #expect(lane.tally.excluded == ["started": 1])
+        var restart = makeExpansion(.start, generation: 1, version: 1, send: "restart")
+        restart.restart = true
+        try lane.expand(restart)
+        #expect(lane.takeJobs().count == 1)
+    }
+
+    @Test func `what was swiped away does not come back within its life, unless the send says so`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.phone("p1", .update(activity: "a")) {
+            $0.token = ""
+            $0.tokenHash = ""
+            $0.dismissedAt = (dawn + 5) * 1000
+        }
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        #expect(lane.takeJobs().isEmpty && lane.tally.excluded == ["dismissed": 1])
+        var restart = makeExpansion(.start, generation: 1, version: 1, send: "restart")
+        restart.restart = true
+        try lane.expand(restart)
+        #expect(lane.takeJobs().count == 1)
+        try lane.expand(makeExpansion(.end, generation: 1, version: 6))
+        try lane.expand(makeExpansion(.start, generation: 7, version: 7, send: "next"))
+        #expect(lane.takeJobs().filter { $0.head.event == .start }.count == 1, "a new life")
+    }
+
+    @Test func `an installation that came from another recipient is not started twice`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 }
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        #expect(lane.takeJobs().isEmpty && lane.tally.excluded == ["started": 1])
+        try lane.expand(makeExpansion(.end, generation: 1, version: 3))
+        var next = makeExpansion(.start, generation: 4, version: 4, send: "next")
+        next.acceptedAt = (dawn + 4) * 1000
+        try lane.expand(next)
+        #expect(lane.takeJobs().count == 1)
+    }
+
+    @Test func `a newer update drops the rest of an older one, and no start`() throws {
+        let lane = try OneLane()
+        for number in 0..<4 {
+            try lane.phone("p\(number)", .start(type: "Match"))
+            try lane.phone("q\(number)", .update(activity: "a\(number)"))
+        }
+        // One page each in turn: what is left of one goes behind the others.
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1), rowsMax: 1, toTheEnd: false)
+        try lane.expand(
+            makeExpansion(.update, generation: 1, version: 2, state: 2, send: "u2"), rowsMax: 1,
+            toTheEnd: false)
+        try lane.expand(
+            makeExpansion(.update, generation: 1, version: 3, state: 3, send: "u3"), rowsMax: 1)
+        let jobs = lane.takeJobs()
+        let started = jobs.filter { $0.head.event == .start }
+        #expect(started.map { $0.head.version - dawn } == [1, 1, 2, 3])
+        #expect(started.last.map { Push($0.body).state } == "3")
+        #expect(jobs.filter { $0.head.send == "u3" }.count == 4)
+        #expect(jobs.filter { $0.head.send == "u2" }.count == 1)
+    }
+
+    @Test func `a send that is taken back stops, and what it has still to do is counted`() throws {
+        let lane = try OneLane()
+        for number in 0..<5 { try lane.phone("p\(number)", .start(type: "Match")) }
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1), rowsMax: 2, toTheEnd: false)
+        try lane.stop("s", match)
+        while lane.left > 0 { try lane.goOn() }
+        #expect(lane.takeJobs().count == 2)
+        #expect(lane.tally.expanded == 2 && lane.tally.dropped == 3 && lane.tally.targeted == 5)
+    }
+
+    @Test func `a send to an activity reaches all that its recipient has of the group, and is kept`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .update(activity: "a1"))
+        try lane.phone("p2", user: "ann", .update(activity: "a2"))
+        try lane.phone("p3", user: "bob", .update(activity: "b"))
+        try lane.expand(makeExpansion(.update, to: .activities(["a1", "nobody's"]), version: 2, state: 7))
+        #expect(Set(lane.takeJobs().map(\.entry)) == ["update:a1", "update:a2"])
+        try lane.phone("p4", user: "ann", .update(activity: "a4"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["7"])
+    }
+
+    @Test func `a late token is brought the newest state, and an end`() throws {
+        let lane = try OneLane()
+        try lane.expand(makeExpansion(.update, version: 2, state: 4))
+        try lane.phone("p1", .update(activity: "a"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["4"])
+        try lane.expand(makeExpansion(.end, version: 3))
+        #expect(lane.takeJobs().map(\.head.event) == [.end])
+        try lane.phone("p2", .update(activity: "b"))
+        #expect(lane.takeJobs().map(\.head.event) == [.end])
+        lane.now += 3_700_000
+        try lane.phone("p3", .update(activity: "c"))
+        #expect(lane.takeJobs().isEmpty, "nobody wants it any more")
+    }
+
+    @Test func `what an open walk has yet to bring is not brought twice`() throws {
+        let lane = try OneLane()
+        for number in 0..<6 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
+        try lane.expand(makeExpansion(.update, version: 2), rowsMax: 3, toTheEnd: false)
+        for number in 6..<40 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
+        while lane.left > 0 { try lane.goOn(rowsMax: 3) }
+        let jobs = lane.takeJobs()
+        #expect(jobs.count == 40 && Set(jobs.map(\.token)).count == 40)
+    }
+
+    @Test func `an activity that does not tell its group joins what was started last, and stays there`()
+        throws
+    {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        try lane.expand(makeExpansion(.update, generation: 1, version: 2, state: 2))
+        _ = lane.takeJobs()
+        try lane.phone("p1", .update(activity: "a")) { $0.group = nil }
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["2"])
+        let other = GroupKey(app: "shop", group: "other")
+        try lane.expand(makeExpansion(.start, key: other, generation: 3, version: 3, send: "other"))
+        try lane.expand(makeExpansion(.update, generation: 1, version: 4, state: 4))
+        try lane.expand(makeExpansion(.update, key: other, generation: 3, version: 5, state: 5))
+        let updates = lane.takeJobs().filter { $0.head.event == .update }
+        #expect(updates.map { Push($0.body).state } == ["4"])
+    }
+
+    @Test func `a segment is resolved while it is expanded, and one that is not there chooses nobody`() throws
+    {
+        let lane = try OneLane(
+            catalog: OneApp(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
+        try lane.phone("p1", .start(type: "Match")) { $0.os = "18.1" }
+        try lane.phone("p2", .start(type: "Match")) { $0.os = "17.4" }
+        try lane.expand(makeExpansion(.start, to: .segments(["new"]), generation: 1, version: 1))
+        #expect(lane.takeJobs().map(\.installation) == ["p1"])
+        try lane.expand(makeExpansion(.start, to: .segments(["lost"]), generation: 2, version: 2, send: "t"))
+        #expect(lane.takeJobs().isEmpty && lane.tally == LaneTally())
+    }
+
+    @Test func `a private group is its owner's alone`() throws {
+        let lane = try OneLane()
+        for user in ["ann", "bob"] {
+            try lane.phone("p-\(user)", user: user, .start(type: "Match"))
+            try lane.phone("q-\(user)", user: user, .update(activity: "a-\(user)")) { $0.group = "chest" }
+        }
+        let chest = GroupKey(app: "shop", group: "chest", recipient: .user("ann"))
+        func scoped(_ generation: Int64, _ version: Int64) -> Expansion.Targets {
+            .recipients([
+                Expansion.ScopedRecipient(
+                    .user("ann"), scope: .recipient, generation: dawn + generation, version: dawn + version)
+            ])
+        }
+        try lane.expand(makeExpansion(.start, to: scoped(1, 1), key: chest, generation: 1, version: 1))
+        try lane.expand(makeExpansion(.update, to: scoped(1, 2), key: chest, generation: 1, version: 2))
+        let jobs = lane.takeJobs()
+        #expect(jobs.count == 2 && jobs.allSatisfy { $0.recipient == "u:ann" && $0.head.scope == .recipient })
+    }
+
+    @Test func `an app that is not in the catalogue any more ends its expansions`() throws {
+        let lane = try OneLane()
+        try lane.expand(
+            makeExpansion(.update, key: GroupKey(app: "gone", group: "match"), version: 1))
+        #expect(lane.progress.count == 1 && lane.jobs.isEmpty)
+    }
+
+    /// At a quarter of the rate that would be needed, each update comes a quarter of the way before the next.
+    @Test func `where updates come faster than their walks, nobody waits for more than three passes`() {
+        let phones = 2048
+        let passes = 4
+        var served = Array(repeating: 0, count: phones)
+        var longest = 0
+        for update in 1...4000 {
+            let bytes = WalkCursor(ordinal: update).bytes
+            // Phase, version, wrapped, activity, the origin's length, and the origin.
+            let origin = bytes[4] == 0 ? 0 : Int(bytes[5]) << 8 | Int(bytes[6])
+            let first = origin * phones / 65_536
+            for offset in 0..<phones / passes {
+                let phone = (first + offset) % phones
+                if update > 100 { longest = max(longest, update - served[phone]) }
+                served[phone] = update
+            }
+        }
+        #expect(longest <= 3 * passes)
+    }
+}

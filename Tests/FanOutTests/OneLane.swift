@@ -1,0 +1,102 @@
+import FanOut
+import JSON
+import LiveActivity
+import ProcessTesting
+import Registry
+import Store
+
+/// A lane without crashes, for tests of single rules: what is told to it happens at once.
+final class OneLane {
+    private var topic = VirtualLane()
+    private var owner: LaneOwner
+    private let directory: TemporaryDirectory
+    private(set) var jobs: [Job] = []
+    private(set) var sheets = 0
+    private(set) var progress: [Progress] = []
+    /// Milliseconds since 1970.
+    var now = dawn * 1000
+    private var tokens = 0
+
+    init(jobsPerSheet: Int = 3, catalog: OneApp = OneApp()) throws {
+        directory = try TemporaryDirectory()
+        owner = try LaneOwner(
+            0, directory.path, topic, jobsPerSheet: jobsPerSheet, catalog: catalog)
+    }
+
+    var starts: [(key: [UInt8], value: [UInt8])] { topic.starts }
+    /// Expansions that go on.
+    var left: Int { topic.usual.count - topic.committed.usual }
+
+    /// What a phone reports; nil for a tombstone.
+    func phone(
+        _ installation: String, user: String? = nil, _ entry: RegistryKey.Entry,
+        _ change: (inout TokenRow) -> Void = { _ in }
+    ) throws {
+        tokens += 1
+        let digits = String(tokens, radix: 16)
+        let hash = String(repeating: "0", count: 32 - digits.count) + digits
+        var row = TokenRow(
+            environment: .production, token: hash, tokenHash: hash, attributesType: "Match",
+            registeredAt: now)
+        if case .update = entry { row.group = "match" }
+        change(&row)
+        let key = RegistryKey(
+            app: "shop", recipient: user.map(Recipient.user) ?? .installation(installation),
+            installation: installation, entry: entry)
+        topic.registry.append(VirtualLane.Record(key: key.bytes, value: row.encoded()))
+        try run(expansions: 0)
+    }
+
+    /// The first page of an expansion, or all of it.
+    func expand(_ expansion: Expansion, rowsMax: Int = 1000, toTheEnd: Bool = true) throws {
+        topic.usual.append(expansion.encoded())
+        repeat { try run(rowsMax: rowsMax) } while toTheEnd && !topic.isDone
+    }
+
+    func goOn(rowsMax: Int = 1000) throws { try run(rowsMax: rowsMax) }
+
+    func stop(_ send: String, _ key: GroupKey) throws {
+        topic.urgent.append(Stop(send: send, key: key).encoded())
+        try run(isUrgent: true)
+    }
+
+    private func run(isUrgent: Bool = false, expansions: Int = 1, rowsMax: Int = 1000) throws {
+        let outcome = try owner.run(
+            LaneOwner.Plan(
+                registryUpTo: topic.registry.count, isUrgent: isUrgent, expansions: expansions,
+                rowsMax: rowsMax), on: topic, now: now)
+        topic.committed = outcome.committed
+        topic.starts += outcome.starts
+        topic.urgent += outcome.urgent
+        topic.usual += outcome.usual
+        jobs += outcome.jobs
+        sheets += outcome.sheets
+        progress += outcome.progress
+    }
+
+    func takeJobs() -> [Job] {
+        defer { jobs = [] }
+        return jobs
+    }
+
+    /// Of the expansion that ended last.
+    var tally: LaneTally {
+        if case .lane(_, let tally) = progress.last?.part { tally } else { LaneTally() }
+    }
+
+    deinit { try? owner.close() }
+}
+
+/// An expansion of seconds after dawn.
+func makeExpansion(
+    _ event: PushEvent, to targets: Expansion.Targets? = nil, key: GroupKey = match, generation: Int64 = 0,
+    version: Int64, state: Int = 0, send: String = "s"
+) -> Expansion {
+    let made = makeSend(event, state: state)
+    return Expansion(
+        send: send, key: key, targets: targets ?? (event == .start ? .everyone : .group),
+        content: made.content, priority: 10, generation: generation == 0 ? 0 : dawn + generation,
+        version: dawn + version, deadline: dawn + 3600, expiration: dawn + 3600, acceptedAt: dawn * 1000)
+}
+
+let match = GroupKey(app: "shop", group: "match")

@@ -96,6 +96,9 @@ let package = Package(
         module(
             "FanOut", "Stages", "Registry", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
+        module(
+            "Sender", "Stages", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON", "Cryptography",
+            "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
 
         // The outside world on one machine.
         module(
@@ -177,6 +180,8 @@ let package = Package(
         tests(
             "FanOutTests", "FanOut", "Registry", "LiveActivity", "Store", "JSON", "Simulation", "Telemetry",
             "ProcessTesting"),
+        tests(
+            "SenderTests", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

@@ -123,24 +123,6 @@ func `a report without what its kind needs names it`(kind: String, missing: [Str
     #expect(problems(Report.self, "") == [" empty"])
 }
 
-@Test func `receipts travel in batches of this format, and read back`() throws {
-    var receipt = Receipt(
-        origin: .init(topic: "flotilla.jobs", partition: 3, offset: 42, attempt: 1), outcome: .rejected,
-        app: "shop",
-        send: "s1", group: "m1", installation: "i1", entry: "start:Match", event: .start, version: 7,
-        at: 1_763_600_000_000)
-    receipt.status = 410
-    receipt.reason = "Unregistered"
-    receipt.apnsID = "8f3c"
-    let receipts = Receipts([receipt])
-    #expect(
-        text(receipts)
-            == #"{"v":1,"receipts":[{"topic":"flotilla.jobs","partition":3,"offset":42,"attempt":1,"outcome":"rejected","status":410,"reason":"Unregistered","apnsId":"8f3c","app":"shop","send":"s1","group":"m1","installationId":"i1","entry":"start:Match","event":"start","version":7,"at":1763600000000}]}"#
-    )
-    #expect(try Receipts.decode(receipts.encoded(), with: reader) == receipts)
-    #expect(try Receipts.decode(Receipts([]).encoded(), with: reader).list.isEmpty)
-}
-
 @Test func `an app is a record of the catalogue, and an unknown type has the defaults`() throws {
     var type = ActivityType(name: "Match")
     type.requiredAttributes = ["home"]
@@ -162,7 +144,7 @@ func `a report without what its kind needs names it`(kind: String, missing: [Str
     var generator = SeededGenerator(4)
     let reader = JSONReader()
     let originals = [
-        makeSend().encoded(), Receipts([]).encoded(),
+        makeSend().encoded(), makeReceipt().encoded(),
         Report(app: "a", environment: .production, installation: "i", kind: .tap).encoded(),
     ]
     for _ in 0..<20_000 {
@@ -177,7 +159,7 @@ func `a report without what its kind needs names it`(kind: String, missing: [Str
         }
         _ = try? Send.decode(bytes, with: reader)
         _ = try? Report.decode(bytes, with: reader)
-        _ = try? Receipts.decode(bytes, with: reader)
+        _ = try? Receipt.decode(bytes, with: reader)
         _ = try? App.decode(bytes, with: reader)
     }
 }

@@ -37,6 +37,7 @@ package enum SheetLine: String, Sendable, CaseIterable {
     case offset
     case lines
     case attempt
+    case tries
     case dueAt = "due-at"
     case reason
 }

@@ -1,27 +1,33 @@
 /// Where the jobs of a sheet first stood, on a sheet that waits in a later tier or was sent again from the
 /// dead letters. A job is named by this for its whole life: receipts, ledger and repetitions go by it.
 package struct SheetOrigin: Sendable, Hashable {
+    package static let attemptMax = 1_000_000
+
     package var topic: String
     package var partition: Int32
     package var offset: Int64
     /// The lines that the sheet's own lines were there, in order.
     package var lines: LineSet
-    /// Which attempt comes next; the first is 1.
+    /// Which attempt comes next; the first is 1, and each tier is one more.
     package var attempt: Int
+    /// Pushes so far that count against `SheetHead.attemptsMax`: those that waited for an app's setting to be
+    /// mended do not.
+    package var tries: Int
     /// Milliseconds since 1970, before which it is not pushed.
     package var dueAt: Int64
     /// Why the last attempt did not do.
     package var reason: String?
 
     package init(
-        topic: String, partition: Int32, offset: Int64, lines: LineSet, attempt: Int, dueAt: Int64,
-        reason: String? = nil
+        topic: String, partition: Int32, offset: Int64, lines: LineSet, attempt: Int, tries: Int = 0,
+        dueAt: Int64, reason: String? = nil
     ) {
         self.topic = topic
         self.partition = partition
         self.offset = offset
         self.lines = lines
         self.attempt = attempt
+        self.tries = tries
         self.dueAt = dueAt
         self.reason = reason
     }
@@ -34,6 +40,7 @@ package struct SheetOrigin: Sendable, Hashable {
         writer.line(.offset, offset)
         writer.line(.lines, lines.text)
         writer.line(.attempt, Int64(attempt))
+        writer.line(.tries, tries == 0 ? nil : String(tries))
         writer.line(.dueAt, dueAt)
         writer.line(.reason, reason)
         return writer.bytes
@@ -46,7 +53,9 @@ package struct SheetOrigin: Sendable, Hashable {
             topic: try read.name(.firstTopic),
             partition: Int32(try read.number(.partition, in: 0...Int64(Int32.max))),
             offset: try read.number(.offset), lines: lines,
-            attempt: Int(try read.number(.attempt, in: 1...1_000_000)), dueAt: try read.number(.dueAt),
-            reason: read.optional(.reason))
+            attempt: Int(try read.number(.attempt, in: 1...Int64(Self.attemptMax))),
+            tries: read.optional(.tries) == nil
+                ? 0 : Int(try read.number(.tries, in: 0...Int64(Self.attemptMax))),
+            dueAt: try read.number(.dueAt), reason: read.optional(.reason))
     }
 }

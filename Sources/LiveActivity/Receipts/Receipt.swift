@@ -1,0 +1,117 @@
+package import JSON
+
+/// Outcomes of the jobs of one sheet: a record of `receipts`. The common outcome costs a range, each
+/// exception a part of its own. The header `to` (`ReceiptLines`) names whom the jobs went to, so that nobody
+/// needs the sheet to understand it.
+///
+/// It is on the hot path: one record has what became known of a sheet within some milliseconds.
+package struct Receipt: Record, Hashable {
+    package static let schemaVersion = 1
+    /// Parts of one record.
+    package static let partsMax = SheetHead.jobsMax
+
+    /// Lines that share an outcome.
+    package struct Part: Sendable, Hashable {
+        package var outcome: ReceiptOutcome
+        /// Of the sheet on which the jobs first stood.
+        package var lines: LineSet
+        /// APNs' status, where there was an answer.
+        package var status: Int?
+        /// APNs' reason, or ours, in a word.
+        package var reason: String?
+
+        package init(_ outcome: ReceiptOutcome, _ lines: LineSet, status: Int? = nil, reason: String? = nil) {
+            self.outcome = outcome
+            self.lines = lines
+            self.status = status
+            self.reason = reason
+        }
+    }
+
+    package var place: JobPlace
+    /// Which attempt this is; it rises with each tier.
+    package var attempt: Int
+    package var app: String
+    package var environment: Environment
+    package var send: String
+    package var group: String?
+    package var scope: SheetHead.Scope
+    package var generation: Int64
+    package var version: Int64
+    package var event: PushEvent
+    /// Milliseconds since 1970: when the gateway accepted the send, and when this was written.
+    package var acceptedAt: Int64
+    package var at: Int64
+    package var parts: [Part]
+
+    package init(_ head: SheetHead, at place: JobPlace, attempt: Int, writtenAt at: Int64, _ parts: [Part]) {
+        self.place = place
+        self.attempt = attempt
+        self.parts = parts
+        self.at = at
+        (app, environment, send, group) = (head.app, head.environment, head.send, head.group)
+        (scope, generation, version, event) = (head.scope, head.generation, head.version, head.event)
+        acceptedAt = head.acceptedAt
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("topic", place.topic)
+        writer.field("partition", Int(place.partition))
+        writer.field("offset", place.offset)
+        writer.field("attempt", attempt)
+        writer.field("app", app)
+        writer.field("environment", environment.rawValue)
+        writer.field("send", send)
+        writer.field("group", group)
+        writer.field("scope", scope == .group ? nil : scope.rawValue)
+        writer.field("generation", generation)
+        writer.field("version", version)
+        writer.field("event", event.rawValue)
+        writer.field("acceptedAt", acceptedAt)
+        writer.field("at", at)
+        writer.name("parts")
+        writer.beginArray()
+        for part in parts {
+            writer.beginObject()
+            writer.field("outcome", part.outcome.rawValue)
+            writer.field("lines", part.lines.text)
+            writer.field("status", part.status)
+            writer.field("reason", part.reason)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    package init(from record: JSONObject) {
+        place = JobPlace(
+            topic: record["topic"].string(),
+            partition: Int32(record["partition"].int(in: 0...Int(Int32.max))),
+            offset: Int64(record["offset"].int(in: 0...Int.max)))
+        attempt = record["attempt"].int(in: 1...SheetOrigin.attemptMax)
+        app = record["app"].appID()
+        environment = record["environment"].environment()
+        send = record["send"].name()
+        group = record["group"].optional?.name()
+        scope = record["scope"].optional?.choice(of: SheetHead.Scope.self) ?? .group
+        generation = record["generation"].version()
+        version = record["version"].version()
+        event = record["event"].choice(of: PushEvent.self) ?? .update
+        acceptedAt = record["acceptedAt"].time()
+        at = record["at"].time()
+        parts = []
+        var elements = record["parts"].array(countMax: Receipt.partsMax)
+        while let element = elements.next() { parts.append(Part(from: element.object())) }
+    }
+}
+
+extension Receipt.Part {
+    fileprivate init(from object: JSONObject) {
+        let lines = object["lines"]
+        let set = LineSet(text: lines.string())
+        if lines.isString, set == nil { lines.report("must be lines of a sheet, such as 0-199,201") }
+        self.init(
+            object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown, set ?? LineSet(),
+            status: object["status"].optional?.int(in: 100...999),
+            reason: object["reason"].optional?.string())
+    }
+}

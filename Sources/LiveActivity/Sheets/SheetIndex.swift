@@ -1,0 +1,65 @@
+internal import Glibc
+
+/// Where the parts of a sheet's lines begin, for whoever goes back to single lines again and again, as a
+/// sender does. All lines are checked when it is made, by the rules of `SheetJob`.
+///
+/// It runs for every job: the C library finds tabs and newlines many bytes at a time.
+package struct SheetIndex: Sendable {
+    /// Places in the header `to`.
+    package struct Line: Sendable, Hashable {
+        package let token: Range<Int32>
+        package let installation: Range<Int32>
+        package let entry: Range<Int32>
+        package let recipient: Range<Int32>
+
+        /// Installation, entry and recipient with the tabs between them: what a receipt says of a job.
+        package var addressee: Range<Int32> { installation.lowerBound..<recipient.upperBound }
+        /// Installation and entry: what a job is about, whatever token it has.
+        package var subject: Range<Int32> { installation.lowerBound..<entry.upperBound }
+    }
+
+    package private(set) var lines: [Line] = []
+
+    package init(_ to: [UInt8]) throws(SheetError) {
+        lines.reserveCapacity(Swift.min(SheetHead.jobsMax, to.count / 64 + 1))
+        try unsafe to.span.withUnsafeBytes { bytes throws(SheetError) in try unsafe read(bytes) }
+        if lines.isEmpty { throw .noJobs }
+    }
+
+    private mutating func read(_ bytes: UnsafeRawBufferPointer) throws(SheetError) {
+        guard bytes.count <= SheetHead.bytesMax * 4 else { throw .tooManyJobs }
+        var start = 0
+        while start < bytes.count {
+            guard lines.count < SheetHead.jobsMax else { throw .tooManyJobs }
+            let end = unsafe Self.find(UInt8(ascii: "\n"), in: bytes, start..<bytes.count) ?? bytes.count
+            guard let line = unsafe Self.line(bytes, start..<end) else { throw .wrongJob(lines.count) }
+            lines.append(line)
+            start = end + 1
+        }
+    }
+
+    private static func line(_ bytes: UnsafeRawBufferPointer, _ all: Range<Int>) -> Line? {
+        let tab = UInt8(ascii: "\t")
+        guard let first = unsafe find(tab, in: bytes, all),
+            let second = unsafe find(tab, in: bytes, first + 1..<all.upperBound),
+            let third = unsafe find(tab, in: bytes, second + 1..<all.upperBound),
+            unsafe find(tab, in: bytes, third + 1..<all.upperBound) == nil,
+            first > all.lowerBound, second > first + 1, third > second + 1, all.upperBound - third > 3,
+            unsafe bytes[third + 2] == UInt8(ascii: ":"),
+            case let kind = unsafe bytes[third + 1], kind == UInt8(ascii: "u") || kind == UInt8(ascii: "i")
+        else { return nil }
+        func part(_ from: Int, _ to: Int) -> Range<Int32> {
+            Int32(truncatingIfNeeded: from)..<Int32(truncatingIfNeeded: to)
+        }
+        return Line(
+            token: part(all.lowerBound, first), installation: part(first + 1, second),
+            entry: part(second + 1, third), recipient: part(third + 1, all.upperBound))
+    }
+
+    private static func find(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Int? {
+        guard !range.isEmpty, let base = bytes.baseAddress,
+            let found = unsafe memchr(base + range.lowerBound, Int32(byte), range.count)
+        else { return nil }
+        return unsafe UnsafeRawPointer(found) - base
+    }
+}

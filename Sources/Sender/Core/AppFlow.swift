@@ -1,0 +1,73 @@
+internal import Lifecycle
+package import LiveActivity
+
+/// What is under way for one app in one environment. Each has queues of its own, so that the trouble of one
+/// is not another's.
+package final class AppFlow {
+    package struct Name: Hashable, Sendable {
+        package let app: String
+        package let environment: Environment
+
+        package init(app: String, environment: Environment) {
+            self.app = app
+            self.environment = environment
+        }
+    }
+
+    /// One line that comes again, out of the order of its sheet.
+    struct Again {
+        let sheet: Sheet
+        let line: Int
+    }
+
+    package let name: Name
+    let number: UInt64
+    var urgent = Queue<Sheet>()
+    var usual = Queue<Sheet>()
+    var again = Queue<Again>()
+    /// Sheets in the queues that have nothing to send any more.
+    var over = 0
+    /// Pushes in a row that were not of the usual class.
+    var urgentRun = 0
+    var permits = 0
+    /// Starts whose intent is written or being written, and that have not left.
+    var intended = 0
+    /// A sheet is in the short tier to try for a breaker that is open.
+    var scoutBack = Instant(nanoseconds: 0)
+    var breaker = Breaker()
+    var lastUsed = Instant(nanoseconds: 0)
+
+    /// Of pushes, at least one in so many is of the usual class while that has any.
+    static let usualEvery = 8
+
+    init(_ name: Name, number: UInt64) {
+        self.name = name
+        self.number = number
+    }
+
+    var hasWork: Bool { !urgent.isEmpty || !usual.isEmpty || !again.isEmpty }
+
+    func enqueue(_ sheet: Sheet) {
+        sheet.isQueued = true
+        if sheet.topic == .urgent { urgent.append(sheet) } else { usual.append(sheet) }
+    }
+
+    /// A sheet in a queue has nothing to send any more; some time they go.
+    func noteOver() {
+        over += 1
+        guard over > 16, over * 2 > urgent.count + usual.count else { return }
+        over = 0
+        for path in [\AppFlow.urgent, \AppFlow.usual] {
+            self[keyPath: path].removeAll { sheet in
+                if !sheet.isOver { return false }
+                sheet.isQueued = false
+                return true
+            }
+        }
+    }
+}
+
+extension Sheet {
+    /// Nothing on it waits for its turn, nor ever will.
+    var isOver: Bool { undecided == 0 || isAbandoned }
+}

@@ -1,0 +1,41 @@
+package import Topics
+
+/// The topics that a sender takes jobs from. A lane is one partition of each.
+package enum JobTopic: Int, Sendable, CaseIterable {
+    case urgent
+    case usual
+    case later5s
+    case later2m
+
+    package var topic: TopicName {
+        switch self {
+        case .urgent: .jobsUrgent
+        case .usual: .jobs
+        case .later5s: .jobsLater5s
+        case .later2m: .jobsLater2m
+        }
+    }
+
+    /// As a job's name has it.
+    package var word: String { topic.rawValue }
+}
+
+/// The tiers in which jobs wait for longer than a sender holds them itself.
+package enum LaterTier: Sendable, Hashable, CaseIterable {
+    case seconds5
+    case minutes2
+
+    package var topic: TopicName {
+        switch self {
+        case .seconds5: .jobsLater5s
+        case .minutes2: .jobsLater2m
+        }
+    }
+
+    package var waitMilliseconds: Int {
+        switch self {
+        case .seconds5: 5_000
+        case .minutes2: 120_000
+        }
+    }
+}

@@ -1,0 +1,138 @@
+internal import Lifecycle
+internal import LiveActivity
+
+/// Where a lane that was assigned begins.
+package struct LaneStart: Sendable, Hashable {
+    package struct Track: Sendable, Hashable {
+        /// What the group has committed; where it has nothing, the partition's beginning.
+        package var base: Int64
+        package var note: CommitNote?
+
+        package init(base: Int64, note: CommitNote?) {
+            self.base = base
+            self.note = note
+        }
+    }
+
+    package var lane: Int32
+    /// In the order of `JobTopic`.
+    package var tracks: [Track]
+
+    package init(lane: Int32, tracks: [Track]) {
+        precondition(tracks.count == JobTopic.allCases.count, "a lane is a partition of each topic")
+        self.lane = lane
+        self.tracks = tracks
+    }
+}
+
+/// One lane in hand: a partition of each jobs topic, and of `receipts`.
+final class Lane {
+    enum Phase: Sendable, Hashable {
+        /// It was lost and came back while pushes of the last time are still out.
+        case awaitingOrphan
+        /// `receipts` are being read.
+        case reading
+        /// An earlier owner may still have pushes out: its sheets wait, what is above flows.
+        case settling(until: Instant)
+        /// What was written meanwhile is being read.
+        case rereading
+        case open
+        /// Given up in order: what is out comes home.
+        case releasing
+        /// It is another's already; what is out comes home, and its receipts are written.
+        case orphaned
+    }
+
+    /// A partition of one topic.
+    struct Track {
+        var tracker: OffsetTracker
+        /// What the group has, as far as we know.
+        var committed: Int64
+        /// Sheets below may be begun: our successor will look at them.
+        var grantedBelow: Int64
+        /// Sheets below were perhaps begun by an earlier owner.
+        let touchedBelow: Int64
+        /// His word on `receipts`; nil where nobody said anything.
+        let note: CommitNote?
+        let receiptsFrom: Int64
+        /// Read, and not granted yet.
+        var ahead = Queue<Sheet>()
+        var isPaused = true
+
+        init(_ start: LaneStart.Track, window: Int64) {
+            tracker = OffsetTracker(from: start.base)
+            committed = start.base
+            note = start.note
+            let touched = start.note?.window ?? window
+            touchedBelow = start.base + touched
+            // Until our own note is there, a successor goes by the earlier owner's.
+            grantedBelow = start.base + min(touched, window)
+            receiptsFrom = start.note?.receiptsFrom ?? 0
+        }
+    }
+
+    let number: Int32
+    var phase = Phase.reading
+    var tracks: [Track]
+    var ledger: Ledger
+    /// What we write to `receipts` lies at or above it.
+    var receiptsEnd: Int64 = 0
+    /// Sheets that wait until an earlier owner has settled.
+    var held: [Sheet] = []
+    /// Its receipts were read, so that its notes are our own; and whatever an earlier owner had out has ended.
+    var hasBegun = false
+    var isSettled = false
+    /// Something was found in `receipts` from where his notes begin.
+    var hasFoundReceipts = false
+    var sheets = 0
+    /// Pushes that are out, and records that are not acknowledged.
+    var inFlight = 0
+    var writing = 0
+
+    init(_ start: LaneStart, window: Int64, ledgerSheetsMax: Int) {
+        number = start.lane
+        tracks = start.tracks.map { Track($0, window: window) }
+        ledger = Ledger(sheetsMax: ledgerSheetsMax)
+    }
+
+    /// Everything of it is stored.
+    var isDrained: Bool { sheets == 0 && writing == 0 }
+
+    /// From where the earlier owners' receipts are read.
+    var receiptsFrom: Int64 { tracks.map(\.receiptsFrom).min() ?? 0 }
+
+    /// Whether an earlier owner may still have pushes of the topic out, where `receipts` end.
+    func isUnsettled(_ topic: JobTopic, endingAt end: Int64) -> Bool {
+        guard let note = tracks[topic.rawValue].note else { return hasFoundReceipts }
+        return note.endedAt != end
+    }
+
+    /// Whether a sheet has to wait for that.
+    func isHeld(_ sheet: Sheet) -> Bool {
+        switch phase {
+        case .settling, .rereading: sheet.offset < tracks[sheet.topic.rawValue].touchedBelow
+        default: false
+        }
+    }
+
+    var mayPush: Bool {
+        switch phase {
+        case .settling, .rereading, .open: true
+        case .awaitingOrphan, .reading, .releasing, .orphaned: false
+        }
+    }
+
+    /// It is another's, or soon will be: nothing new is begun, and what fails is the next owner's.
+    var isLeaving: Bool { phase == .releasing || phase == .orphaned }
+
+    /// What a successor must know; `isEnding` when nothing is out any more.
+    func note(of topic: JobTopic, window: Int64, isEnding: Bool) -> CommitNote {
+        let track = tracks[topic.rawValue]
+        var from = track.tracker.receiptsFrom(otherwise: receiptsEnd)
+        // Sheets of an earlier owner that were not read yet have their receipts behind his place.
+        if track.tracker.position < track.touchedBelow { from = min(from, track.receiptsFrom) }
+        return CommitNote(
+            receiptsFrom: from, window: max(window, track.touchedBelow - track.tracker.base),
+            endedAt: isEnding && isSettled ? receiptsEnd : nil)
+    }
+}

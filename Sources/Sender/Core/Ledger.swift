@@ -1,0 +1,56 @@
+internal import LiveActivity
+
+/// What `receipts` say of jobs that an earlier owner of the lane may have begun: which are done, which went on
+/// to a later tier, and which starts were about to leave.
+struct Ledger: Sendable {
+    fileprivate struct Entry: Sendable {
+        var done = LineBits()
+        /// Lines by the attempts that went on to a tier, or were about to leave.
+        var moved: [Int: LineBits] = [:]
+        var intended: [Int: LineBits] = [:]
+    }
+
+    /// What is known of one job.
+    enum Standing: Sendable, Hashable {
+        case open
+        /// It has its last word, or goes on as a later attempt.
+        case done
+        /// A start of this attempt was about to leave, and nobody knows whether it did.
+        case intended
+    }
+
+    private var entries: Remembered<JobPlace, Entry>
+
+    /// - Parameter sheetsMax: sheets that it knows; the oldest are forgotten, and may be pushed again.
+    init(sheetsMax: Int) { entries = Remembered(max: sheetsMax) }
+
+    var isEmpty: Bool { entries.count == 0 }
+
+    func knows(_ place: JobPlace) -> Bool { entries[place] != nil }
+
+    func standing(of line: Int, at place: JobPlace, attempt: Int) -> Standing {
+        guard let entry = entries[place] else { return .open }
+        if entry.done.contains(line) { return .done }
+        for (other, lines) in entry.moved where other >= attempt && lines.contains(line) { return .done }
+        return entry.intended[attempt]?.contains(line) == true ? .intended : .open
+    }
+
+    mutating func note(_ place: JobPlace, attempt: Int, _ parts: [Receipt.Part]) {
+        entries.update(place, otherwise: Entry()) { entry in
+            for part in parts { entry.note(part, attempt: attempt) }
+        }
+    }
+}
+
+extension Ledger.Entry {
+    fileprivate mutating func note(_ part: Receipt.Part, attempt: Int) {
+        part.lines.forEachLine { line in
+            switch part.outcome {
+            case .accepted, .rejected, .superseded, .expired, .unknown: done.insert(line)
+            case .moved: moved[attempt, default: LineBits()].insert(line)
+            case .intent: intended[attempt, default: LineBits()].insert(line)
+            case .released: intended[attempt]?.remove(line)
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// The newest version that is known of each activity within a recipient's scope: those have no note in
+/// `superseded`. What is forgotten costs a push that the phone ignores.
+struct NewestVersions: Sendable {
+    static let activitiesMax = 200_000
+
+    private var versions: Remembered<Fingerprint, Int64>
+
+    init(max: Int = NewestVersions.activitiesMax) { versions = Remembered(max: max) }
+
+    mutating func saw(_ version: Int64, of activity: Fingerprint) {
+        if let known = versions[activity], known >= version { return }
+        versions.set(activity, version)
+    }
+
+    func isOlder(_ version: Int64, of activity: Fingerprint) -> Bool {
+        versions[activity].map { $0 > version } ?? false
+    }
+}

@@ -1,0 +1,132 @@
+internal import Lifecycle
+package import LiveActivity
+
+// Sheets come in.
+extension SenderCore {
+    /// A sheet was read.
+    package mutating func arrived(
+        _ record: SheetRecord, from topic: JobTopic, lane number: Int32, at offset: Int64, _ moment: Moment
+    ) {
+        self.moment = moment
+        // What comes of a lane that we give up is the next owner's to read.
+        guard let lane = lanes[number], !lane.isLeaving,
+            lane.tracks[topic.rawValue].tracker.began(offset)
+        else { return }
+        let group = record.head.group.map { superseded.name(app: record.head.app, group: $0) }
+        let app = app(AppFlow.Name(app: record.head.app, environment: record.head.environment))
+        let sheet = Sheet(record, topic, at: offset, in: lane, of: app, group: group)
+        keep(sheet)
+        lane.tracks[topic.rawValue].ahead.append(sheet)
+        grant(lane, topic)
+    }
+
+    /// A record was read that is no sheet.
+    package mutating func arrived(_ malformed: MalformedSheet, lane number: Int32, _ moment: Moment) {
+        self.moment = moment
+        guard let lane = lanes[number], !lane.isLeaving,
+            lane.tracks[malformed.topic.rawValue].tracker.began(malformed.offset)
+        else { return }
+        order(.malformed(malformed), of: nil, lines: LineSet(), in: lane)
+    }
+
+    private mutating func app(_ name: AppFlow.Name) -> AppFlow {
+        if let known = apps[name] { return known }
+        let app = AppFlow(name, number: UInt64(rotation.count) + 1)
+        apps[name] = app
+        rotation.append(app)
+        return app
+    }
+
+    private mutating func keep(_ sheet: Sheet) {
+        if let slot = freeSlots.popLast() {
+            slots[slot] = sheet
+            sheet.slot = slot
+        } else {
+            sheet.slot = slots.count
+            slots.append(sheet)
+        }
+        handBytes += sheet.cost
+        sheet.lane.sheets += 1
+    }
+
+    /// Begins what may be begun, in order.
+    mutating func grant(_ lane: Lane, _ topic: JobTopic) {
+        guard lane.mayPush else { return }
+        while let sheet = lane.tracks[topic.rawValue].ahead.first,
+            sheet.offset < lane.tracks[topic.rawValue].grantedBelow
+        {
+            lane.tracks[topic.rawValue].ahead.removeFirst()
+            if lane.isHeld(sheet) { lane.held.append(sheet) } else { admit(sheet) }
+        }
+    }
+
+    mutating func admit(_ sheet: Sheet) {
+        let lane = sheet.lane
+        let track = lane.tracks[sheet.topic.rawValue]
+        sheet.asksLedger = sheet.originLines != nil || sheet.offset < track.touchedBelow
+        if sheet.asksLedger, lane.ledger.knows(sheet.place) {
+            lane.tracks[sheet.topic.rawValue].tracker.wrote(sheet.offset, receiptsFrom: track.receiptsFrom)
+            heed(lane.ledger, sheet)
+        }
+        if let group = sheet.group {
+            sheetsOfGroup[group, default: []].append(sheet)
+            if superseded.learn(sheet.head, group) { dropStale(group) }
+        }
+        sheet.nameActivities(seed: seed)
+        for activity in sheet.activities { newest.saw(sheet.head.version, of: activity) }
+        dropIfStale(sheet)
+        if sheet.unfinished == 0 { return finish(sheet) }
+        if sheet.undecided == 0 { return }
+        if sheet.dueAt > moment.wall {
+            waitingSheets.add(sheet, at: due(sheet.dueAt))
+        } else {
+            sheet.app.enqueue(sheet)
+        }
+    }
+
+    /// A wait is never longer than the longest tier's, whatever a clock has done.
+    private func due(_ wall: Int64) -> Instant {
+        let wait = min(wall - moment.wall, Int64(LaterTier.minutes2.waitMilliseconds))
+        return moment.now.advanced(byMilliseconds: Int(wait))
+    }
+
+    /// What an earlier owner has done is done.
+    private mutating func heed(_ ledger: Ledger, _ sheet: Sheet) {
+        for line in 0..<sheet.lineCount {
+            switch ledger.standing(of: sheet.originLine(line), at: sheet.place, attempt: sheet.attempt) {
+            case .open: break
+            case .done: skip(sheet, line)
+            case .intended:
+                if sheet.head.event == .start, sheet.head.onUnknownStart == .skip {
+                    decide(sheet, line, as: .final(.unknown, status: nil, reason: "interrupted"))
+                }
+            }
+        }
+    }
+
+    // MARK: What is newer
+
+    /// A record of `superseded` was read.
+    package mutating func noted(_ note: SupersededNote, _ moment: Moment) {
+        self.moment = moment
+        if let group = superseded.note(note) { dropStale(group) }
+    }
+
+    /// `superseded` was read to where it ended.
+    package mutating func informed() { isInformed = true }
+
+    private mutating func dropStale(_ group: Fingerprint) {
+        for sheet in sheetsOfGroup[group] ?? [] { dropIfStale(sheet) }
+    }
+
+    /// True when nobody wants what is left of it.
+    @discardableResult
+    mutating func dropIfStale(_ sheet: Sheet) -> Bool {
+        guard sheet.undecided > 0,
+            let staleness = superseded.staleness(of: sheet.head, sheet.group)
+        else { return false }
+        decideUnsent(
+            sheet, as: .final(.superseded, status: nil, reason: staleness.rawValue))
+        return true
+    }
+}

@@ -1,0 +1,257 @@
+internal import APNs
+internal import Lifecycle
+internal import LiveActivity
+
+// What leaves next.
+extension SenderCore {
+    /// Lines of one app in its turn, at most.
+    private static let turnLinesMax = 64
+    /// Lines that come again and cannot go, before a sheet has its turn.
+    private static let againLooksMax = 16
+
+    /// Apps take turns, so that none waits for another's backlog.
+    mutating func dispatch(_ way: (Sheet, _ isSuspect: Bool) -> PushWay) {
+        guard isInformed, moment.now < leaseUntil, !rotation.isEmpty else { return }
+        let isAlone = busyApps() < 2
+        var idle = 0
+        while idle < rotation.count {
+            turnOfApp = (turnOfApp + 1) % rotation.count
+            let app = rotation[turnOfApp]
+            var turn = AppTurn(permits: permits.room(holding: app.permits, isAlone: isAlone))
+            idle = app.hasWork && serve(app, &turn, by: way) ? 0 : idle + 1
+        }
+    }
+
+    /// Apps that are at work, or were lately.
+    private func busyApps() -> Int {
+        rotation.reduce(0) { count, app in
+            let isBusy =
+                app.permits > 0 || app.hasWork
+                || moment.now.milliseconds(since: app.lastUsed) < Self.lateMilliseconds
+            return isBusy ? count + 1 : count
+        }
+    }
+
+    private static let lateMilliseconds = 60_000
+
+    /// What one app may do in its turn.
+    private struct AppTurn {
+        /// New permits that it may take.
+        var permits: Int
+        /// Pushes that its connections take; nil where nobody has asked yet.
+        var room: Int?
+        var suspectRoom: Int?
+        var lines = 0
+    }
+
+    private enum Step {
+        case went
+        /// Neither this line nor another of its kind can go now.
+        case stuck
+    }
+
+    /// True when it did something.
+    private mutating func serve(
+        _ app: AppFlow, _ turn: inout AppTurn,
+        by way: (Sheet, _ isSuspect: Bool) -> PushWay
+    ) -> Bool {
+        app.lastUsed = moment.now
+        var hasGone = false
+        while turn.lines < Self.turnLinesMax {
+            guard serveOne(app, &turn, by: way) == .went else { break }
+            turn.lines += 1
+            hasGone = true
+        }
+        return hasGone
+    }
+
+    private mutating func serveOne(
+        _ app: AppFlow, _ turn: inout AppTurn,
+        by way: (Sheet, _ isSuspect: Bool) -> PushWay
+    ) -> Step {
+        for _ in 0..<Self.againLooksMax {
+            guard let again = app.again.first else { break }
+            app.again.removeFirst()
+            guard again.sheet.slot >= 0, again.sheet.states[again.line].step == .queued else { return .went }
+            if serve(again.sheet, line: again.line, in: &turn, by: way) == .went { return .went }
+            // What is stuck must not hold up the others: they may have a permit, or go another way.
+            app.again.append(again)
+        }
+        guard let (sheet, isUsual) = app.next else { return .stuck }
+        while sheet.cursor < sheet.lineCount, !sheet.isFresh(sheet.cursor) { sheet.cursor += 1 }
+        if sheet.isOver || sheet.cursor == sheet.lineCount {
+            app.dequeue(isUsual)
+            return .went
+        }
+        let step = serve(sheet, line: sheet.cursor, in: &turn, by: way)
+        if step == .went { app.urgentRun = isUsual ? 0 : app.urgentRun + 1 }
+        return step
+    }
+
+    private mutating func serve(
+        _ sheet: Sheet, line: Int, in turn: inout AppTurn,
+        by way: (Sheet, _ isSuspect: Bool) -> PushWay
+    ) -> Step {
+        let step = decideStep(sheet, line: line, in: &turn, by: way)
+        let now = sheet.states[line].step
+        if sheet.states[line].isProbe, now != .inFlight, now != .intending { giveUpProbe(sheet, line) }
+        return step
+    }
+
+    private mutating func decideStep(
+        _ sheet: Sheet, line: Int, in turn: inout AppTurn,
+        by way: (Sheet, _ isSuspect: Bool) -> PushWay
+    ) -> Step {
+        if moment.seconds >= sheet.head.deadline {
+            decideUnsent(sheet, as: .final(.expired, status: nil, reason: sheet.reason))
+            return .went
+        }
+        if leavesToTwin(sheet, line) {
+            finishIfDone(sheet)
+            return .went
+        }
+        if sheet.asksLedger, dropIfStale(sheet) { return .went }
+        if sheet.isOutdated(line, by: newest) {
+            let reason = Staleness.newer.rawValue
+            decide(sheet, line, as: .final(.superseded, status: nil, reason: reason))
+            return .went
+        }
+        if sheet.app.breaker.isOpen, !sheet.states[line].isProbe {
+            guard sheet.app.breaker.mayProbe(at: moment.now) else { return park(sheet) }
+            sheet.states[line].isProbe = true
+        }
+        if waitsForSubject(sheet, line) { return .went }
+        let isSuspect =
+            sheet.states[line].isSuspect || sheet.isSuspect || failed[sheet.subjects[line]] != nil
+        guard sheet.states[line].hasPermit || turn.permits > 0 else { return .stuck }
+        switch room(for: sheet, isSuspect: isSuspect, in: &turn, by: way) {
+        case .closed(let reason):
+            decideUnsent(sheet, as: .later(.minutes2, tries: sheet.tries, status: nil, reason: reason))
+            return .went
+        case .faulty(let code):
+            decideUnsent(sheet, as: .letter(code: code, status: nil, reason: nil))
+            return .went
+        case .open(let room) where room <= 0: return .stuck
+        case .open(let room):
+            if sheet.head.event == .start, !sheet.states[line].hasIntent {
+                return intend(sheet, from: line, atMost: room - sheet.app.intended, in: &turn)
+            }
+            push(sheet, line, isSuspect: isSuspect, in: &turn)
+            return .went
+        }
+    }
+
+    private func room(
+        for sheet: Sheet, isSuspect: Bool, in turn: inout AppTurn,
+        by way: (Sheet, _ isSuspect: Bool) -> PushWay
+    ) -> PushWay {
+        if let known = isSuspect ? turn.suspectRoom : turn.room, known <= 0 || sheet.hasWay {
+            return .open(room: known)
+        }
+        let answer = way(sheet, isSuspect)
+        if case .open(let room) = answer {
+            sheet.hasWay = true
+            // Asked once in a turn: what leaves meanwhile is counted here.
+            let known = (isSuspect ? turn.suspectRoom : turn.room) ?? room
+            if isSuspect { turn.suspectRoom = known } else { turn.room = known }
+            return .open(room: known)
+        }
+        return answer
+    }
+
+    private mutating func push(_ sheet: Sheet, _ line: Int, isSuspect: Bool, in turn: inout AppTurn) {
+        if !sheet.states[line].hasPermit { turn.permits -= 1 }
+        if isSuspect {
+            turn.suspectRoom = turn.suspectRoom.map { $0 - 1 }
+        } else {
+            turn.room = turn.room.map { $0 - 1 }
+        }
+        takePermit(sheet, line)
+        leaveIntent(sheet, line)
+        sheet.states[line].step = .inFlight
+        sheet.states[line].isSuspect = isSuspect
+        sheet.lane.inFlight += 1
+        hold(sheet, line)
+        orders.pushes.append(SenderOrders.Push(sheet: sheet, line: line, isSuspect: isSuspect))
+    }
+
+    /// Starts cannot be repeated: that they are about to leave is stored before they do.
+    private mutating func intend(
+        _ sheet: Sheet, from first: Int, atMost room: Int, in turn: inout AppTurn
+    ) -> Step {
+        let isFresh = first == sheet.cursor
+        var count = min(room, turn.permits)
+        // Each of the others would need a look of its own.
+        if sheet.states[first].isProbe || !isFresh || sheet.asksLedger { count = min(count, 1) }
+        guard count > 0 else { return .stuck }
+        var lines = LineSet()
+        for line in first..<sheet.lineCount where lines.count < count {
+            guard line == first || sheet.isFresh(line) && busy[sheet.subjects[line]] == nil else { continue }
+            hold(sheet, line)
+            sheet.states[line].step = .intending
+            takePermit(sheet, line)
+            sheet.app.intended += 1
+            lines.append(line)
+        }
+        turn.permits -= lines.count
+        order(
+            .receipt([Receipt.Part(.intent, sheet.origin(of: lines))]), of: sheet, lines: lines,
+            in: sheet.lane)
+        return .went
+    }
+
+    /// Nothing of an app leaves while its setting is wrong. One sheet comes back soon to try whether it is
+    /// mended, the others later; none is counted as tried.
+    private mutating func park(_ sheet: Sheet) -> Step {
+        var tier = LaterTier.minutes2
+        if moment.now >= sheet.app.scoutBack {
+            tier = .seconds5
+            sheet.app.scoutBack = moment.now.advanced(byMilliseconds: tier.waitMilliseconds)
+        }
+        decideUnsent(
+            sheet, as: .later(tier, tries: sheet.tries, status: nil, reason: sheet.app.breaker.cause))
+        return .went
+    }
+}
+
+extension Sheet {
+    /// A line that has not had its turn.
+    func isFresh(_ line: Int) -> Bool { states[line].step == .queued && !states[line].isAgain }
+
+    /// Whether a newer version of its activity is known, within a recipient's scope.
+    func isOutdated(_ line: Int, by newest: NewestVersions) -> Bool {
+        guard head.event == .update, head.conflate, !activities.isEmpty else { return false }
+        return newest.isOlder(head.version, of: activities[line])
+    }
+
+    /// What was refused as a wrong token is tried apart from the others.
+    var isSuspect: Bool { refusedBefore != nil }
+
+    /// The tier that it waited in because of that.
+    var refusedBefore: LaterTier? {
+        guard reason.flatMap(Reason.init(text:))?.disposition == .tokenSuspect else { return nil }
+        switch topic {
+        case .urgent, .usual: return nil
+        case .later5s: return .seconds5
+        case .later2m: return .minutes2
+        }
+    }
+}
+
+extension AppFlow {
+    var hasSheets: Bool { !urgent.isEmpty || !usual.isEmpty }
+
+    /// Urgent ones first, but the usual get their share.
+    var next: (sheet: Sheet, isUsual: Bool)? {
+        if let sheet = usual.first, urgent.isEmpty || urgentRun + 1 >= Self.usualEvery {
+            return (sheet, true)
+        }
+        return urgent.first.map { ($0, false) }
+    }
+
+    func dequeue(_ isUsual: Bool) {
+        let sheet = isUsual ? usual.first : urgent.first
+        sheet?.isQueued = false
+        if isUsual { usual.removeFirst() } else { urgent.removeFirst() }
+    }
+}

@@ -1,0 +1,221 @@
+package import Lifecycle
+package import LiveActivity
+
+// Lanes come and go.
+extension SenderCore {
+    /// The group gave us lanes. Their records may be read when `orders.resumes` says so.
+    package mutating func assigned(_ starts: [LaneStart]) {
+        releaseBy = nil
+        for start in starts {
+            let lane = Lane(start, window: limits.window, ledgerSheetsMax: limits.ledgerSheetsMax)
+            lanes[start.lane] = lane
+            if orphans.contains(where: { $0.number == start.lane }) {
+                lane.phase = .awaitingOrphan
+            } else {
+                read(lane)
+            }
+        }
+    }
+
+    private mutating func read(_ lane: Lane) {
+        lane.phase = .reading
+        orders.reads.append(SenderOrders.Read(lane: lane.number, from: lane.receiptsFrom))
+    }
+
+    /// A record of `receipts` was read, in answer to `orders.reads`.
+    package mutating func found(_ receipt: Receipt, lane number: Int32) {
+        guard let lane = lanes[number] else { return }
+        lane.hasFoundReceipts = true
+        if lane.isPast(receipt) { return }
+        lane.ledger.note(receipt.place, attempt: receipt.attempt, receipt.parts)
+    }
+
+    /// `receipts` were read to where they ended when it was asked for.
+    package mutating func foundAll(lane number: Int32, end: Int64, _ moment: Moment) {
+        self.moment = moment
+        guard let lane = lanes[number] else { return }
+        lane.receiptsEnd = max(lane.receiptsEnd, end)
+        lane.hasBegun = true
+        switch lane.phase {
+        case .reading:
+            let unsettled = JobTopic.allCases.filter { lane.isUnsettled($0, endingAt: end) }
+            if unsettled.isEmpty {
+                open(lane)
+            } else {
+                let until = moment.now.advanced(byMilliseconds: limits.settleMilliseconds)
+                lane.phase = .settling(until: until)
+                orders.notes.append(
+                    .settling(lane: number, milliseconds: limits.settleMilliseconds))
+            }
+        case .rereading: open(lane)
+        case .awaitingOrphan, .settling, .open, .releasing, .orphaned: return
+        }
+        for topic in JobTopic.allCases { grant(lane, topic) }
+    }
+
+    private mutating func open(_ lane: Lane) {
+        lane.phase = .open
+        lane.isSettled = true
+        orders.notes.append(.opened(lane: lane.number))
+        let held = lane.held
+        lane.held = []
+        for sheet in held { admit(sheet) }
+    }
+
+    /// Lanes whose earlier owner has had his time, and those whose orphans came home.
+    mutating func settleLanes() {
+        if !orphans.isEmpty {
+            orphans.removeAll { $0.isDrained }
+            for lane in lanes.values where lane.phase == .awaitingOrphan {
+                if !orphans.contains(where: { $0.number == lane.number }) { read(lane) }
+            }
+        }
+        for lane in lanes.values {
+            guard case .settling(let until) = lane.phase, moment.now >= until else { continue }
+            lane.phase = .rereading
+            orders.reads.append(SenderOrders.Read(lane: lane.number, from: lane.receiptsEnd))
+        }
+    }
+
+    // MARK: Giving up
+
+    /// The group wants the lanes back: what has left comes home, and the rest is the next owner's.
+    package mutating func revoked(by deadline: Instant, _ moment: Moment) {
+        self.moment = moment
+        for lane in lanes.values {
+            lane.phase = .releasing
+            leave(lane)
+        }
+        releaseBy = deadline
+    }
+
+    /// The lanes are another's already.
+    package mutating func lost(_ moment: Moment) {
+        self.moment = moment
+        for lane in lanes.values {
+            lane.phase = .orphaned
+            leave(lane)
+        }
+        letGo()
+    }
+
+    private mutating func letGo() {
+        for lane in lanes.values where !lane.isDrained {
+            lane.phase = .orphaned
+            orphans.append(lane)
+        }
+        lanes.removeAll()
+        commitsAsked = []
+        isLastCommitAsked = false
+        releaseBy = nil
+        orders.isReleased = true
+    }
+
+    private mutating func leave(_ lane: Lane) {
+        for sheet in slots.compactMap({ $0 }) where sheet.lane === lane {
+            for line in 0..<sheet.lineCount {
+                switch sheet.states[line].step {
+                case .queued, .parked, .waiting: abandon(sheet, line)
+                case .inFlight: orders.withdrawals.append(tag(sheet, line))
+                case .intending, .late, .answered, .writing, .done: break
+                }
+            }
+            finishIfDone(sheet)
+        }
+        lane.held = []
+        for topic in JobTopic.allCases { lane.tracks[topic.rawValue].ahead = Queue() }
+    }
+
+    /// When all has come home, or the time is over, the last offsets are committed.
+    mutating func release() {
+        guard let releaseBy, !isLastCommitAsked else { return }
+        guard lanes.values.allSatisfy(\.isDrained) || moment.now >= releaseBy else { return }
+        isLastCommitAsked = true
+        orders.isLastCommit = true
+        for lane in lanes.values {
+            if !lane.isDrained { orders.notes.append(.drainedLate(lane: lane.number)) }
+            // Where nothing was begun, the earlier owner's word stands.
+            guard lane.hasBegun else { continue }
+            for topic in JobTopic.allCases { askCommit(lane, topic, isEnding: lane.isDrained) }
+        }
+        orders.commits = commitsAsked
+    }
+
+    // MARK: Offsets
+
+    /// Commits what has advanced, now and then; sooner where sheets wait for it.
+    mutating func commit() {
+        guard commitsAsked.isEmpty, releaseBy == nil, !lanes.isEmpty else { return }
+        let isDue = moment.now >= nextCommit || mustConfirm
+        if isDue { nextCommit = moment.now.advanced(byMilliseconds: limits.commitMilliseconds) }
+        for lane in lanes.values {
+            for topic in JobTopic.allCases {
+                let track = lane.tracks[topic.rawValue]
+                let isNew = track.tracker.base > track.committed && (isDue || !track.ahead.isEmpty)
+                if isNew || mustConfirm && lane.hasBegun { askCommit(lane, topic, isEnding: false) }
+            }
+        }
+        if !commitsAsked.isEmpty { mustConfirm = false }
+        orders.commits = commitsAsked
+    }
+
+    /// The process was stopped for so long that the lanes may be another's by now: nothing leaves without a
+    /// lease, and offsets are committed, new or not, to see whether the group still takes them.
+    package mutating func suspended() {
+        leaseUntil = Instant(nanoseconds: 0)
+        mustConfirm = true
+    }
+
+    private mutating func askCommit(_ lane: Lane, _ topic: JobTopic, isEnding: Bool) {
+        commitsAsked.append(
+            SenderOrders.Commit(
+                lane: lane.number, topic: topic, offset: lane.tracks[topic.rawValue].tracker.base,
+                note: lane.note(of: topic, window: limits.window, isEnding: isEnding)))
+    }
+
+    /// What became of the commits that were asked for.
+    package mutating func committed(_ isDone: Bool, _ moment: Moment) {
+        self.moment = moment
+        let asked = commitsAsked
+        commitsAsked = []
+        if isLastCommitAsked { return letGo() }
+        guard isDone else { return }
+        for commit in asked {
+            guard let lane = lanes[commit.lane] else { continue }
+            lane.tracks[commit.topic.rawValue].committed = commit.offset
+            lane.tracks[commit.topic.rawValue].grantedBelow = commit.offset + limits.window
+            grant(lane, commit.topic)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Pauses and resumes partitions: those whose sheets may not be begun, and all but the urgent ones while
+    /// there is too much in hand.
+    mutating func steer() {
+        if handBytes > limits.handBytesMax { isFull = true }
+        if handBytes * 2 < limits.handBytesMax { isFull = false }
+        let isOverfull = handBytes > limits.handBytesMax + limits.handBytesMax / 4
+        for lane in lanes.values {
+            for topic in JobTopic.allCases {
+                let full = topic == .urgent ? isOverfull : isFull
+                let isPaused =
+                    full || !lane.mayPush || !lane.tracks[topic.rawValue].ahead.isEmpty
+                if isPaused == lane.tracks[topic.rawValue].isPaused { continue }
+                lane.tracks[topic.rawValue].isPaused = isPaused
+                let flow = SenderOrders.Flow(lane: lane.number, topic: topic)
+                if isPaused { orders.pauses.append(flow) } else { orders.resumes.append(flow) }
+            }
+        }
+    }
+}
+
+extension Lane {
+    /// A first attempt of a sheet below the committed offset: nobody will ask for it.
+    func isPast(_ receipt: Receipt) -> Bool {
+        guard receipt.attempt == 1, receipt.place.partition == number,
+            let topic = JobTopic.allCases.first(where: { $0.word == receipt.place.topic })
+        else { return false }
+        return receipt.place.offset < tracks[topic.rawValue].committed
+    }
+}

@@ -1,0 +1,150 @@
+internal import Lifecycle
+internal import LiveActivity
+
+// Records, and what their acknowledgements mean.
+extension SenderCore {
+    mutating func order(
+        _ kind: SenderWrite.Kind, of sheet: Sheet?, lines: LineSet, in lane: Lane,
+        status: Int? = nil, reason: String? = nil
+    ) {
+        lastWrite += 1
+        let write = SenderWrite(
+            kind: kind, sheet: sheet, lines: lines, lane: lane.number, at: moment.wall, status: status,
+            reason: reason, laneInHand: lane)
+        lane.writing += 1
+        if let sheet, case .receipt = kind {
+            lane.tracks[sheet.topic.rawValue].tracker.wrote(sheet.offset, receiptsFrom: lane.receiptsEnd)
+        }
+        writes[lastWrite] = write
+        orders.writes.append((lastWrite, write))
+    }
+
+    /// Writes what was decided: of a sheet of which all is decided at once, of others a moment later, so that
+    /// many outcomes share a record. Where permits are short, nothing waits.
+    mutating func write() {
+        guard !unwritten.isEmpty else { return }
+        let isDue =
+            moment.now.milliseconds(since: unwrittenSince) >= limits.receiptMilliseconds
+            || permits.free * 4 < permits.limit
+        var left: [Sheet] = []
+        for sheet in unwritten {
+            if isDue || sheet.undecided == 0 || sheet.lane.isLeaving {
+                sheet.isUnwritten = false
+                write(sheet)
+            } else {
+                left.append(sheet)
+            }
+        }
+        unwritten = left
+        if isDue { unwrittenSince = moment.now }
+    }
+
+    private mutating func write(_ sheet: Sheet) {
+        var parts: [Receipt.Part] = []
+        var all = sheet.accepted
+        if !all.isEmpty { parts.append(Receipt.Part(.accepted, sheet.origin(of: all.set))) }
+        let decided = sheet.decided
+        sheet.decided.removeAll(keepingCapacity: true)
+        sheet.accepted.removeAll()
+        for (what, lines) in decided {
+            let set = lines.set
+            switch what {
+            case .final(let outcome, let status, let reason):
+                parts.append(Receipt.Part(outcome, sheet.origin(of: set), status: status, reason: reason))
+                lines.forEachLine { all.insert($0) }
+            case .released:
+                parts.append(Receipt.Part(.released, sheet.origin(of: set)))
+                lines.forEachLine { all.insert($0) }
+            case .later(let tier, let tries, let status, let reason):
+                advance(sheet, set, to: .writing)
+                let origin = sheet.nextOrigin(set, in: tier, tries: tries, reason: reason, wall: moment.wall)
+                order(
+                    .tier(tier, origin), of: sheet, lines: set, in: sheet.lane, status: status, reason: reason
+                )
+            case .letter(let code, let status, let reason):
+                advance(sheet, set, to: .writing)
+                order(
+                    .letter(code: code), of: sheet, lines: set, in: sheet.lane, status: status, reason: reason
+                )
+            }
+        }
+        guard !parts.isEmpty else { return }
+        let set = all.set
+        advance(sheet, set, to: .writing)
+        order(.receipt(parts), of: sheet, lines: set, in: sheet.lane)
+    }
+
+    private func advance(_ sheet: Sheet, _ lines: LineSet, to step: LineStep) {
+        lines.forEachLine { sheet.states[$0].step = step }
+    }
+
+    // MARK: Acknowledgements
+
+    /// A record is stored.
+    ///
+    /// - Parameter offset: where, in its partition; nil where that is not known.
+    package mutating func stored(_ id: UInt64, at offset: Int64?, _ moment: Moment) {
+        self.moment = moment
+        guard let write = writes.removeValue(forKey: id) else { return }
+        let lane = write.laneInHand
+        lane.writing -= 1
+        switch write.kind {
+        case .malformed(let malformed):
+            lane.tracks[malformed.topic.rawValue].tracker.finished(malformed.offset)
+        case .receipt(let parts):
+            if let offset { lane.receiptsEnd = max(lane.receiptsEnd, offset + 1) }
+            guard let sheet = write.sheet else { return }
+            if parts.first?.outcome == .intent {
+                intended(sheet, write.lines)
+            } else {
+                if sheet.asksLedger { lane.ledger.note(sheet.place, attempt: sheet.attempt, parts) }
+                write.lines.forEachLine { done(sheet, $0) }
+                finishIfDone(sheet)
+            }
+        case .tier:
+            mark(write, .moved, status: write.status, reason: write.reason)
+        case .letter(let code):
+            mark(write, .rejected, status: write.status, reason: write.reason ?? code)
+        }
+    }
+
+    /// The jobs are stored elsewhere; now `receipts` says so.
+    private mutating func mark(
+        _ write: SenderWrite, _ outcome: ReceiptOutcome, status: Int?, reason: String?
+    ) {
+        guard let sheet = write.sheet else { return }
+        let part = Receipt.Part(outcome, sheet.origin(of: write.lines), status: status, reason: reason)
+        order(.receipt([part]), of: sheet, lines: write.lines, in: write.laneInHand)
+    }
+
+    private mutating func intended(_ sheet: Sheet, _ lines: LineSet) {
+        lines.forEachLine { line in
+            guard sheet.states[line].step == .intending else { return }
+            sheet.states[line].hasIntent = true
+            comeAgain(sheet, line)
+        }
+        if sheet.lane.isLeaving {
+            lines.forEachLine { abandon(sheet, $0) }
+        } else {
+            dropIfStale(sheet)
+        }
+    }
+
+    /// A record is not stored, or nobody knows: it is written again. A receipt or a tier's record that is
+    /// there twice says the same.
+    package mutating func failed(_ id: UInt64) {
+        guard let write = writes[id] else { return }
+        orders.writes.append((id, write))
+    }
+}
+
+extension Sheet {
+    fileprivate func nextOrigin(
+        _ lines: LineSet, in tier: LaterTier, tries: Int, reason: String?, wall: Int64
+    ) -> SheetOrigin {
+        SheetOrigin(
+            topic: place.topic, partition: place.partition, offset: place.offset, lines: origin(of: lines),
+            attempt: min(attempt + 1, SheetOrigin.attemptMax), tries: tries,
+            dueAt: wall + Int64(tier.waitMilliseconds), reason: reason)
+    }
+}

@@ -1,0 +1,135 @@
+package import Lifecycle
+internal import LiveActivity
+
+/// Decides what becomes of every job, from what it is told: sheets that were read, answers of APNs, records
+/// that are stored, partitions that come and go, and what time it is. It does no I/O: what it wants done
+/// stands in `orders` after each call.
+///
+/// A push leaves only with a permit; the permit comes back when the outcome is stored in `receipts`; the
+/// offset is committed when all below it are stored. So whatever dies, nothing is lost, and at most as many
+/// pushes are doubled as there are permits.
+package struct SenderCore {
+    package let limits: SenderLimits
+    package var orders = SenderOrders()
+
+    /// When the event in hand came.
+    var moment = Moment(now: Instant(nanoseconds: 0), wall: 0)
+
+    // MARK: Lanes
+
+    var lanes: [Int32: Lane] = [:]
+    /// Lanes that are another's, with pushes of ours still out.
+    var orphans: [Lane] = []
+    /// Pushes leave until then: so long the lanes are surely ours.
+    var leaseUntil = Instant(nanoseconds: 0)
+    /// When the partitions have to be given back.
+    var releaseBy: Instant?
+    var commitsAsked: [SenderOrders.Commit] = []
+    var isLastCommitAsked = false
+    /// A commit must show that the lanes are still ours.
+    var mustConfirm = false
+    var nextCommit = Instant(nanoseconds: 0)
+
+    // MARK: Sheets in hand
+
+    var slots: [Sheet?] = []
+    var freeSlots: [Int] = []
+    var handBytes = 0
+    var isFull = false
+    var sheetsOfGroup: [Fingerprint: [Sheet]] = [:]
+    var waitingSheets = DueHeap<Sheet>()
+    var waitingLines = DueHeap<AppFlow.Again>()
+
+    // MARK: What is known
+
+    var superseded: SupersededView
+    /// `superseded` was read to its end: before that nothing leaves.
+    var isInformed = false
+    var newest = NewestVersions()
+    /// What was refused as no token of the app's.
+    var failed = Remembered<UInt64, Bool>(max: 200_000)
+    let seed: UInt64
+
+    // MARK: Pushes
+
+    var apps: [AppFlow.Name: AppFlow] = [:]
+    var rotation: [AppFlow] = []
+    var turnOfApp = 0
+    var permits: Permits
+    /// What one push is under way about, and what waits for its end.
+    var busy: [UInt64: [AppFlow.Again]] = [:]
+
+    // MARK: Records
+
+    var unwritten: [Sheet] = []
+    var unwrittenSince = Instant.distantFuture
+    var writes: [UInt64: SenderWrite] = [:]
+    var lastWrite: UInt64 = 0
+
+    /// - Parameter seed: for names of 64 and 128 bits that nobody outside can make meet.
+    package init(_ limits: SenderLimits, seed: UInt64) {
+        self.limits = limits
+        self.seed = seed
+        permits = Permits(limit: limits.permitsMax)
+        superseded = SupersededView(seed: seed)
+    }
+
+    // MARK: For metrics
+
+    package var permitsTaken: Int { permits.taken }
+    package var bytesInHand: Int { handBytes }
+    package var sheetsInHand: Int { slots.count - freeSlots.count }
+    package var lanesInHand: Int { lanes.count }
+    /// Why pushes do not flow, in words.
+    package var obstacles: [String] {
+        var list: [String] = []
+        if !isInformed { list.append("superseded is being read") }
+        let reading = lanes.values.filter { !$0.mayPush && !$0.isLeaving }.count
+        if reading > 0 { list.append("receipts of \(reading) lanes are being read") }
+        return list
+    }
+
+    // MARK: The clock
+
+    /// Pushes may leave until then; a time that is past stops them.
+    package mutating func leased(until: Instant) { leaseUntil = until }
+
+    /// Does what is due, sends what may be sent, writes and commits. After each event, or many of them.
+    ///
+    /// - Parameter way: how many pushes of a sheet's app can be taken now.
+    package mutating func turn(_ moment: Moment, _ way: (Sheet, _ isSuspect: Bool) -> PushWay) {
+        self.moment = moment
+        settleLanes()
+        wake()
+        dispatch(way)
+        write()
+        commit()
+        steer()
+        release()
+    }
+
+    /// When a turn is due though nothing has happened; nil when nothing waits for a time.
+    package var nextTurn: Instant? {
+        var next = Instant.distantFuture
+        if let due = waitingSheets.earliest { next = min(next, due) }
+        if let due = waitingLines.earliest { next = min(next, due) }
+        if !unwritten.isEmpty {
+            next = min(next, unwrittenSince.advanced(byMilliseconds: limits.receiptMilliseconds))
+        }
+        for lane in lanes.values {
+            if case .settling(let until) = lane.phase { next = min(next, until) }
+        }
+        if !lanes.isEmpty { next = min(next, nextCommit) }
+        if let releaseBy { next = min(next, releaseBy) }
+        return next == .distantFuture ? nil : next
+    }
+}
+
+/// Whether pushes of an app can be taken.
+package enum PushWay: Sendable, Hashable {
+    case open(room: Int)
+    /// The app has no key here, or is not in the catalogue: its jobs wait in a tier.
+    case closed(reason: String)
+    /// No request can be made of the sheet.
+    case faulty(code: String)
+}

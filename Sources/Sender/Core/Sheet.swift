@@ -1,0 +1,126 @@
+internal import Lifecycle
+package import LiveActivity
+
+/// A sheet in hand. It is a unit of reading: what is decided is decided for each line.
+///
+/// A class, because many tables point to it, and its lines change for every push.
+package final class Sheet {
+    package let topic: JobTopic
+    package let offset: Int64
+    package let head: SheetHead
+    package let index: SheetIndex
+    package internal(set) var content: SheetContent
+    unowned let lane: Lane
+    let app: AppFlow
+    /// Where its jobs first stood, and which lines they were there.
+    let place: JobPlace
+    let originLines: [Int]?
+    let attempt: Int
+    let tries: Int
+    let reason: String?
+    /// Of the whole group; nil where there is none.
+    let group: Fingerprint?
+    /// Its number among the sheets in hand.
+    package internal(set) var slot = -1
+    var states: [LineState]
+    /// For each line: what only one push at a time may be about. Empty until the first leaves.
+    var subjects: [UInt64] = []
+    /// Of a recipient's scope, for each line: the activity within the scope.
+    var activities: [Fingerprint] = []
+    /// Lines before it are not queued, but for those that came back into `AppFlow.again`.
+    var cursor = 0
+    /// Lines that are not done, and those of them that nothing was decided of.
+    var unfinished: Int
+    var undecided: Int
+    /// An earlier owner may have had it, or a twin of it is about.
+    var asksLedger = false
+    /// Its part of the decided lines that are not written yet.
+    var accepted = LineBits()
+    var decided: [(what: Decided, lines: LineBits)] = []
+    var isUnwritten = false
+    /// Not to be begun before.
+    let dueAt: Int64
+    /// The worker was asked for it, and can push it.
+    var hasWay = false
+    /// It is in the queue of its app.
+    var isQueued = false
+    var isAbandoned = false
+
+    /// What becomes of a line, other than being accepted.
+    enum Decided: Sendable, Hashable {
+        case final(ReceiptOutcome, status: Int?, reason: String?)
+        case later(LaterTier, tries: Int, status: Int?, reason: String?)
+        case letter(code: String, status: Int?, reason: String?)
+        /// The intent is taken back.
+        case released
+    }
+
+    init(
+        _ record: SheetRecord, _ topic: JobTopic, at offset: Int64, in lane: Lane, of app: AppFlow,
+        group: Fingerprint?
+    ) {
+        (self.topic, self.offset, self.lane, self.app, self.group) = (topic, offset, lane, app, group)
+        (head, index, content) = (record.head, record.index, record.content)
+        if let origin = record.origin {
+            place = JobPlace(topic: origin.topic, partition: origin.partition, offset: origin.offset)
+            var lines: [Int] = []
+            origin.lines.forEachLine { lines.append($0) }
+            originLines = lines
+            (attempt, tries, dueAt, reason) = (origin.attempt, origin.tries, origin.dueAt, origin.reason)
+        } else {
+            place = JobPlace(topic: topic.word, partition: lane.number, offset: offset)
+            originLines = nil
+            (attempt, tries, dueAt, reason) = (1, 0, 0, nil)
+        }
+        states = Array(repeating: LineState(), count: record.index.lines.count)
+        unfinished = states.count
+        undecided = states.count
+    }
+
+    package var lineCount: Int { states.count }
+
+    /// The line's number on the sheet where its job first stood.
+    func originLine(_ line: Int) -> Int { originLines?[line] ?? line }
+
+    /// Likewise for many.
+    func origin(of lines: LineSet) -> LineSet {
+        guard let originLines else { return lines }
+        var set = LineSet()
+        lines.forEachLine { set.append(originLines[$0]) }
+        return set
+    }
+
+    /// Memory that it takes, roughly.
+    var cost: Int { content.bytes + states.count * 48 + 1_024 }
+
+    /// What only one push at a time may be about: an activity, or what an installation starts.
+    func nameSubjects(seed: UInt64) {
+        subjects.reserveCapacity(states.count)
+        unsafe content.to.withUnsafeBytes { bytes in
+            for line in index.lines {
+                var maker = FingerprintMaker(seed: seed)
+                let place = head.event == .start ? line.installation : line.subject
+                unsafe maker.add(
+                    UnsafeRawBufferPointer(
+                        rebasing: bytes[Int(place.lowerBound)..<Int(place.upperBound)]))
+                maker.add(app.number)
+                subjects.append(maker.made.high)
+            }
+        }
+    }
+
+    /// Activities by the scope that orders their versions.
+    func nameActivities(seed: UInt64) {
+        guard head.scope == .recipient, head.event != .start else { return }
+        let group = Fingerprint(seed: seed, head.group ?? "")
+        unsafe content.to.withUnsafeBytes { bytes in
+            for line in index.lines {
+                var maker = FingerprintMaker(seed: group.high ^ app.number)
+                unsafe maker.add(
+                    UnsafeRawBufferPointer(
+                        rebasing: bytes[Int(line.subject.lowerBound)..<Int(line.subject.upperBound)]))
+                activities.append(maker.made)
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package import LiveActivity
+
+/// A sheet's bytes as they came: what is sent, and what a later tier or a dead letter is made of.
+package struct SheetContent: Sendable, Hashable {
+    package var body: [UInt8]
+    package var apns: [UInt8]
+    package var flotilla: [UInt8]
+    package var to: [UInt8]
+
+    package init(body: [UInt8], apns: [UInt8], flotilla: [UInt8], to: [UInt8]) {
+        self.body = body
+        self.apns = apns
+        self.flotilla = flotilla
+        self.to = to
+    }
+
+    var bytes: Int { body.count + apns.count + flotilla.count + to.count }
+
+    /// The lines of some jobs, as a sheet of their own has them.
+    func lines(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] {
+        var out: [UInt8] = []
+        wanted.forEachLine { line in
+            let place = index.lines[line]
+            append(place.token.lowerBound..<place.recipient.upperBound, to: &out)
+        }
+        return out
+    }
+
+    /// The same without the tokens.
+    func addressees(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(min(to.count, wanted.count * 128))
+        wanted.forEachLine { append(index.lines[$0].addressee, to: &out) }
+        return out
+    }
+
+    private func append(_ place: Range<Int32>, to out: inout [UInt8]) {
+        out.append(contentsOf: to[Int(place.lowerBound)..<Int(place.upperBound)])
+        out.append(UInt8(ascii: "\n"))
+    }
+}
+
+/// A record of a jobs topic, read.
+package struct SheetRecord: Sendable {
+    package let content: SheetContent
+    package let head: SheetHead
+    package let index: SheetIndex
+    /// Nil for a sheet that stands where it first stood.
+    package let origin: SheetOrigin?
+
+    package init(_ content: SheetContent, origin: [UInt8]?) throws(SheetError) {
+        self.content = content
+        head = try SheetHead(apns: content.apns.span, flotilla: content.flotilla.span)
+        index = try SheetIndex(content.to)
+        guard let bytes = origin else {
+            self.origin = nil
+            return
+        }
+        let read = try SheetOrigin(bytes.span)
+        guard read.lines.count == index.lines.count else { throw .wrong(.lines) }
+        self.origin = read
+    }
+}

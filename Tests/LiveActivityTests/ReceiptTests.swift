@@ -1,0 +1,49 @@
+import JSON
+import LiveActivity
+import Testing
+
+func makeReceipt() -> Receipt {
+    var head = SheetHead(
+        topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 1_763_610_000,
+        app: "shop",
+        environment: .production, send: "s1", group: "m1", scope: .group, generation: 5, version: 7,
+        event: .update, deadline: 1_763_610_000, acceptedAt: 1_763_600_000_000)
+    head.conflate = false
+    var accepted = LineSet(all: 200)
+    accepted.append(201)
+    var refused = LineSet()
+    refused.append(200)
+    return Receipt(
+        head, at: JobPlace(topic: "jobs", partition: 3, offset: 42), attempt: 1, writtenAt: 1_763_600_000_500,
+        [
+            Receipt.Part(.accepted, accepted),
+            Receipt.Part(.rejected, refused, status: 410, reason: "Unregistered"),
+        ])
+}
+
+@Test func `a receipt has this format, and reads back`() throws {
+    let receipt = makeReceipt()
+    #expect(
+        String(decoding: receipt.encoded(), as: UTF8.self)
+            == #"{"v":1,"topic":"jobs","partition":3,"offset":42,"attempt":1,"app":"shop","environment":"production","send":"s1","group":"m1","generation":5,"version":7,"event":"update","acceptedAt":1763600000000,"at":1763600000500,"parts":[{"outcome":"accepted","lines":"0-199,201"},{"outcome":"rejected","lines":"200","status":410,"reason":"Unregistered"}]}"#
+    )
+    #expect(try Receipt.decode(receipt.encoded(), with: JSONReader()) == receipt)
+}
+
+@Test func `a receipt with lines that no sheet has is refused`() {
+    let text = String(decoding: makeReceipt().encoded(), as: UTF8.self)
+    for wrong in ["5-2", "-1", "0-1000", "x"] {
+        #expect(throws: RecordError.self) {
+            try Receipt.decode(Array(text.replacing("0-199,201", with: wrong).utf8), with: JSONReader())
+        }
+    }
+}
+
+@Test func `addressees of a receipt are read in order`() {
+    let bytes = Array("i1\tupdate:a\tu:x\ni2\tstart:Match\ti:i2\nhalf".utf8)
+    #expect(
+        ReceiptLines.read(bytes.span) == [
+            .init(installation: "i1", entry: "update:a", recipient: "u:x"),
+            .init(installation: "i2", entry: "start:Match", recipient: "i:i2"),
+        ])
+}

@@ -1,0 +1,153 @@
+import APNs
+import Lifecycle
+import LiveActivity
+import Testing
+
+@testable import Sender
+
+private func head(_ event: PushEvent, scope: SheetHead.Scope = .group, version: Int64 = 5) -> SheetHead {
+    SheetHead(
+        topic: "t", priority: 10, expiration: 0, app: "shop", environment: .production, send: "s", group: "g",
+        scope: scope, generation: 0, version: version, event: event, deadline: 10, acceptedAt: 0)
+}
+
+private func verdict(
+    _ answer: PushAnswer, _ event: PushEvent = .update, tries: Int = 1, repeats: Int = 0
+) -> Verdict {
+    RetryRule.verdict(answer, of: head(event), RetryRule.Case(tries: tries, repeats: repeats))
+}
+
+@Suite struct RetryRuleTests {
+    @Test(arguments: Reason.allCases)
+    func `every reason of APNs has a verdict`(reason: Reason) {
+        let answer = PushAnswer(answered: reason.disposition, status: reason.status, reason: reason.rawValue)
+        let expected: Verdict =
+            switch reason.disposition {
+            case .accepted: .accepted
+            case .tokenGone: .rejected(isDead: true)
+            case .tokenSuspect: .later(.seconds5, isTry: true)
+            case .tokenThrottled, .serverTrouble: .later(.seconds5, isTry: true)
+            case .connectionOver: .again(milliseconds: 300)
+            case .requestFaulty: .buried(code: "request_faulty")
+            case .channelGone, .channelLimit: .buried(code: "channel_gone")
+            case .appMisconfigured, .providerTokenExpired, .providerTokenTooMany:
+                .later(.minutes2, isTry: false)
+            }
+        #expect(verdict(answer) == expected)
+    }
+
+    @Test func `a start whose outcome nobody knows is not sent again, an update is`() {
+        #expect(verdict(PushAnswer(.unknown(.connectionLost)), .start) == .unknown)
+        #expect(verdict(PushAnswer(.unknown(.connectionLost))) == .again(milliseconds: 300))
+        #expect(
+            verdict(PushAnswer(.unknown(.connectionLost)), repeats: 1) == .later(.seconds5, isTry: true))
+    }
+
+    @Test func `what APNs did not process does not count, and its tries are not used up`() {
+        #expect(verdict(PushAnswer(.notProcessed(.refused)), tries: 99) == .again(milliseconds: 100))
+    }
+
+    @Test func `tries are used up, and then a person should see it`() {
+        let answer = PushAnswer(answered: .serverTrouble, status: 503)
+        #expect(verdict(answer, tries: 3) == .later(.minutes2, isTry: true))
+        #expect(verdict(answer, tries: 6) == .buried(code: "attempts_exhausted"))
+    }
+
+    @Test func `a wrong token is dead when others were accepted between two refusals`() {
+        let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
+        func verdict(_ tier: LaterTier?, accepted: Int?, isOpen: Bool = false) -> Verdict {
+            var known = RetryRule.Case(tries: 2)
+            (known.refusedBefore, known.millisecondsSinceAccepted) = (tier, accepted)
+            known.isBreakerOpen = isOpen
+            return RetryRule.verdict(answer, of: head(.update), known)
+        }
+        #expect(verdict(nil, accepted: 0) == .later(.seconds5, isTry: true))
+        #expect(verdict(.seconds5, accepted: 3_000) == .rejected(isDead: true))
+        #expect(verdict(.seconds5, accepted: 6_000) == .later(.minutes2, isTry: true))
+        #expect(verdict(.minutes2, accepted: 60_000) == .rejected(isDead: true))
+        #expect(verdict(.minutes2, accepted: nil) == .rejected(isDead: false))
+        #expect(verdict(.seconds5, accepted: 0, isOpen: true) == .later(.minutes2, isTry: false))
+    }
+}
+
+@Suite struct BreakerTests {
+    private func at(_ milliseconds: Int) -> Instant {
+        Instant(nanoseconds: 0).advanced(byMilliseconds: 10_000 + milliseconds)
+    }
+
+    @Test func `a burst of wrong tokens opens it, one among many does not`() {
+        var breaker = Breaker()
+        for step in 0..<1_000 {
+            breaker.accepted(9, at: at(step))
+            let opens = breaker.wrongToken("BadDeviceToken", at: at(step))
+            #expect(!opens)
+        }
+        var other = Breaker()
+        let opened = (0..<30).map { other.wrongToken("BadDeviceToken", at: at($0)) }
+        #expect(opened.firstIndex(of: true) == Breaker.wrongTokensMin - 1 && other.isOpen)
+        #expect(opened.filter { $0 }.count == 1)
+    }
+
+    @Test func `one push tries whether it is mended, and closes it`() {
+        var breaker = Breaker()
+        for step in 0..<3 { _ = breaker.misconfigured("InvalidProviderToken", at: at(step)) }
+        #expect(breaker.isOpen)
+        let early = breaker.mayProbe(at: at(100))
+        let first = breaker.mayProbe(at: at(5_100))
+        let second = breaker.mayProbe(at: at(5_200))
+        #expect(!early && first && !second)
+        let isStillWrong = breaker.probed(isMended: false, at: at(5_300))
+        let again = breaker.mayProbe(at: at(10_400))
+        let isMended = breaker.probed(isMended: true, at: at(10_500))
+        #expect(!isStillWrong && again && isMended && !breaker.isOpen)
+    }
+}
+
+@Suite struct SupersededTests {
+    private func view(update: Int64, end: Int64, cancelled: [String] = []) -> SupersededView {
+        var view = SupersededView(seed: 1)
+        _ = view.note(
+            SupersededNote(app: "shop", group: "g", update: update, end: end, cancelled: cancelled))
+        return view
+    }
+
+    private func staleness(_ head: SheetHead, in view: SupersededView) -> Staleness? {
+        view.staleness(of: head, view.name(app: "shop", group: "g"))
+    }
+
+    @Test func `an update is dropped by a newer one, a start only by an end, an end never`() {
+        let newer = view(update: 6, end: 0)
+        #expect(staleness(head(.update), in: newer) == .newer)
+        #expect(staleness(head(.update, version: 6), in: newer) == nil)
+        #expect(staleness(head(.start), in: newer) == nil)
+        #expect(staleness(head(.start), in: view(update: 0, end: 6)) == .ended)
+        #expect(staleness(head(.end), in: view(update: 9, end: 9)) == nil)
+        #expect(staleness(head(.update, scope: .recipient), in: newer) == nil)
+    }
+
+    @Test func `a send that was taken back is dropped, and one that asked for it is not`() {
+        #expect(staleness(head(.start), in: view(update: 0, end: 0, cancelled: ["s"])) == .cancelled)
+        var kept = head(.update)
+        kept.conflate = false
+        #expect(staleness(kept, in: view(update: 6, end: 0)) == nil)
+    }
+}
+
+@Suite struct NoteTests {
+    @Test func `a commit's note reads back, and a damaged one is none`() {
+        for note in [
+            CommitNote(receiptsFrom: 42, window: 1_000), CommitNote(receiptsFrom: 0, window: 4, endedAt: 57),
+        ] {
+            #expect(CommitNote(text: note.text) == note)
+        }
+        for text in ["", "2 1 1", "1 1", "1 x 1", "1 -1 4", "1 1 9999999999"] {
+            #expect(CommitNote(text: text) == nil)
+        }
+    }
+
+    @Test func `of permits one app leaves some to others`() {
+        let permits = Permits(limit: 1_000)
+        #expect(permits.room(holding: 0, isAlone: true) == 1_000)
+        #expect(permits.room(holding: 0, isAlone: false) == 800)
+    }
+}

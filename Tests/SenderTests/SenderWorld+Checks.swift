@@ -1,0 +1,136 @@
+import LiveActivity
+
+@testable import Sender
+
+// What must hold after each step, and at the end.
+extension SenderWorld {
+    /// Of every job below a committed offset `receipts` know that it is done, or that it goes on.
+    func checkCommit(_ place: WorldKafka.Place, from: Int64, to: Int64) {
+        for offset in from..<max(from, to) {
+            guard case .sheet(let record) = kafka.sheets[place.index][Int(offset)] else { continue }
+            let named =
+                record.origin.map { JobPlace(topic: $0.topic, partition: $0.partition, offset: $0.offset) }
+                ?? JobPlace(topic: place.topic.word, partition: place.lane, offset: offset)
+            let lines = record.origin?.lines ?? LineSet(all: record.index.lines.count)
+            let attempt = record.origin?.attempt ?? 1
+            lines.forEachLine { line in
+                let name = WorldJobName(place: named, line: line)
+                if standings[name]?.final == nil, (standings[name]?.movedAs ?? 0) < attempt {
+                    fault("\(name) is below the committed offset \(to) without a receipt")
+                }
+            }
+        }
+    }
+
+    struct Standing {
+        var final: ReceiptOutcome?
+        var finals = 0
+        var movedAs = 0
+    }
+
+    func note(_ receipt: Receipt) {
+        for part in receipt.parts {
+            met.insert(part.outcome)
+            part.lines.forEachLine { line in
+                let name = WorldJobName(place: receipt.place, line: line)
+                var standing = standings[name] ?? Standing()
+                if part.outcome.isFinal {
+                    standing.final = standing.final ?? part.outcome
+                    standing.finals += 1
+                } else if part.outcome == .moved {
+                    standing.movedAs = max(standing.movedAs, receipt.attempt)
+                }
+                standings[name] = standing
+            }
+        }
+    }
+
+    /// A receipt says what may be said.
+    func check(_ receipt: Receipt, _ write: SenderWrite) {
+        var named = 0
+        for part in receipt.parts {
+            named += part.lines.count
+            part.lines.forEachLine { line in
+                let name = WorldJobName(place: receipt.place, line: line)
+                guard let job = jobs[name] else { return fault("a receipt names \(name), which is no job") }
+                if part.outcome == .superseded { checkSuperseded(name, job) }
+                if part.outcome == .expired, wall / 1000 + 120 < job.head.deadline {
+                    fault("\(name) expired before its deadline")
+                }
+            }
+        }
+        if receipt.parts.contains(where: { $0.outcome.isFinal }),
+            ReceiptLines.read(write.addressees.span).count != named
+        {
+            fault("a receipt does not name whom its jobs went to")
+        }
+    }
+
+    private func checkSuperseded(_ name: WorldJobName, _ job: WorldJob) {
+        let head = job.head
+        if head.event == .end { return fault("\(name), an END, was dropped") }
+        if notes.contains(where: { $0.app == head.app && $0.cancelled.contains(head.send) }) { return }
+        let isNewer = jobs.values.contains { other in
+            guard other.head.app == head.app, other.head.group == head.group,
+                other.head.version > head.version
+            else { return false }
+            if other.head.event == .end, other.head.scope == .group { return true }
+            return head.event == .update && head.conflate && other.head.event != .start
+                && other.head.scope == head.scope
+                && (head.scope == .group || other.activity == job.activity)
+        }
+        if !isNewer {
+            fault("\(name), \(head.event) of version \(head.version), was dropped for nothing newer")
+        }
+    }
+
+    /// Nothing more breaks: everything must come to its end.
+    func settle() {
+        isCalm = true
+        isAppWrong = false
+        for count in 0..<4_000 {
+            if count % 6 == 0, isAtRest { break }
+            step()
+        }
+        guard isAtRest else {
+            let open = jobs.keys.filter { standings[$0]?.final == nil }.sorted { "\($0)" < "\($1)" }.prefix(3)
+            return fault("it does not come to rest; open: \(open)")
+        }
+        checkEnd()
+    }
+
+    private var isAtRest: Bool {
+        guard processes.allSatisfy({ $0.flights.isEmpty && $0.queue.isEmpty && $0.core.permitsTaken == 0 })
+        else { return false }
+        return Self.lanes.allSatisfy { lane in
+            JobTopic.allCases.allSatisfy { topic in
+                let place = WorldKafka.Place(lane: lane, topic: topic)
+                var end = kafka.end(place)
+                while end > 0, case .marker = kafka.sheets[place.index][Int(end) - 1] { end -= 1 }
+                return kafka.committed[place.index]?.offset ?? 0 >= end
+            }
+        }
+    }
+
+    private func checkEnd() {
+        var twice = 0
+        for (name, job) in jobs {
+            guard let standing = standings[name], standing.final != nil else {
+                fault("\(name) has no receipt")
+                continue
+            }
+            if standing.finals > 1, deaths == 0, failures == 0 { fault("\(name) has two last words") }
+            twice += max(0, job.processed - 1 - job.doubts)
+        }
+        if twice > doubtsOfDeaths { fault("\(twice) pushes were doubled, \(doubtsOfDeaths) may be") }
+        for process in processes where process.core.busy.count + process.core.sheetsInHand > 0 {
+            fault(
+                "tables are not empty: \(process.core.busy.count) subjects, \(process.core.sheetsInHand) sheets"
+            )
+        }
+        for process in processes
+        where process.core.apps.values.contains(where: { $0.intended != 0 || $0.permits != 0 }) {
+            fault("counts of an app are not zero")
+        }
+    }
+}

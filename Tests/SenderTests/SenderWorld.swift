@@ -1,0 +1,352 @@
+import APNs
+import JSON
+import Lifecycle
+import LiveActivity
+import Simulation
+
+@testable import Sender
+
+/// A fan-out, a cluster, APNs and some processes of senders, in which anything may happen at any time. It
+/// knows of every job what has become of it, and says what is wrong as soon as it is.
+final class SenderWorld {
+    static let lanes: [Int32] = [0, 1]
+    static let installations = 4
+
+    var random: SeededGenerator
+    var kafka = WorldKafka(lanes: SenderWorld.lanes.count)
+    var processes: [WorldProcess] = []
+    var notes: [SupersededNote] = []
+    var jobs: [WorldJobName: WorldJob] = [:]
+    var faults: [String] = []
+    var now = Instant(nanoseconds: 1_000_000_000_000)
+    var wall: Int64 = 1_763_600_000_000
+    var isCalm = false
+    /// An app whose setting is wrong.
+    var isAppWrong = false
+    let mayDie: Bool
+    let limits: SenderLimits
+    private let reader = JSONReader()
+    var version: Int64 = 100
+    private var isRebalancing = false
+    private var nextProcess = 0
+    /// Pushes that deaths may have doubled.
+    var doubtsOfDeaths = 0
+    var deaths = 0
+    var failures = 0
+    var met: Set<ReceiptOutcome> = []
+    /// What `receipts` say of each job.
+    var standings: [WorldJobName: Standing] = [:]
+
+    init(seed: UInt64, mayDie: Bool = true) {
+        random = SeededGenerator(seed)
+        self.mayDie = mayDie
+        var limits = SenderLimits()
+        limits.permitsMax = 5
+        limits.window = 4
+        limits.handBytesMax = 12_000
+        self.limits = limits
+        for _ in 0..<2 { addProcess() }
+        rebalance()
+    }
+
+    func fault(_ text: String) { if faults.count < 5 { faults.append(text) } }
+    func chance(_ percent: Int) -> Bool { random.below(100) < percent }
+    /// What the world does sooner or later it does at once when it is calm.
+    func likely(_ percent: Int) -> Bool { isCalm || chance(percent) }
+    var moment: Moment { Moment(now: now, wall: wall) }
+
+    private func addProcess() {
+        processes.append(WorldProcess(nextProcess, limits, seed: random.next(), at: now))
+        nextProcess += 1
+    }
+
+    func pass(_ milliseconds: Int) {
+        now = now.advanced(byMilliseconds: milliseconds)
+        wall += Int64(milliseconds)
+    }
+
+    // MARK: A step
+
+    func step() {
+        pass(random.below(isCalm ? 3_000 : 120))
+        switch random.below(100) {
+        case 0..<12: if !isCalm { makeSheet() }
+        case 12..<14: if !isCalm, let note = makeNote() { notes.append(note) }
+        case 14: if !isCalm, mayDie { kill() }
+        case 15: if !isCalm, mayDie { stop() }
+        case 16: if !isCalm { rebalance() }
+        case 17: if !isCalm { isAppWrong = version > 105 && version < 115 }
+        default: break
+        }
+        for process in processes { live(process) }
+        settleGroup()
+    }
+
+    private func live(_ process: WorldProcess) {
+        if let since = process.stoppedAt {
+            // The group gives up on it after its session.
+            if now.milliseconds(since: since) > 10_000, !process.lanes.isEmpty {
+                process.lanes = []
+                process.hasLost = true
+            }
+            guard likely(10) else { return }
+            process.stoppedAt = nil
+            if now.milliseconds(since: since) > 8_000, process.core.lanesInHand > 0 {
+                process.isSuspect = true
+                process.core.suspended()
+            }
+        }
+        if likely(70) { poll(process) }
+        for _ in 0..<(isCalm ? 6 : 3) { if likely(60) { answer(process) } }
+        if likely(60) { store(process) }
+        if likely(60) { acknowledge(process) }
+        if likely(60) { commit(process) }
+        if likely(50) { leave(process) }
+        turn(process)
+    }
+
+    // MARK: Kafka
+
+    private func poll(_ process: WorldProcess) {
+        process.lastPoll = now
+        // The library finds out when it has spoken with the group again.
+        if process.hasLost, likely(40) {
+            process.hasLost = false
+            process.isSuspect = false
+            process.core.lost(moment)
+            take(process)
+        }
+        process.core.leased(until: process.lease)
+        while process.notesRead < notes.count, likely(70) {
+            process.core.noted(notes[process.notesRead], moment)
+            process.notesRead += 1
+        }
+        if process.notesRead == notes.count { process.core.informed() }
+        for read in process.reads where process.lanes.contains(read.lane) {
+            let end = kafka.receiptsEnd(read.lane)
+            for bytes in kafka.receipts[Int(read.lane)].dropFirst(Int(read.from)) {
+                do { process.core.found(try Receipt.decode(bytes, with: reader), lane: read.lane) } catch {
+                    fault("a receipt cannot be read: \(error)")
+                }
+            }
+            process.core.foundAll(lane: read.lane, end: end, moment)
+        }
+        process.reads = []
+        take(process)
+        for lane in process.lanes.sorted() {
+            for topic in JobTopic.allCases { deliver(process, WorldKafka.Place(lane: lane, topic: topic)) }
+        }
+    }
+
+    private func deliver(_ process: WorldProcess, _ place: WorldKafka.Place) {
+        for _ in 0..<1 + random.below(3) {
+            let position = process.positions[place.index]
+            guard !process.paused[place.index], position < kafka.end(place) else { return }
+            process.positions[place.index] = position + 1
+            switch kafka.sheets[place.index][Int(position)] {
+            case .marker: break
+            case .nonsense:
+                let malformed = MalformedSheet(
+                    topic: place.topic, offset: position, error: .noJobs, key: nil, value: [], headers: [],
+                    writtenAt: wall)
+                process.core.arrived(malformed, lane: place.lane, moment)
+            case .sheet(let record):
+                process.core.arrived(record, from: place.topic, lane: place.lane, at: position, moment)
+            }
+            // Sometimes the client goes back.
+            if chance(2) { process.positions[place.index] = max(0, position - 1) }
+            take(process)
+        }
+    }
+
+    /// Records reach the cluster in their order.
+    private func store(_ process: WorldProcess) {
+        while let (id, write) = process.queue.first, likely(80) {
+            process.queue.removeFirst()
+            if !isCalm, chance(3) {
+                failures += 1
+                // Given up: perhaps it is there.
+                if chance(50) { _ = append(write) }
+                process.core.failed(id)
+                take(process)
+                return
+            }
+            process.stored.append((id, append(write)))
+        }
+    }
+
+    private func append(_ write: SenderWrite) -> Int64 {
+        switch write.kind {
+        case .receipt:
+            guard let receipt = write.receipt else { return -1 }
+            check(receipt, write)
+            note(receipt)
+            kafka.receipts[Int(write.lane)].append(receipt.encoded())
+            return kafka.receiptsEnd(write.lane) - 1
+        case .tier(let tier, let origin):
+            guard let sheet = write.sheet else { return -1 }
+            let place = WorldKafka.Place(
+                lane: write.lane, topic: tier == .seconds5 ? .later5s : .later2m)
+            var content = sheet.content
+            content.to = sheet.content.lines(write.lines, sheet.index)
+            do { return try kafka.append(content, origin: origin, to: place) } catch {
+                fault("a tier's sheet cannot be read: \(error)")
+                return -1
+            }
+        case .letter:
+            kafka.letters += 1
+            return Int64(kafka.letters)
+        case .malformed:
+            kafka.letters += 1
+            return Int64(kafka.letters)
+        }
+    }
+
+    private func acknowledge(_ process: WorldProcess) {
+        while let (id, offset) = process.stored.first, likely(80) {
+            process.stored.removeFirst()
+            process.core.stored(id, at: chance(95) ? offset : nil, moment)
+            take(process)
+        }
+    }
+
+    private func commit(_ process: WorldProcess) {
+        if !process.commits.isEmpty || process.isLastCommit {
+            let isOwner = process.commits.allSatisfy { process.lanes.contains($0.lane) }
+            let isDone = isOwner && (isCalm || !chance(10))
+            if isDone { process.isSuspect = false }
+            if isDone { for commit in process.commits { take(commit) } }
+            process.commits = []
+            process.isLastCommit = false
+            process.core.committed(isDone, moment)
+            take(process)
+        }
+    }
+
+    private func take(_ commit: SenderOrders.Commit) {
+        let place = WorldKafka.Place(lane: commit.lane, topic: commit.topic)
+        let before = kafka.committed[place.index]?.offset ?? 0
+        if commit.offset < before { fault("offset \(commit.offset) was committed after \(before)") }
+        checkCommit(place, from: before, to: commit.offset)
+        kafka.committed[place.index] = (commit.offset, commit.note.text)
+    }
+
+    // MARK: The group
+
+    func rebalance() {
+        isRebalancing = true
+        revoke()
+    }
+
+    private func revoke() {
+        for process in processes
+        where process.stoppedAt == nil && !process.lanes.isEmpty && !process.isLeaving && !process.hasLost {
+            process.core.revoked(by: now.advanced(byMilliseconds: 10_000), moment)
+            process.isLeaving = true
+            take(process)
+        }
+    }
+
+    private func settleGroup() {
+        for process in processes where process.isLeaving && process.hasReleased {
+            process.lanes = []
+            process.isLeaving = false
+        }
+        for process in processes { process.hasReleased = false }
+        if isRebalancing { revoke() }
+        guard isRebalancing, processes.allSatisfy({ $0.lanes.isEmpty }) else {
+            let owned = processes.reduce(0) { $0 + $1.lanes.count }
+            if !isRebalancing, owned < Self.lanes.count { rebalance() }
+            return
+        }
+        let members = processes.filter { $0.stoppedAt == nil && !$0.hasLost }
+        guard !members.isEmpty else { return }
+        isRebalancing = false
+        for lane in Self.lanes {
+            let member = members[random.below(members.count)]
+            member.lanes.insert(lane)
+        }
+        for member in members where !member.lanes.isEmpty {
+            let starts = member.lanes.sorted().map(kafka.start)
+            for start in starts {
+                for topic in JobTopic.allCases {
+                    let place = WorldKafka.Place(lane: start.lane, topic: topic)
+                    member.positions[place.index] = start.tracks[topic.rawValue].base
+                    member.paused[place.index] = true
+                }
+            }
+            member.lastPoll = now
+            member.core.assigned(starts)
+            take(member)
+        }
+    }
+
+    /// A SIGKILL: what was in the process is gone, but for what had left it.
+    private func kill() {
+        let index = random.below(processes.count)
+        let process = processes[index]
+        deaths += 1
+        doubtsOfDeaths += limits.permitsMax
+        while let (_, write) = process.queue.first, chance(50) {
+            process.queue.removeFirst()
+            _ = append(write)
+        }
+        processes.remove(at: index)
+        addProcess()
+        isRebalancing = isRebalancing || !process.lanes.isEmpty
+        if isRebalancing { rebalance() }
+    }
+
+    private func stop() {
+        let process = processes[random.below(processes.count)]
+        guard process.stoppedAt == nil, !process.isLeaving else { return }
+        process.stoppedAt = now
+        deaths += 1
+        doubtsOfDeaths += limits.permitsMax
+    }
+
+    // MARK: A process
+
+    func turn(_ process: WorldProcess) {
+        let isOpen = { [self] in isCalm ? 4 : random.below(4) }
+        process.core.turn(moment) { _, _ in .open(room: isOpen()) }
+        take(process)
+        if process.core.permitsTaken > limits.permitsMax { fault("more pushes than permits") }
+    }
+
+    /// Does what the core wants.
+    private func take(_ process: WorldProcess) {
+        let orders = process.core.orders
+        process.core.orders.removeAll()
+        for push in orders.pushes { begin(process, push) }
+        for tag in orders.withdrawals {
+            guard let index = process.flights.firstIndex(where: { $0.tag == tag && $0.fate == .waiting })
+            else { continue }
+            process.flights.remove(at: index)
+            process.core.ended(tag, as: PushAnswer(.withdrawn), moment)
+        }
+        process.queue += orders.writes
+        process.reads += orders.reads
+        for flow in orders.pauses {
+            process.paused[WorldKafka.Place(lane: flow.lane, topic: flow.topic).index] = true
+        }
+        for flow in orders.resumes {
+            process.paused[WorldKafka.Place(lane: flow.lane, topic: flow.topic).index] = false
+        }
+        if !orders.commits.isEmpty { process.commits = orders.commits }
+        if orders.isLastCommit { process.isLastCommit = true }
+        if orders.isReleased { process.hasReleased = true }
+        for token in orders.deadTokens where token.sheet.head.app == "wrong" && token.reason != "Unregistered"
+        {
+            fault("a wrong setting costs a token")
+        }
+        if process.core.orders.hasAny { take(process) }
+    }
+}
+
+extension SenderOrders {
+    fileprivate var hasAny: Bool {
+        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !reads.isEmpty || !pauses.isEmpty
+            || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased
+    }
+}

@@ -81,7 +81,9 @@ let package = Package(
         module("Topics", "Kafka", "Lifecycle", "Telemetry"),
         module(
             "Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle", "Telemetry"),
-        module("Stages", "Catalog", "LiveActivity", "Topics", "Kafka", "Settings", "Lifecycle"),
+        module(
+            "Stages", "Catalog", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Settings", "Lifecycle",
+            "Telemetry"),
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
@@ -114,13 +116,18 @@ let package = Package(
         module(
             "IngestTesting", "Ingest", "Stages", "Catalog", "Topics", "LiveActivity", "Kafka", "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        module(
+            "FanOutTesting", "FanOut", "IngestTesting", "Topics", "LiveActivity", "Kafka", "Store", "JSON",
+            "ProcessTesting", "Simulation"),
 
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
-            "Catalog", "Stages", "Ingest", "IngestTesting", "Registry", "Simulation", "ProcessTesting"),
+            "Catalog", "Stages", "Ingest", "IngestTesting", "FanOut", "FanOutTesting", "Registry",
+            "Simulation",
+            "ProcessTesting"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON",
             "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
@@ -169,7 +176,9 @@ let package = Package(
             "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
-            "IngestPureTests", "Ingest", "IngestTesting", "LiveActivity", "JSON", "Telemetry", "Simulation"),
+            "IngestPureTests", "Ingest", "IngestTesting", "Stages", "LiveActivity", "Lifecycle", "JSON",
+            "Telemetry",
+            "Simulation"),
         tests(
             "IngestTests", "Ingest", "IngestTesting", "Stages", "Broker", "Catalog", "Topics", "LiveActivity",
             "Kafka", "KafkaTesting", "Store", "JSON",
@@ -182,6 +191,10 @@ let package = Package(
             "ProcessTesting"),
         tests(
             "SenderTests", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
+        tests(
+            "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "Stages", "Topics",
+            "LiveActivity",
+            "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

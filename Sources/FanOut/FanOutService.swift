@@ -15,26 +15,55 @@ package final class FanOutService: Stage {
 
     /// The loops' numbers within the process: with the slot they make their ids to Kafka, so a number never
     /// means another loop.
-    enum Loop: Int { case planner = 0 }
+    package enum Loop: Int, CaseIterable, Sendable { case planner = 0 }
 
     private let settings: FanOutSettings
     private let environment: StageEnvironment
+    private let onPlannerStep: @Sendable (PlannerStep) -> Void
+    private let loops: [Loop]
     private let planner = StageThread(name: "planner")
 
-    package init(_ settings: FanOutSettings, in environment: StageEnvironment) {
-        self.settings = settings
-        self.environment = environment
+    package convenience init(_ settings: FanOutSettings, in environment: StageEnvironment) {
+        self.init(settings, in: environment) { _ in }
     }
 
-    private var threads: [StageThread] { [planner] }
+    /// For tests, which look at one kind of loop at a time.
+    ///
+    /// - Parameter onPlannerStep: told of every step, on the planner's thread, where the process may be ended.
+    package init(
+        _ settings: FanOutSettings, in environment: StageEnvironment, loops: [Loop] = Loop.allCases,
+        onPlannerStep: @escaping @Sendable (PlannerStep) -> Void
+    ) {
+        self.loops = loops
+        self.settings = settings
+        self.environment = environment
+        self.onPlannerStep = onPlannerStep
+    }
+
+    private var threads: [StageThread] { loops.map(thread) }
+
+    private func thread(_ loop: Loop) -> StageThread {
+        switch loop {
+        case .planner: planner
+        }
+    }
 
     package var obstacles: [String] { threads.flatMap(\.obstacles) }
 
     package func start(_ context: ServiceContext) async throws {
-        let (settings, environment) = (settings, environment)
         FreedMemory.keep()
-        try await planner.start(context) { state in
-            PlannerLoop(settings, in: environment, state: state)
+        for loop in loops { try await start(loop, context) }
+    }
+
+    private func start(_ loop: Loop, _ context: ServiceContext) async throws {
+        let (settings, environment, onPlannerStep) = (settings, environment, onPlannerStep)
+        switch loop {
+        case .planner:
+            try await planner.start(context) { state in
+                try PlannerLoop(
+                    settings, in: environment, state: state, log: context.log, metrics: context.metrics,
+                    onStep: onPlannerStep)
+            }
         }
     }
 

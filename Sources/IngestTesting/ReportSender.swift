@@ -1,9 +1,9 @@
 internal import Kafka
 package import LiveActivity
 internal import Telemetry
-internal import Topics
+package import Topics
 
-/// Writes reports as the gateway does: plainly, keyed, acknowledged.
+/// Writes reports, or other records, as the gateway does: plainly, keyed, acknowledged.
 package final class ReportSender {
     private let producer: Producer
     private let topic: Topic
@@ -11,9 +11,9 @@ package final class ReportSender {
     private var stored = 0
     package private(set) var sent = 0
 
-    package init(_ bed: IngestBed) throws {
-        producer = try Producer(bed.settings, name: "reports", log: .silent, metrics: Metrics())
-        topic = try producer.topic(bed.layout.name(.reports))
+    package init(_ bed: IngestBed, to topic: TopicName = .reports) throws {
+        producer = try Producer(bed.settings, name: topic.rawValue, log: .silent, metrics: Metrics())
+        self.topic = try producer.topic(bed.layout.name(topic))
     }
 
     package func send(_ report: Report) { send(key: report.key, value: report.encoded()) }

@@ -51,7 +51,7 @@ private let benchmarks = [
     Benchmark(
         name: "ingest-worker", what: "the ingest stage as a process of its own, for the two above",
         options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--sweep-milliseconds N] "
-            + "[--die-at-step N] [--at-time N] [--after-step N]", run: IngestWorker.run),
+            + "[--die-at-step N] [--at-time N] [--after-step N]", run: StageWorker.runIngest),
     Benchmark(
         name: "json", what: "token reports decoded and written, beside Foundation", run: JSONBenchmark.run),
     Benchmark(
@@ -60,6 +60,18 @@ private let benchmarks = [
     Benchmark(
         name: "merge", what: "reports merged into installations by the deciding part alone",
         run: MergeBenchmark.run),
+    Benchmark(
+        name: "planner", what: "sends through fan-out's planner: from Kafka to visible expansions",
+        options: "[--sends N] [--rounds N] [--groups N [--rate N] [--seconds N]]", needsCluster: true,
+        run: PlannerBenchmark.run),
+    Benchmark(
+        name: "planner-kills", what: "the planner killed at every step while sends flow, against the model",
+        options: "[--sends N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
+        run: PlannerKillsProof.run),
+    Benchmark(
+        name: "planner-worker", what: "fan-out's planner as a process of its own",
+        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--sweep-milliseconds N] "
+            + "[--die-at-step N] [--at-time N] [--after-step N]", run: StageWorker.runPlanner),
     Benchmark(
         name: "registry", what: "a lane of the registry restored, walked in pages, changed",
         options: "[--tokens N] [--scans N] [--changes N] [--kafka ROWS]", needsCluster: true,

@@ -42,6 +42,7 @@ private struct Rebuild {
     static let all = [
         Rebuild(stage: "ingest", directory: "ingest", topic: .installations),
         Rebuild(stage: "registry", directory: "registry", topic: .registry),
+        Rebuild(stage: "fan-out", directory: "fan-out", topic: .groups),
     ]
 
     /// The slots stay locked until the files are gone: no process can begin to use them meanwhile.

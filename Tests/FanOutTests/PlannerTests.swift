@@ -17,7 +17,7 @@ import Testing
     #expect(update.versions == [dawn + 10])
     #expect(update.note == SupersededNote(app: "shop", group: "match", update: dawn + 10, end: 0))
     let end = try planner.plan(makeSend(.end, state: 2), at: 20, in: &rows)
-    #expect(end.note == SupersededNote(app: "shop", group: "match", update: 0, end: dawn + 20))
+    #expect(end.note == SupersededNote(app: "shop", group: "match", update: dawn + 10, end: dawn + 20))
     #expect(try planner.plan(makeSend(.update, state: 3), at: 30, in: &rows).verdicts == [.ended])
     #expect(try planner.plan(makeSend(.end), at: 31, in: &rows).verdicts == [.ended])
     let next = try planner.plan(makeSend(.start, to: .tags(["vip"])), at: 40, in: &rows)
@@ -70,6 +70,17 @@ import Testing
     #expect(released.versions == [dawn + 6])
     #expect(released.parts[0].expansion.content.contentState == raw(#"{"goals":7}"#))
     #expect(try planner.release(key, now: dawn + 2, in: &rows) == Plan())
+}
+
+@Test func `after the cluster's clock was an hour ahead, nothing waits for it to come back`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 3600, in: &rows)
+    for number in 1...9 {
+        let plan = try planner.plan(makeSend(.update, state: number), at: 0, in: &rows)
+        #expect(plan.versions == [dawn + 3600 + Int64(number)])
+    }
+    #expect(
+        try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).versions == [dawn + 3610])
 }
 
 @Test func `an end never waits, and takes the place of an update that does`() throws {
@@ -162,6 +173,9 @@ import Testing
     send.fingerprint = "f2"
     #expect(try planner.plan(send, at: 2, in: &rows).verdicts == [.conflict])
     #expect(rows.rows.count == 1)
+    // A day later it is another request, whether or not its row is gone already.
+    #expect(try planner.plan(send, at: 86_399, in: &rows).verdicts == [.conflict])
+    #expect(try planner.plan(send, at: 86_400, in: &rows).verdicts == [.planned])
 }
 
 @Test func `a dry run goes the same way and leaves no trace`() throws {
@@ -178,8 +192,29 @@ import Testing
         #expect(plan.verdicts == [.planned])
         #expect(plan.parts.allSatisfy { $0.expansion.dryRun })
         #expect(plan.progress.allSatisfy { $0.dryRun })
+        #expect(plan.note == nil && plan.autoEnd == nil && plan.held == nil)
         #expect(rows == before)
     }
+}
+
+@Test func `a dry run waits for no clock, moves nothing that waits, and uses up no idempotency key`() throws {
+    var rows = Rows()
+    for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 0, in: &rows) }
+    let before = rows
+    var dry = makeSend(.update, id: "dry")
+    dry.dryRun = true
+    dry.fingerprint = "f"
+    for audience: Audience in [.group, .users(["ada", "ben"]), .users(["ben"])] {
+        dry.audience = audience
+        let plan = try planner.plan(dry, at: 0, in: &rows)
+        #expect(plan.verdicts == [.planned])
+        #expect(plan.parts.allSatisfy { $0.expansion.send == "dry" })
+        #expect(rows == before)
+    }
+    var start = makeSend(.start, to: .everyone)
+    start.endDate = dawn + 9
+    start.dryRun = true
+    #expect(try planner.plan(start, at: 0, in: &rows).autoEnd == nil)
 }
 
 @Test func `what comes too late says so`() throws {
@@ -193,17 +228,17 @@ import Testing
     _ = try planner.plan(makeSend(.end), at: 10, in: &rows)
     // Scheduled before the end; a start of later opens the group again, and it is still out of date.
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 20, in: &rows)
-    #expect(try planner.plan(makeSend(.update), at: 30, in: &rows, isTimed: true).verdicts == [.outdated])
     var timed = makeSend(.update)
-    timed.acceptedAt = (dawn + 25) * 1000
-    #expect(try planner.plan(timed, at: 31, in: &rows, isTimed: true).verdicts == [.planned])
+    timed.scheduledAt = (dawn + 5) * 1000
+    #expect(try planner.plan(timed, at: 30, in: &rows).verdicts == [.outdated])
+    timed.scheduledAt = (dawn + 25) * 1000
+    #expect(try planner.plan(timed, at: 31, in: &rows).verdicts == [.planned])
     // The automatic end of the first life must not end the second.
     var end = makeSend(.end)
-    end.acceptedAt = (dawn + 25) * 1000
     end.generation = first
-    #expect(try planner.plan(end, at: 40, in: &rows, isTimed: true).verdicts == [.outdated])
+    #expect(try planner.plan(end, at: 40, in: &rows).verdicts == [.outdated])
     end.generation = dawn + 20
-    #expect(try planner.plan(end, at: 41, in: &rows, isTimed: true).verdicts == [.planned])
+    #expect(try planner.plan(end, at: 41, in: &rows).verdicts == [.planned])
 }
 
 @Test func `an update is checked by the type that its group was started with`() throws {
@@ -230,8 +265,9 @@ import Testing
     var start = makeSend(.start, to: .everyone)
     start.endDate = dawn + 3600
     let plan = try planner.plan(start, at: 0, in: &rows)
-    let key = GroupKey(app: "shop", group: "match")
-    #expect(plan.autoEnd == Plan.AutoEnd(key: key, generation: dawn, at: dawn + 3600))
+    #expect(
+        plan.autoEnd
+            == EndSchedule(app: "shop", group: "match", owner: nil, generation: dawn, at: dawn + 3600))
     // What says nothing of a deadline is wanted until the group's end.
     #expect(plan.parts[0].expansion.deadline == dawn + 3600)
     #expect(try planner.plan(makeSend(.update), at: 1, in: &rows).parts[0].expansion.deadline == dawn + 3600)
@@ -269,7 +305,7 @@ import Testing
     }
     let plan = try cancel("wrong", at: 21)
     #expect(plan.verdicts == [.stopping, .planned])
-    #expect(plan.stop == Plan.Stop(send: "wrong", key: key))
+    #expect(plan.stop == Stop(send: "wrong", key: key))
     #expect(plan.versions == [dawn + 21])
     #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":1}"#))
     #expect(plan.note?.cancelled == ["wrong"])
@@ -297,6 +333,144 @@ import Testing
     #expect(released.versions == [dawn + 6])
     _ = try planner.plan(makeSend(.update), at: 1, in: &rows)
     #expect(try planner.release(key, now: dawn + 1, in: &rows).verdicts == [.superseded])
+}
+
+@Test func `an update to one user that came after one that the whole group waits for comes after it`() throws
+{
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    for _ in 1...5 { _ = try planner.plan(makeSend(.update), at: 0, in: &rows) }
+    #expect(try planner.plan(makeSend(.update, id: "all"), at: 0, in: &rows).verdicts == [.held])
+    let ben = GroupKey(app: "shop", group: "match", recipient: .user("ben"))
+    let held = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "ben"), at: 0, in: &rows)
+    #expect(held.verdicts == [.held])
+    #expect(held.progress[0].key == ben.whole)
+    // It does not go first.
+    #expect(try planner.release(ben, now: dawn + 1, in: &rows).held == Plan.Held(key: ben, at: dawn + 2))
+    #expect(try planner.release(ben.whole, now: dawn + 1, in: &rows).versions == [dawn + 6])
+    let own = try planner.release(ben, now: dawn + 2, in: &rows)
+    #expect(own.verdicts == [.planned])
+    #expect(own.versions == [dawn + 7])
+}
+
+@Test func `what cannot wait lets what waits go before it`() throws {
+    for audience: Audience in [.users(["ada", "ben"]), .activities(["a1"])] {
+        var rows = Rows()
+        for _ in 0...5 { _ = try planner.plan(makeSend(.update), at: 0, in: &rows) }
+        _ = try planner.plan(makeSend(.update, id: "waits"), at: 0, in: &rows)
+        let plan = try planner.plan(makeSend(.update, to: audience, id: "later"), at: 0, in: &rows)
+        #expect(plan.progress.map(\.send) == ["waits", "later"])
+        #expect(plan.verdicts == [.planned, .planned])
+        #expect(plan.versions.first == dawn + 6)
+        #expect(plan.versions.dropFirst().allSatisfy { $0 == dawn + 7 })
+    }
+}
+
+@Test func `an update to one activity takes nothing from another user's that waits`() throws {
+    var rows = Rows()
+    for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows) }
+    _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "held"), at: 0, in: &rows)
+    _ = try planner.plan(makeSend(.update, to: .activities(["ada's"])), at: 0, in: &rows)
+    let key = GroupKey(app: "shop", group: "match", recipient: .user("ben"))
+    #expect(try planner.release(key, now: dawn + 9, in: &rows).verdicts == [.planned])
+}
+
+@Test func `an update to a list of users says what it takes the place of`() throws {
+    var rows = Rows()
+    for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows) }
+    _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "held"), at: 0, in: &rows)
+    let plan = try planner.plan(makeSend(.update, to: .users(["ben", "ada"]), id: "new"), at: 0, in: &rows)
+    #expect(plan.progress.map(\.send) == ["held", "new"])
+    #expect(plan.verdicts == [.superseded, .planned])
+    // Their rows are as many as the list is long, and have no copy of its state.
+    let rowsOfUsers = rows.rows.filter { $0.key.recipient != nil }
+    #expect(rowsOfUsers.count == 2)
+    #expect(rowsOfUsers.allSatisfy { $0.value.newest == nil && $0.value.previous == nil })
+}
+
+@Test func `what is cancelled for one user comes back to that user alone`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
+    let wrong = try planner.plan(
+        makeSend(.update, to: .users(["ben"]), id: "wrong", state: 9), at: 10, in: &rows)
+    guard case .verdict(let part) = wrong.progress[0].part else { throw Missing() }
+    #expect(part.recipient == .user("ben"))
+    let key = GroupKey(app: "shop", group: "match")
+    func cancel(_ id: String, at seconds: Int64) throws -> Plan {
+        let cancel = Cancel(
+            send: id, app: "shop", key: key, recipient: .user("ben"), acceptedAt: dawn * 1000)
+        return try planner.plan(.cancel(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+    }
+    let plan = try cancel("wrong", at: 11)
+    #expect(plan.verdicts == [.stopping, .planned])
+    #expect(plan.recipients.map(\.recipient) == [.user("ben")])
+    #expect(plan.versions == [dawn + 11])
+    #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":1}"#))
+    #expect(plan.parts[0].isUrgent)
+    #expect(try cancel("wrong", at: 12).parts.isEmpty)
+    // What waits is dropped before anybody has seen it.
+    for ahead in 0...6 {
+        _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "u\(ahead)"), at: 12, in: &rows)
+    }
+    let held = try cancel("u6", at: 12)
+    #expect(held.verdicts == [.cancelled])
+    #expect(held.stop == nil)
+    #expect(try planner.release(key.of(.user("ben")), now: dawn + 99, in: &rows) == Plan())
+    // The whole group has got something newer since: that stands.
+    _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "late"), at: 30, in: &rows)
+    _ = try planner.plan(makeSend(.update), at: 31, in: &rows)
+    #expect(try cancel("late", at: 32).parts.isEmpty)
+}
+
+@Test func `every note of a group names what was cancelled in it within a day`() throws {
+    var rows = Rows()
+    let key = GroupKey(app: "shop", group: "match")
+    func cancel(_ id: String, at seconds: Int64) throws -> Plan {
+        let cancel = Cancel(send: id, app: "shop", key: key, acceptedAt: dawn * 1000)
+        return try planner.plan(.cancel(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+    }
+    #expect(try cancel("a", at: 0).note?.cancelled == ["a"])
+    #expect(try cancel("b", at: 50_000).note?.cancelled == ["a", "b"])
+    #expect(try planner.plan(makeSend(.update), at: 60_000, in: &rows).note?.cancelled == ["a", "b"])
+    #expect(try planner.plan(makeSend(.update), at: 90_000, in: &rows).note?.cancelled == ["b"])
+    for number in 0..<150 { _ = try cancel("c\(number)", at: 90_001) }
+    let note = try #require(try planner.plan(makeSend(.update), at: 90_002, in: &rows).note)
+    #expect(note.cancelled.count == SupersededNote.cancelledMax)
+    #expect(note.cancelled.last == "c149")
+}
+
+@Test func `a timed send does not reach a user who was taken out of the group since`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    _ = try planner.plan(makeSend(.end, to: .users(["ben"])), at: 10, in: &rows)
+    _ = try planner.plan(makeSend(.start, to: .users(["ben"])), at: 20, in: &rows)
+    var timed = makeSend(.update, to: .users(["ben", "ada"]))
+    timed.scheduledAt = (dawn + 5) * 1000
+    let plan = try planner.plan(timed, at: 30, in: &rows)
+    #expect(plan.recipients.map(\.recipient) == [.user("ada")])
+}
+
+@Test func `who is started alone gets the newest state that is that user's own`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
+    _ = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 5), at: 10, in: &rows)
+    let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: 20, in: &rows)
+    #expect(plan.versions == [dawn + 10])
+    #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":5}"#))
+}
+
+@Test func `names that make too long a key are refused`() throws {
+    var rows = Rows()
+    let slashes = String(repeating: "/", count: 200)
+    let long = makeSend(.update, to: .users(["ben", slashes]), group: slashes)
+    #expect(try planner.plan(long, at: 0, in: &rows).verdicts == [.refused])
+    #expect(rows.rows.isEmpty)
+    let plain = makeSend(.update, to: .users([slashes]), group: "match")
+    #expect(try planner.plan(plain, at: 0, in: &rows).verdicts == [.refused])
+    let usual = String(repeating: "a", count: 200)
+    #expect(
+        try planner.plan(makeSend(.update, to: .users([usual]), group: usual), at: 0, in: &rows).verdicts
+            == [.planned])
 }
 
 struct Missing: Error {}

@@ -46,10 +46,8 @@ func makeSend(
 
 extension Planner {
     /// At so many seconds after dawn.
-    func plan(_ send: Send, at seconds: Int64, in rows: inout Rows, isTimed: Bool = false, app: App? = shop)
-        throws -> Plan
-    {
-        try plan(.send(send), stamp: (dawn + seconds) * 1000, app: app, isTimed: isTimed, in: &rows)
+    func plan(_ send: Send, at seconds: Int64, in rows: inout Rows, app: App? = shop) throws -> Plan {
+        try plan(.send(send), stamp: (dawn + seconds) * 1000, app: app, in: &rows)
     }
 }
 

@@ -1,21 +1,22 @@
 import Simulation
+import Stages
 import Testing
 
 @testable import Ingest
 
 @Suite struct BoundAndTableTests {
     @Test func `each failure halves what a transaction takes, each success doubles it up to the most`() {
-        var bound = TransactionBound(reportsMax: 1000)
+        var bound = TransactionBound(recordsMax: 1000)
         bound.failed(700)
-        #expect(bound.reports == 350)
+        #expect(bound.records == 350)
         bound.failed(350)
-        #expect(bound.reports == 175)
-        for _ in 0..<20 { bound.failed(bound.reports) }
-        #expect(bound.reports == 1)
+        #expect(bound.records == 175)
+        for _ in 0..<20 { bound.failed(bound.records) }
+        #expect(bound.records == 1)
         bound.committed()
-        #expect(bound.reports == 2)
+        #expect(bound.records == 2)
         for _ in 0..<20 { bound.committed() }
-        #expect(bound.reports == 1000)
+        #expect(bound.records == 1000)
     }
 
     @Test func `numbers are found again by hash, whatever else has that hash`() {

@@ -1,8 +1,7 @@
 import Lifecycle
 import Simulation
+import Stages
 import Testing
-
-@testable import Ingest
 
 /// The overlay against its words: two tables, one of what was committed and one of what was repeated.
 @Suite struct OverlayTests {

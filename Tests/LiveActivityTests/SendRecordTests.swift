@@ -50,7 +50,10 @@ private func state(_ version: Int64) -> ScopeState {
     row.updates = 9
     row.endDate = 10
     row.held = makeHeld()
-    row.heldAbove = 11
+    row.words = 11
+    row.heldAfter = 10
+    row.updatedAt = 5
+    row.cancelled = [GroupRow.Cancelled(send: "s0", at: 3)]
     row.lastAt = 12
     #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
     let seen = SeenSend(fingerprint: "f", at: 1)
@@ -102,6 +105,7 @@ private func makeHeld() -> Send {
     var verdict = Progress.PlannedPart(.planned, version: 7, generation: 3, lanes: 12)
     verdict.findings = ["content-state has no goals"]
     verdict.ended = 2
+    verdict.recipient = .user("ben")
     var tally = LaneTally()
     tally.targeted = 3
     tally.expanded = 3
@@ -113,6 +117,14 @@ private func makeHeld() -> Send {
     }
     let note = SupersededNote(app: "shop", group: "m", update: 7, end: 0, cancelled: ["s1"])
     #expect(try SupersededNote.decode(note.encoded(), with: reader) == note)
+    let own = SupersededNote(app: "shop", group: "m", owner: .user("ben"), update: 0, end: 0)
+    #expect(try SupersededNote.decode(own.encoded(), with: reader) == own)
+    #expect(own.key != note.key)
+    for owner in [nil, Recipient.user("ben")] {
+        let end = EndSchedule(app: "shop", group: "m", owner: owner, generation: 7, at: 8)
+        #expect(try EndSchedule.decode(end.encoded(), with: reader) == end)
+        #expect(String(decoding: end.key, as: UTF8.self) == (owner == nil ? "shop/g:m" : "shop/u:ben"))
+    }
 }
 
 @Test func `a cancel and a send lie in one topic and are told apart`() throws {
@@ -120,8 +132,10 @@ private func makeHeld() -> Send {
         GroupKey(app: "shop", group: "m"), GroupKey(app: "shop", group: "m", recipient: .user("ben")),
         GroupKey(app: "shop", activity: "a"),
     ] {
-        let cancel = Cancel(send: "s1", app: "shop", key: key, acceptedAt: 1)
+        var cancel = Cancel(send: "s1", app: "shop", key: key, acceptedAt: 1)
         #expect(cancel.groupKey == key)
+        #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancel(cancel))
+        cancel.recipient = .user("ada")
         #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancel(cancel))
     }
     #expect(try SendRequest.decode(makeHeld().encoded(), with: reader) == .send(makeHeld()))

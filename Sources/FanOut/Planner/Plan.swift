@@ -12,24 +12,12 @@ package struct Plan: Sendable, Equatable {
         package var isUrgent: Bool
     }
 
-    /// Lanes that stop what they have of a send.
-    package struct Stop: Sendable, Equatable {
-        package var send: String
-        package var key: GroupKey
-    }
-
-    /// The group is to be ended by itself at this time.
-    package struct AutoEnd: Sendable, Equatable {
-        package var key: GroupKey
-        package var generation: Int64
-        /// Seconds since 1970.
-        package var at: Int64
-    }
-
     package var progress: [Progress] = []
     package var parts: [Part] = []
+    /// Lanes stop what they have of a send: every lane, or that of the private group's owner.
     package var stop: Stop?
-    package var autoEnd: AutoEnd?
+    /// When the group is to be ended by itself.
+    package var autoEnd: EndSchedule?
     package var note: SupersededNote?
     /// A scope that holds a send until the clock has come up to its version.
     package var held: Held?
@@ -41,4 +29,11 @@ package struct Plan: Sendable, Equatable {
     }
 
     package init() {}
+
+    /// Leaves what a dry run may do: walk through the lanes, and say what it found there.
+    mutating func keepDryRun() {
+        progress.removeAll { !$0.dryRun }
+        parts.removeAll { !$0.expansion.dryRun }
+        (stop, autoEnd, note, held) = (nil, nil, nil, nil)
+    }
 }

@@ -20,18 +20,18 @@ package struct Planner: Sendable {
     /// - Parameters:
     ///   - stamp: milliseconds since 1970 of the record, by the cluster's clock.
     ///   - app: as the catalogue has it; nil when it has none.
-    ///   - isTimed: a scheduler sent it: it was accepted long before.
     package func plan(
-        _ request: SendRequest, stamp: Int64, app: App?, isTimed: Bool = false,
-        in table: inout some GroupTable
+        _ request: SendRequest, stamp: Int64, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
         switch request {
         case .cancel(let cancel): return try plan(cancel, stamp: stamp, in: &table)
-        case .send(let send): return try plan(send, stamp: stamp, app: app, isTimed: isTimed, in: &table)
+        case .send(let send): return try plan(send, stamp: stamp, app: app, in: &table)
         }
     }
 
     /// Plans the send that a scope holds, when its time has come. Nothing when it holds none any more.
+    ///
+    /// - Parameter now: seconds since 1970 by the cluster's clock.
     package func release(_ key: GroupKey, now: Int64, in table: inout some GroupTable) throws(StoreError)
         -> Plan
     {
@@ -42,12 +42,12 @@ package struct Planner: Sendable {
     }
 
     private func plan(
-        _ send: Send, stamp: Int64, app: App?, isTimed: Bool, in table: inout some GroupTable
+        _ send: Send, stamp: Int64, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
         guard let key = send.groupKey else { preconditionFailure("a send without a key was decoded") }
         var job = Planning(self, key: key, stamp: stamp)
-        if let fingerprint = send.fingerprint {
-            if let seen = try table.seen(send.id, app: send.app) {
+        if let fingerprint = send.fingerprint, !send.dryRun {
+            if let seen = try table.seen(send.id, app: send.app), seen.isKept(at: stamp) {
                 if seen.fingerprint != fingerprint { job.say(.conflict, send) }
                 return job.plan
             }
@@ -57,12 +57,12 @@ package struct Planner: Sendable {
             job.say(.unknownApp, send)
             return job.plan
         }
-        if let deadline = send.deadline, deadline <= job.now {
+        if job.isExpired(send) {
             job.say(.expired, send)
             return job.plan
         }
-        let row = try table.row(of: key) ?? GroupRow()
-        if isTimed, isOutdated(send, row) {
+        let row = try job.known(key, in: table)
+        if isOutdated(send, row) {
             job.say(.outdated, send)
             return job.plan
         }
@@ -75,6 +75,7 @@ package struct Planner: Sendable {
         if send.dryRun {
             var scratch = DryRunTable(table)
             try job.carryOut(send, row, in: &scratch)
+            job.plan.keepDryRun()
         } else {
             try job.carryOut(send, row, in: &table)
         }
@@ -85,16 +86,19 @@ package struct Planner: Sendable {
     private func isOutdated(_ send: Send, _ row: GroupRow) -> Bool {
         if send.content.event == .start { return false }
         if let generation = send.generation, generation != row.generation { return true }
-        return row.endedTime > send.acceptedAt
+        return row.hasEnded(since: send.scheduledAt)
     }
 
-    /// What the type that the group was started with says of an update: the gateway could not know it where
-    /// an app has several.
     private static func findings(_ send: Send, _ row: GroupRow, _ app: App, now: Int64) -> [String] {
-        guard send.content.event != .start, let type = row.attributesType else { return [] }
-        return PayloadRules(now: now, type: app.type(type))
-            .violations(in: send.content, attributesBytes: row.attributesBytes)
-            .prefix(Progress.findingsMax).map(\.description)
+        var findings: [String] = []
+        if let problem = GroupKeyLength.problem(of: send) { findings.append(problem) }
+        // What the type that the group was started with says of an update: the gateway could not know it where
+        // an app has several.
+        if send.content.event != .start, let type = row.attributesType {
+            findings += PayloadRules(now: now, type: app.type(type))
+                .violations(in: send.content, attributesBytes: row.attributesBytes).map(\.description)
+        }
+        return Array(findings.prefix(Progress.findingsMax))
     }
 
     private func plan(_ cancel: Cancel, stamp: Int64, in table: inout some GroupTable) throws(StoreError)

@@ -8,44 +8,111 @@ extension Planning {
     static let undoSuffix = ".undo"
 
     mutating func carryOut(_ cancel: Cancel, in table: inout some GroupTable) throws(StoreError) {
-        var row = try table.row(of: key) ?? GroupRow()
-        if let held = row.held, held.id == cancel.send {
-            row.held = nil
-            table.set(row, of: key)
-            return say(.cancelled, held)
+        var row = try known(key, in: table)
+        if drop(cancel, &row, of: key, in: &table) { return }
+        var own: GroupRow?
+        if let recipient = cancel.recipient, key.recipient == nil {
+            var found = try known(key.of(recipient), in: table)
+            if drop(cancel, &found, of: key.of(recipient), in: &table) { return }
+            own = found
         }
-        plan.stop = Plan.Stop(send: cancel.send, key: key)
+        plan.stop = Stop(send: cancel.send, key: key)
+        var part = Progress.PlannedPart(.stopping, lanes: key.recipient == nil ? planner.lanes : 1)
+        part.recipient = cancel.recipient
         plan.progress.append(
             Progress(
                 send: cancel.send, key: key, dryRun: false, acceptedAt: cancel.acceptedAt, at: stamp,
-                .verdict(Progress.PlannedPart(.stopping, lanes: planner.lanes))))
-        undo(cancel, &row)
-        note(row, cancelled: [cancel.send])
-        if row != GroupRow() { table.set(row, of: key) }
+                .verdict(part)))
+        remember(cancel, in: &row)
+        table.set(row, of: key)
+        if let recipient = cancel.recipient, let own {
+            undo(cancel, in: own, of: recipient, within: row, in: &table)
+        } else {
+            undo(cancel, &row, in: &table)
+        }
+        plan.note = SupersededNote(row, of: key, at: stamp)
+    }
+
+    /// Whether it still waited in that row.
+    private mutating func drop(
+        _ cancel: Cancel, _ row: inout GroupRow, of key: GroupKey, in table: inout some GroupTable
+    ) -> Bool {
+        guard let held = row.held, held.id == cancel.send else { return false }
+        row.held = nil
+        table.set(row, of: key)
+        say(.cancelled, held)
+        return true
+    }
+
+    /// For as long as anything of the send may be on its way, every note of the group names it.
+    private func remember(_ cancel: Cancel, in row: inout GroupRow) {
+        row.cancelled.removeAll {
+            $0.send == cancel.send || stamp - $0.at >= SupersededNote.cancelledMilliseconds
+        }
+        let over = row.cancelled.count + 1 - SupersededNote.cancelledMax
+        if over > 0 { row.cancelled.removeFirst(over) }
+        row.cancelled.append(GroupRow.Cancelled(send: cancel.send, at: stamp))
+        row.lastAt = stamp
     }
 
     /// Phones may show the update already; a newer version with the older state corrects them.
-    private mutating func undo(_ cancel: Cancel, _ row: inout GroupRow) {
-        guard let newest = row.newest, newest.send == cancel.send, newest.content.event == .update,
-            let previous = row.previous, ScopeLife(row) != .ended
+    private mutating func undo(_ cancel: Cancel, _ row: inout GroupRow, in table: inout some GroupTable) {
+        guard let previous = row.restorable(from: cancel), ScopeLife(row) != .ended else { return }
+        row.previous = nil
+        let audience: Audience =
+            if case .activity(let name) = key.subject { .activities([name]) } else { .group }
+        advance(
+            &row, to: ScopeVersions.next(whole: row, at: now), by: restoring(previous, cancel, for: audience),
+            in: &table)
+    }
+
+    /// The same of a send to one recipient of a group. What was said to all since has corrected it already.
+    private mutating func undo(
+        _ cancel: Cancel, in own: GroupRow, of recipient: Recipient, within whole: GroupRow,
+        in table: inout some GroupTable
+    ) {
+        guard let previous = own.restorable(from: cancel), own.version > whole.version,
+            ScopeLife(own: own, whole: whole) != .ended, case .user(let user) = recipient
         else { return }
-        let version = ScopeVersions.next(whole: row, at: now)
+        var (own, whole) = (own, whole)
+        let send = restoring(previous, cancel, for: .users([user]))
+        let version = ScopeVersions.next(own: own, whole: whole, at: now)
+        own.previous = nil
+        own.newest = state(send, whole, version: version)
+        own.version = version
+        own.updates += 1
+        own.lastAt = stamp
+        whole.highest = max(whole.highest, version)
+        table.set(own, of: key.of(recipient))
+        table.set(whole, of: key)
+        let generation = max(own.generation, whole.generation)
+        let target = Expansion.ScopedRecipient(
+            recipient, scope: .recipient, generation: generation, version: version)
+        plan.parts.append(
+            Plan.Part(
+                expansion: expansion(send, .recipients([target]), whole, version: whole.version),
+                lane: planner.lane(of: recipient, app: key.app), isUrgent: true))
+        say(.planned, send, version: version, generation: whole.generation, lanes: 1)
+    }
+
+    private func restoring(_ previous: ScopeState, _ cancel: Cancel, for audience: Audience) -> Send {
         var content = PushContent(.update)
         content.contentState = previous.content.contentState
         content.staleDate = previous.content.staleDate
         content.relevanceScore = previous.content.relevanceScore
         var send = Send(
-            id: cancel.send + Self.undoSuffix, app: cancel.app, group: key.group, audience: .group,
+            id: cancel.send + Self.undoSuffix, app: cancel.app, group: key.group, audience: audience,
             content: content, priority: previous.priority, acceptedAt: cancel.acceptedAt)
         send.deadline = previous.deadline > now ? previous.deadline : nil
-        row.newest = state(send, row, version: version)
-        row.previous = nil
-        row.advance(to: version)
-        var expansion = expansion(send, targets(send, row), row, version: version)
-        expansion.ordinal = row.updates
-        row.updates += 1
-        row.lastAt = stamp
-        let lanes = expand(expansion)
-        say(.planned, send, version: version, generation: row.generation, lanes: lanes)
+        send.owner = key.recipient
+        return send
+    }
+}
+
+extension GroupRow {
+    /// What the update that is taken back had taken the place of, while nothing has taken its own.
+    fileprivate func restorable(from cancel: Cancel) -> ScopeState? {
+        guard let newest, newest.send == cancel.send, newest.content.event == .update else { return nil }
+        return previous
     }
 }

@@ -9,15 +9,21 @@ extension Planning {
     mutating func address(
         _ users: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
-        var row = row
+        var (send, row) = (send, row)
+        if let user = users.first, users.count == 1 {
+            let own = try known(key.of(.user(user)), in: table)
+            if hold(send, own, row, of: .user(user), in: &table) { return }
+            if send.content.event == .start, own.version > row.version {
+                send.content = own.joined(send.content)
+            }
+        } else if send.content.event == .update {
+            letHeldGo(&row, in: &table)
+        }
         var found: [ScopedByLane] = []
         var ended = 0
-        let isSingle = users.count == 1
         for user in users {
             let recipient = Recipient.user(user)
-            let own = try table.row(of: key.of(recipient)) ?? GroupRow()
-            if isSingle, try hold(send, own, row, of: recipient, in: &table) { return }
-            guard let scoped = address(recipient, with: send, own, &row, in: &table) else {
+            guard let scoped = try address(recipient, with: send, &row, in: &table) else {
                 ended += 1
                 continue
             }
@@ -25,7 +31,7 @@ extension Planning {
         }
         row.lastAt = stamp
         table.set(row, of: key)
-        if found.isEmpty { return say(.ended, send, ended: ended) }
+        guard let first = found.first else { return say(.ended, send, ended: ended) }
         // Their order within a lane is the request's.
         let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
         for (lane, list) in lanes {
@@ -36,7 +42,7 @@ extension Planning {
                     isUrgent: users.count == 1))
         }
         say(
-            .planned, send, version: isSingle ? found[0].scoped.version : row.version,
+            .planned, send, version: users.count == 1 ? first.scoped.version : row.version,
             generation: row.generation, lanes: lanes.count, ended: ended)
     }
 
@@ -45,32 +51,33 @@ extension Planning {
         let scoped: Expansion.ScopedRecipient
     }
 
-    /// An update to one recipient that would run ahead of the clock waits; among those that wait the newest wins.
+    /// An update to one recipient waits when it would run ahead of the clock, or when the whole group waits for one
+    /// that came before it; among those that wait the newest wins.
     private mutating func hold(
         _ send: Send, _ own: GroupRow, _ whole: GroupRow, of recipient: Recipient,
         in table: inout some GroupTable
-    ) throws(StoreError) -> Bool {
-        guard send.content.event != .start, ScopeLife(own: own, whole: whole) != .ended else { return false }
-        if let older = own.held { say(.superseded, older) }
-        let version = ScopeVersions.next(own: own, whole: whole, at: now)
-        guard send.content.event == .update, ScopeVersions.isTooFarAhead(version, at: now) else {
+    ) -> Bool {
+        guard send.content.event == .update, !send.dryRun, ScopeLife(own: own, whole: whole) != .ended else {
             return false
         }
+        let version = ScopeVersions.next(own: own, whole: whole, at: now)
+        guard whole.held != nil || ScopeVersions.isTooFarAhead(version, at: now) else { return false }
         var own = own
+        if let older = own.held { say(.superseded, older) }
         own.held = send
-        own.heldAbove = whole.floor
+        own.heldAfter = whole.words
         own.lastAt = stamp
         table.set(own, of: key.of(recipient))
-        plan.held = Plan.Held(key: key.of(recipient), at: version - ScopeVersions.aheadMax)
+        plan.held = Plan.Held(key: key.of(recipient), at: max(version - ScopeVersions.aheadMax, now + 1))
         say(.held, send)
         return true
     }
 
     /// Nil where the recipient's life in the group has ended.
     private mutating func address(
-        _ recipient: Recipient, with send: Send, _ own: GroupRow, _ whole: inout GroupRow,
-        in table: inout some GroupTable
-    ) -> Expansion.ScopedRecipient? {
+        _ recipient: Recipient, with send: Send, _ whole: inout GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) -> Expansion.ScopedRecipient? {
+        var own = try known(key.of(recipient), in: table)
         let life = ScopeLife(own: own, whole: whole)
         if send.content.event == .start, life == .open {
             let hasOwn = own.generation > whole.generation
@@ -78,12 +85,13 @@ extension Planning {
                 recipient, scope: hasOwn ? .recipient : .group,
                 generation: max(own.generation, whole.generation), version: max(own.version, whole.version))
         }
-        if send.content.event != .start, life == .ended { return nil }
-        var own = own
-        let version = ScopeVersions.next(own: own, whole: whole, at: now)
+        if send.content.event != .start, life == .ended || own.hasEnded(since: send.scheduledAt) {
+            return nil
+        }
+        if let older = own.held { say(.superseded, older) }
         own.held = nil
-        own.previous = send.content.event == .update ? own.newest : nil
-        own.version = version
+        let version = ScopeVersions.next(own: own, whole: whole, at: now)
+        keep(send, version: version, in: &own, whole)
         switch send.content.event {
         case .start: own.generation = version
         case .update: own.updates += 1
@@ -91,12 +99,21 @@ extension Planning {
             own.endedAt = version
             own.endedTime = stamp
         }
-        own.newest = state(send, whole, version: version)
-        own.lastAt = stamp
         whole.highest = max(whole.highest, version)
         table.set(own, of: key.of(recipient))
         return Expansion.ScopedRecipient(
             recipient, scope: .recipient, generation: max(own.generation, whole.generation), version: version)
+    }
+
+    /// A recipient's row keeps the state that was for that recipient alone: of a list of ten thousand, rows with the
+    /// state would be ten thousand copies of it, and the lanes have it anyway.
+    private func keep(_ send: Send, version: Int64, in own: inout GroupRow, _ whole: GroupRow) {
+        let isAlone = if case .users(let users) = send.audience { users.count == 1 } else { false }
+        let shown = own.version > whole.version ? own.newest : whole.newest
+        own.previous = isAlone && send.content.event == .update ? shown : nil
+        own.newest = isAlone ? state(send, whole, version: version) : nil
+        own.version = version
+        own.lastAt = stamp
     }
 
     /// Only a lane knows whose an activity is: the version exceeds all scopes of the group, every lane gets it, and
@@ -106,6 +123,7 @@ extension Planning {
     ) throws(StoreError) {
         if ScopeLife(row) == .ended { return say(.ended, send) }
         var row = row
+        if send.content.event == .update { letHeldGo(&row, in: &table) }
         let version = ScopeVersions.next(whole: row, at: now)
         row.floor = version
         row.highest = version

@@ -27,32 +27,51 @@ extension Planning {
             row.newest = state(send, row, version: row.version)
             row.previous = nil
             row.attributesType = send.content.attributesType
-            row.attributesBytes = attributesBytes(send.content)
+            row.attributesBytes = send.content.attributes?.count ?? 0
             row.updates = 0
+            row.words += 1
         }
         row.lastAt = stamp
         if let endDate = send.endDate {
-            plan.autoEnd = Plan.AutoEnd(key: key, generation: row.generation, at: endDate)
+            plan.autoEnd = key.group.map {
+                EndSchedule(
+                    app: key.app, group: $0, owner: key.recipient, generation: row.generation, at: endDate)
+            }
         }
     }
 
-    mutating func update(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+    mutating func update(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
         if ScopeLife(row) == .ended { return say(.ended, send) }
         var row = row
-        let version = ScopeVersions.next(whole: row, at: now)
+        row.words += 1
         // The newest wins, also among those that wait.
         if let older = row.held { say(.superseded, older) }
         row.held = nil
+        place(send, &row, mayWait: !send.dryRun, in: &table)
+    }
+
+    private mutating func place(
+        _ send: Send, _ row: inout GroupRow, mayWait: Bool, in table: inout some GroupTable
+    ) {
+        let version = ScopeVersions.next(whole: row, at: now)
         row.lastAt = stamp
-        if ScopeVersions.isTooFarAhead(version, at: now) {
+        if mayWait, ScopeVersions.isTooFarAhead(version, at: now) {
             row.held = send
             table.set(row, of: key)
             plan.held = Plan.Held(key: key, at: version - ScopeVersions.aheadMax)
             return say(.held, send)
         }
         row.previous = row.newest
+        advance(&row, to: version, by: send, in: &table)
+    }
+
+    /// The scope's phones get another state.
+    mutating func advance(
+        _ row: inout GroupRow, to version: Int64, by send: Send, in table: inout some GroupTable
+    ) {
         row.newest = state(send, row, version: version)
         row.advance(to: version)
+        row.updatedAt = version
         var expansion = expansion(send, targets(send, row), row, version: version)
         expansion.ordinal = row.updates
         row.updates += 1
@@ -62,12 +81,22 @@ extension Planning {
         say(.planned, send, version: version, generation: row.generation, lanes: lanes)
     }
 
+    /// What the whole group holds goes at once, ahead of the clock: what is planned next came after it, cannot
+    /// wait, and must not be overtaken by it.
+    mutating func letHeldGo(_ row: inout GroupRow, in table: inout some GroupTable) {
+        guard let held = row.held else { return }
+        row.held = nil
+        if isExpired(held) { return say(.expired, held) }
+        place(held, &row, mayWait: false, in: &table)
+    }
+
     /// An end is never held: it is the last word, and what comes behind it opens a new life.
-    mutating func end(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+    mutating func end(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
         if ScopeLife(row) == .ended { return say(.ended, send) }
         var row = row
         if let older = row.held { say(.superseded, older) }
         row.held = nil
+        row.words += 1
         let version = ScopeVersions.next(whole: row, at: now)
         row.newest = state(send, row, version: version)
         row.previous = nil
@@ -87,27 +116,33 @@ extension Planning {
     mutating func release(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
         var row = row
         row.held = nil
-        if let deadline = send.deadline, deadline <= now {
+        if isOwn(send) { return try release(own: send, row, in: &table) }
+        if isExpired(send) {
             table.set(row, of: key)
             return say(.expired, send)
         }
-        guard isOwn(send) else { return try update(send, row, in: &table) }
-        table.set(row, of: key)
+        place(send, &row, mayWait: true, in: &table)
+    }
+
+    private mutating func release(
+        own send: Send, _ row: GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) {
+        let own = key
         key = key.whole
-        let whole = try table.row(of: key) ?? GroupRow()
-        if whole.floor != row.heldAbove { return say(.superseded, send) }
+        let whole = try known(key, in: table)
+        // It came behind what the whole group waits for.
+        if whole.held != nil, whole.words == row.heldAfter {
+            plan.held = Plan.Held(key: own, at: now + 1)
+            return
+        }
+        table.set(row, of: own)
+        if isExpired(send) { return say(.expired, send) }
+        if whole.words != row.heldAfter { return say(.superseded, send) }
         try carryOut(send, whole, in: &table)
     }
 
     /// Whether the scope is one recipient's within a group that is others', too.
     private func isOwn(_ send: Send) -> Bool { key.recipient != nil && send.owner == nil }
-
-    /// Of a start, with the group that is put into them.
-    private func attributesBytes(_ content: PushContent) -> Int {
-        guard let attributes = content.attributes else { return 0 }
-        // Its name and quotes, which the app's type may lengthen: a bound, not a sum.
-        return attributes.count + (key.group?.utf8.count ?? 0) + GroupAttribute.defaultName.utf8.count + 6
-    }
 }
 
 extension GroupRow {
@@ -123,6 +158,9 @@ extension GroupRow {
         floor = version
         highest = version
     }
+
+    /// Of what was scheduled then; never for what was not.
+    func hasEnded(since scheduledAt: Int64?) -> Bool { scheduledAt.map { endedTime > $0 } ?? false }
 
     /// The content of a start for who joins later.
     func joined(_ content: PushContent) -> PushContent {

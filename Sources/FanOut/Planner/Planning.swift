@@ -22,6 +22,13 @@ struct Planning {
         now = stamp / 1000
     }
 
+    /// What the table has of a scope, unless it has outlived its use: whether it was forgotten already must not
+    /// matter.
+    func known(_ key: GroupKey, in table: some GroupTable) throws(StoreError) -> GroupRow {
+        guard let row = try table.row(of: key), row.isKept(at: stamp) else { return GroupRow() }
+        return row
+    }
+
     mutating func carryOut(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError)
     {
         switch send.audience {
@@ -32,8 +39,8 @@ struct Planning {
         default:
             switch send.content.event {
             case .start: try start(send, row, in: &table)
-            case .update: try update(send, row, in: &table)
-            case .end: try end(send, row, in: &table)
+            case .update: update(send, row, in: &table)
+            case .end: end(send, row, in: &table)
             }
         }
     }
@@ -47,6 +54,9 @@ struct Planning {
         var part = Progress.PlannedPart(verdict, version: version, generation: generation, lanes: lanes)
         part.findings = findings
         part.ended = ended
+        if case .users(let users) = send.audience, users.count == 1, key.recipient == nil {
+            part.recipient = .user(users[0])
+        }
         plan.progress.append(
             Progress(
                 send: send.id, key: key, dryRun: send.dryRun, acceptedAt: send.acceptedAt, at: stamp,
@@ -55,13 +65,12 @@ struct Planning {
 
     /// Senders drop what is older as soon as they know. A private group is one recipient's: its own queue does
     /// that.
-    mutating func note(_ row: GroupRow, cancelled: [String] = []) {
-        guard let group = key.group, key.recipient == nil || !cancelled.isEmpty else { return }
-        let isWhole = key.recipient == nil
-        plan.note = SupersededNote(
-            app: key.app, group: group, update: isWhole ? row.newestUpdate : 0,
-            end: isWhole ? row.endedAt : 0, cancelled: cancelled)
+    mutating func note(_ row: GroupRow) {
+        guard key.recipient == nil else { return }
+        plan.note = SupersededNote(row, of: key, at: stamp)
     }
+
+    func isExpired(_ send: Send) -> Bool { send.deadline.map { $0 <= now } ?? false }
 
     // MARK: Expansions
 
@@ -118,9 +127,4 @@ struct Planning {
         if case .activity(let name) = key.subject { return .activities([name]) }
         return send.content.event == .start ? Expansion.Targets(send.audience) : .group
     }
-}
-
-extension GroupRow {
-    /// The version of the newest state, if an update brought it.
-    var newestUpdate: Int64 { newest?.content.event == .update ? version : 0 }
 }

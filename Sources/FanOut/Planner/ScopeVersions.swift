@@ -6,6 +6,9 @@ enum ScopeVersions {
     /// Seconds that a version may lie ahead of its record's stamp. A phone takes a state from the future, and
     /// would then ignore what is stamped by the clock.
     static let aheadMax: Int64 = 5
+    /// Seconds that a send waits at most. What is further ahead than that was not made by a burst: the cluster's
+    /// clock was wrong, and waiting would take as long as it was.
+    static let waitMax: Int64 = 60
 
     /// The whole group's next: above that of every scope of the group.
     static func next(whole row: GroupRow, at now: Int64) -> Int64 { max(now, row.highest + 1) }
@@ -15,7 +18,9 @@ enum ScopeVersions {
         max(now, max(own.version, whole.floor) + 1)
     }
 
-    static func isTooFarAhead(_ version: Int64, at now: Int64) -> Bool { version > now + aheadMax }
+    static func isTooFarAhead(_ version: Int64, at now: Int64) -> Bool {
+        version > now + aheadMax && version <= now + aheadMax + waitMax
+    }
 }
 
 /// What is known of a scope's life by its starts and ends: versions are in one order for each recipient, so

@@ -1,15 +1,190 @@
-internal import Glibc
+internal import Catalog
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
 internal import Stages
+internal import Store
+internal import Telemetry
+internal import Topics
 
+/// The planner's one thread: reads sends as a member of the group, plans them, commits what they become in one
+/// transaction with the offsets, and keeps the views of `groups`.
+///
+/// Everything it does falls into turns, and a turn leaves nothing half done: a batch is committed, or it is read
+/// again from the committed offsets with the views read anew to their ends. That is the one way in which
+/// anything is repaired here: a transaction of unknown outcome, a producer that is lost, a view that is damaged,
+/// partitions that come and go.
+///
+/// It waits for no company: a batch is what is there, so that a single send is planned at once, and under load
+/// a transaction's time gathers the next batch.
 final class PlannerLoop: StageLoop {
-    private let state: LoopState
+    static let group = "planner"
+    /// Another number is another layout of the views' files; then they are rebuilt.
+    static let viewSchema = 1
+    /// How long a turn waits for sends when there is nothing else to do; the limit of a stop's delay.
+    static let idleMilliseconds: Int32 = 100
+    /// How long a turn waits when something has to be tried again.
+    static let troubleMilliseconds: Int32 = 20
+    static let upkeepMilliseconds = 1000
+    /// How long a full overlay, or too many held sends, hold up sends at a time; a member must poll now and then.
+    static let fullMilliseconds = 10_000
 
-    init(_ settings: FanOutSettings, in environment: StageEnvironment, state: LoopState) {
+    let settings: FanOutSettings
+    let layout: TopicLayout
+    let state: LoopState
+    let log: Log
+    let metrics: PlannerMetrics
+    let onStep: (PlannerStep) -> Void
+
+    let consumer: Consumer
+    let views: TopicViews
+    let writer: PlainWriter
+    let notes: NoteWriter
+    let transaction: StageTransaction
+    let planner: Planner
+    let apps: KnownApps
+    let reader = JSONReader()
+    let lanes: Lanes
+
+    var batch: RecordBatch
+    var output: PlanOutput
+    var bound: TransactionBound
+    /// By number; those of the assignment that this loop has answered.
+    var owned: [Int32: PlannedPartition] = [:]
+    var held = HeldSends()
+    var clock = ClusterClock()
+    var walk = GroupWalk()
+    /// The offsets from which everything has to be read again are not known yet.
+    var mustStartOver = false
+    var nextStartOver = Instant.now()
+    var pauseMilliseconds = 0
+    var nextUpkeep = Instant.now()
+    /// Views that were just read to their ends are of now; to ask for each anew holds up the first sends.
+    var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
+
+    init(
+        _ settings: FanOutSettings, in environment: StageEnvironment, state: LoopState, log: Log,
+        metrics: Metrics, onStep: @escaping (PlannerStep) -> Void
+    ) throws {
+        self.settings = settings
         self.state = state
+        self.log = log
+        self.onStep = onStep
+        self.metrics = PlannerMetrics(metrics)
+        let layout = environment.layout
+        self.layout = layout
+        let lanes = Lanes(count: layout.lanes)
+        self.lanes = lanes
+        planner = Planner(lanes: layout.lanes) { app, recipient in lanes.lane(of: recipient, app: app) }
+        apps = KnownApps { environment.catalog?.apps }
+        batch = RecordBatch(recordsMax: settings.batchSendsMax, bytesMax: settings.batchBytesMax)
+        output = PlanOutput(lanes: lanes)
+        bound = TransactionBound(recordsMax: settings.batchSendsMax)
+        let kafka = environment.cluster.settings
+        let identity = environment.identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
+        var member = ConsumerOptions(
+            .group(
+                layout.prefix + Self.group, instanceID: identity,
+                topics: PlannedTopic.allCases.map { layout.name($0.name) }))
+        member.sessionMilliseconds = settings.sessionMilliseconds
+        consumer = try Consumer(kafka, member, name: "planner-sends", log: log, metrics: metrics)
+        views = try TopicViews(
+            TopicViewForm(topic: layout.name(.groups), table: "groups", schema: Self.viewSchema),
+            directory: environment.stateDirectory(of: FanOutService.name), limits: settings.viewLimits,
+            kafka: kafka, name: "planner-groups", log: log, metrics: metrics,
+            numbers: self.metrics.views)
+        writer = try PlainWriter(kafka, layout, name: "planner-plain", log: log, metrics: metrics)
+        notes = try NoteWriter(kafka, layout, log: log, metrics: metrics)
+        transaction = StageTransaction(
+            topics: PlanOutput.Target.allCases.map { layout.name($0.topic) }, log: log
+        ) {
+            // A transaction is a small batch for each of many partitions, and zstd sets itself up anew for each.
+            var options = ProducerOptions()
+            options.compression = .lz4
+            return try TransactionalProducer(
+                kafka, options, transactionalID: identity, name: "planner-transactions", log: log,
+                metrics: metrics)
+        }
+        views.owner = self
+        if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
+            throw StageFailure.client(obstacle)
+        }
     }
 
-    func run() {
-        state.setObstacles([])
-        while !state.mustStop { usleep(20_000) }
+    /// Runs until it is told to stop, or cannot go on.
+    func run() throws {
+        defer { state.setObstacles(["stopped"]) }
+        while !state.mustStop { try turn() }
+        try finish()
+    }
+
+    private func turn() throws {
+        try readViews(waitMilliseconds: isRestoring && !mustStartOver ? Self.troubleMilliseconds : 0)
+        try makeRoom()
+        try startOver()
+        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        for event in events { try take(event) }
+        if !batch.isEmpty {
+            // What came along with a change of the assignment belongs to an assignment that is over.
+            if !mustStartOver, batchIsServed { try plan(epoch: consumer.epoch) }
+            batch.clear()
+        }
+        let now = Instant.now()
+        if isSettled {
+            try releaseHeld(now)
+            try walkOn(now)
+        }
+        if now >= nextUpkeep {
+            nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
+            try upkeep(now)
+        }
+    }
+
+    var isSettled: Bool { !mustStartOver && views.blockage == nil }
+
+    /// What restores a view waits there, not here.
+    private var waitMilliseconds: Int32 {
+        if views.isOpening { return 0 }
+        if mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
+        return isRestoring || walk.isUrgent ? 0 : Self.idleMilliseconds
+    }
+
+    private var isRestoring: Bool { owned.values.contains { $0.condition == .restoring } }
+
+    /// With a full overlay, or too many sends that wait, it takes no more until there is room.
+    private func makeRoom() throws {
+        let until = Instant.now().advanced(byMilliseconds: Self.fullMilliseconds)
+        while isFull, isSettled, !state.mustStop, Instant.now() < until {
+            try readViews(waitMilliseconds: Self.troubleMilliseconds)
+            try releaseHeld(.now())
+        }
+    }
+
+    private var isFull: Bool {
+        held.isFull || views.overlayRows > settings.overlayRowsMax
+            || views.overlayBytes > settings.overlayBytesMax
+    }
+
+    /// Nothing in the batch is of a partition whose sends wait: then it was read before they had to, and is read
+    /// again.
+    private var batchIsServed: Bool {
+        var served: Int32?
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            if partition == served { continue }
+            guard owned[partition]?.isServing == true else { return false }
+            served = partition
+        }
+        return true
+    }
+
+    /// The end in order: what was read is committed, so there is nothing to finish.
+    private func finish() throws {
+        batch.clear()
+        owned.removeAll()
+        notes.finish()
+        if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        try views.finish()
     }
 }

@@ -48,9 +48,7 @@ extension IngestLoop {
         let now = Instant.now()
         for place in partitions { owned[place.partition] = OwnedPartition(place.partition, at: now) }
         clockCheck.keep(owned.keys)
-        for number in files.keys where owned[number] == nil {
-            if let view = files.removeValue(forKey: number) { try close(view) }
-        }
+        views.keep(owned.keys)
         log.info("partitions assigned", .field("count", partitions.count))
         onStep(.assigned)
         mustStartOver = !partitions.isEmpty
@@ -58,10 +56,9 @@ extension IngestLoop {
     }
 
     private func letGo() throws {
-        try keepRepeated()
+        try views.letGo()
         owned.removeAll()
         mustStartOver = false
-        try? installations.release()
     }
 
     /// The batch in hand, and everything read ahead, is read again from the committed offsets.
@@ -81,9 +78,8 @@ extension IngestLoop {
     /// views up to the ends as they are after that. So no report is merged into a state that lacks what
     /// the reports before it have made. What does not succeed is tried in a later turn.
     func startOver() throws {
-        isOpening = false
-        guard mustStartOver, blocked == nil, wrongClock == nil, merger.isReady,
-            Instant.now() >= nextStartOver, try openNextView()
+        guard mustStartOver, views.blockage == nil, wrongClock == nil, merger.isReady,
+            Instant.now() >= nextStartOver, try views.openNext(of: owned.keys)
         else { return }
         if let obstacle = try transaction.prepare(withinMilliseconds: Self.askMilliseconds) {
             return startOverAgain(obstacle)
@@ -100,14 +96,12 @@ extension IngestLoop {
             if error.code.isAccessRefused { throw error }
             return startOverAgain(error.description)
         }
-        try keepRepeated()
+        try views.begin(owned.keys)
         let now = Instant.now()
         for number in owned.keys {
-            owned[number]?.overlay.removeAll()
             if owned[number]?.isReadable == true { owned[number]?.condition = .restoring }
             owned[number]?.restoringSince = now
         }
-        try installations.assign(owned.keys.compactMap { files[$0]?.start })
         mustStartOver = false
     }
 

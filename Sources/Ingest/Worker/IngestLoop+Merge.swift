@@ -42,7 +42,7 @@ extension IngestLoop {
         output.removeAll()
         var tally = Tally()
         var rosters: [Roster] = []
-        var left = bound.reports
+        var left = bound.records
         for place in parts.indices where !parts[place].isTaken && left > 0 && !output.isFull {
             guard let roster = try decide(&parts[place], reportsMax: left, now, &tally) else { return false }
             left -= roster.reports
@@ -79,9 +79,9 @@ extension IngestLoop {
     private func remember(_ roster: Roster, at now: Instant) {
         for entry in roster.entries {
             if let record = entry.record {
-                owned[roster.partition]?.overlay.committed(entry.key, output.record(record), at: now)
+                views.overlays[roster.partition]?.committed(entry.key, output.record(record), at: now)
             } else if entry.fate == .repeated, let installation = entry.installation {
-                owned[roster.partition]?.overlay.repeated(entry.key, installation.encoded(), at: now)
+                views.overlays[roster.partition]?.repeated(entry.key, installation.encoded(), at: now)
             }
         }
         owned[roster.partition]?.reached(roster.next)
@@ -183,7 +183,8 @@ extension IngestLoop {
         let letter = DeadLetter(
             stage: "ingest", code: misfit.code, reason: misfit.reason, topic: reportsTopic,
             partition: record.partition, offset: record.offset, writtenAt: record.timestamp ?? 0, at: now)
-        writer.bury(record, sealedBy: letterSeal, as: letter)
+        let sealed: [UInt8]? = if let value = record.value { letterSeal.sealed(value) } else { nil }
+        writer.bury(record, sealed: sealed, as: letter)
     }
 
     // MARK: Deciding
@@ -193,19 +194,21 @@ extension IngestLoop {
     private func decide(
         _ part: inout BatchPart, reportsMax: Int, _ now: Int64, _ tally: inout Tally
     ) throws -> Roster? {
-        guard let own = owned[part.partition], let view = files[part.partition] else { return nil }
+        guard let overlay = views.overlays[part.partition], let view = views[part.partition] else {
+            return nil
+        }
         var roster = Roster(of: part.partition)
         do throws(StoreError) {
             try view.read { picture throws(StoreError) in
                 while !part.isTaken, roster.reports < reportsMax, !output.isFull {
                     let place = part.places[part.taken]
                     part.taken += 1
-                    try hear(place, now, &roster, &tally, own.overlay, view, picture)
+                    try hear(place, now, &roster, &tally, overlay, view, picture)
                     roster.heard(batch[place].offset)
                 }
             }
         } catch {
-            try rebuild(part.partition, error)
+            try views.rebuild(part.partition, error)
             return nil
         }
         if let newer = roster.newerRecord { throw StageFailure.newerRecord(newer.description) }
@@ -214,7 +217,7 @@ extension IngestLoop {
 
     private func hear(
         _ place: Int, _ now: Int64, _ roster: inout Roster, _ tally: inout Tally, _ overlay: Overlay,
-        _ view: InstallationView, _ picture: borrowing ReadView
+        _ view: TopicView, _ picture: borrowing ReadView
     ) throws(StoreError) {
         let report: Report
         let arrival: Arrival
@@ -261,7 +264,7 @@ extension IngestLoop {
         guard let value = record.value else { return }
         let key = Erasures.key(app: report.app, user: report.user ?? "")
         for partition in 0..<Int32(layout.lanes) {
-            writer.forward(value, key: key, arrival: arrival, to: partition, isEverywhere: true)
+            forwarding.forward(value, key: key, arrival: arrival, to: partition, isEverywhere: true)
         }
     }
 
@@ -295,9 +298,9 @@ extension IngestLoop {
         let record = batch[place]
         guard let value = record.value else { return }
         if let sealed = letterSeal.sealed(value) {
-            writer.forward(sealed.span, key: key, arrival: arrival, to: home)
+            forwarding.forward(sealed.span, key: key, arrival: arrival, to: home)
         } else {
-            writer.forward(value, key: key, arrival: arrival, to: home)
+            forwarding.forward(value, key: key, arrival: arrival, to: home)
         }
         tally.forwarded += 1
         onStep(.strayForwarded)
@@ -315,7 +318,7 @@ extension IngestLoop {
 
     /// What the view has of an installation.
     private func look(
-        _ key: KeyBytes, in view: InstallationView, _ picture: borrowing ReadView, _ roster: inout Roster
+        _ key: KeyBytes, in view: TopicView, _ picture: borrowing ReadView, _ roster: inout Roster
     ) throws(StoreError) -> Installation? {
         var found: Installation?
         var newer: RecordError?

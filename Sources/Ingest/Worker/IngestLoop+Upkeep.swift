@@ -25,20 +25,20 @@ extension IngestLoop {
 
     /// Once a second.
     func upkeep(_ now: Instant) throws {
-        try retryBlocked(now)
+        try views.retryBlocked(now, opening: owned.keys)
         transaction.serve()
         writer.serve()
         try recheckClock()
         if writer.isRuined { throw StageFailure.client("the producer of dead letters is at its end") }
         tellObstacles()
-        metrics.overlay.set(Double(overlayRows))
-        metrics.blocked.set(Double(owned.values.count { !$0.isServing && $0.isStuck(blocked != nil) }))
+        metrics.overlay.set(Double(views.overlayRows))
+        metrics.blocked.set(Double(owned.values.count { !$0.isServing && $0.isStuck(views.blockage != nil) }))
         if batch.isEmpty { metrics.oldestSeconds.set(0) }
-        guard !mustStartOver, blocked == nil else { return }
-        try keepRepeated()
+        guard !mustStartOver, views.blockage == nil else { return }
+        try views.keepRepeated()
         if now >= nextAsOf {
             nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
-            try refreshAsOf()
+            try views.refreshAsOf()
         }
         try sweepPage(now)
     }
@@ -46,22 +46,9 @@ extension IngestLoop {
     private func tellObstacles() {
         var obstacles = owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
         if let wrongClock { obstacles.insert(wrongClock, at: 0) }
-        if let blocked { obstacles.insert(blocked.why, at: 0) }
+        if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
         if !merger.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
         shared.setObstacles(obstacles)
-    }
-
-    /// A partition that nothing is written to ends where it did: without this its file would look as old
-    /// as its last record, and be rebuilt for nothing.
-    private func refreshAsOf() throws {
-        for number in owned.keys.sorted() {
-            guard owned[number]?.isServing == true, let view = files[number] else { continue }
-            // Without an answer the others wait too: a member that is not polled loses its partitions.
-            guard let ends = writer.ends(of: view.place) else { return }
-            guard ends.high <= view.applied else { continue }
-            view.reached(view.applied, now: WallTime(milliseconds: decisionTime))
-            try settle(number)
-        }
     }
 
     // MARK: Sweeping
@@ -84,7 +71,7 @@ extension IngestLoop {
 
     /// True when the partition has no more.
     private func sweepPage(of number: Int32) throws -> Bool {
-        guard let own = owned[number], own.isServing, let view = files[number], let offset = own.committed
+        guard let own = owned[number], own.isServing, let view = views[number], let offset = own.committed
         else {
             return true
         }
@@ -105,7 +92,9 @@ extension IngestLoop {
                 }
                 let key = KeyBytes([UInt8](copying: key))
                 // What is newer than the view has its turn in the next pass.
-                guard own.overlay[key] == nil, let left = sweepRow(key, value, now) else { return }
+                guard views.overlays[number]?[key] == nil, let left = sweepRow(key, value, now) else {
+                    return
+                }
                 for change in left.changes { output.add(change) }
                 let record =
                     if let installation = left.installation {
@@ -117,7 +106,7 @@ extension IngestLoop {
                 metrics.sweptRows.add(left.changes.count)
             }
         } catch {
-            try rebuild(number, error)
+            try views.rebuild(number, error)
             return true
         }
         if let beyond {
@@ -133,7 +122,7 @@ extension IngestLoop {
         guard try commit([OffsetToCommit(place, offset: offset)], group) else { return true }
         let done = Instant.now()
         for (key, record) in swept {
-            owned[number]?.overlay.committed(key, output.record(record), at: done)
+            views.overlays[number]?.committed(key, output.record(record), at: done)
         }
         onStep(.swept)
         return !more

@@ -16,6 +16,8 @@ internal import Topics
 /// a view that is damaged, partitions that come and go.
 final class IngestLoop: StageLoop {
     static let group = "ingest"
+    /// Another number is another layout of the views' files; then they are rebuilt.
+    static let viewSchema = 3
     /// How long a turn waits for reports when there is nothing else to do; the limit of a stop's delay.
     static let idleMilliseconds: Int32 = 100
     /// How long a turn waits when something has to be tried again.
@@ -26,39 +28,31 @@ final class IngestLoop: StageLoop {
 
     let settings: IngestSettings
     let layout: TopicLayout
-    let stateDirectory: String
     let log: Log
     let metrics: IngestMetrics
-    let boot: BootID
-    let cluster: String
     let shared: LoopState
     let clock: () -> WallTime
     let onStep: (IngestStep) -> Void
 
     let reports: Consumer
-    let installations: Consumer
+    let views: TopicViews
     let writer: PlainWriter
+    let forwarding: ReportForwarding
     let transaction: StageTransaction
     let merger: Merger
     let letterSeal: LetterSeal
 
     var batch: RecordBatch
-    var viewBatch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
     var output: BatchOutput
     var bound: TransactionBound
     /// The key of the report in hand.
     var key: [UInt8] = []
     /// By number; those of the assignment that this loop has answered.
     var owned: [Int32: OwnedPartition] = [:]
-    /// Open files of partitions, kept over a rebalance: most come back.
-    var files: [Int32: InstallationView] = [:]
     /// The offsets from which everything has to be read again are not known yet.
     var mustStartOver = false
     var nextStartOver = Instant.now()
-    /// A view was opened in this turn, and another one is to be opened in the next.
-    var isOpening = false
     var pauseMilliseconds = 0
-    var blocked: Blockage?
     var clockCheck = ClockCheck()
     /// Which clock is wrong, for a person; then nothing is merged.
     var wrongClock: String?
@@ -73,7 +67,6 @@ final class IngestLoop: StageLoop {
     var sweep = SweepPosition()
 
     let reportsTopic: String
-    let installationsTopic: String
 
     init(
         _ settings: IngestSettings, in environment: StageEnvironment, clock: @escaping () -> WallTime,
@@ -86,13 +79,10 @@ final class IngestLoop: StageLoop {
         self.onStep = onStep
         self.metrics = IngestMetrics(metrics)
         layout = environment.layout
-        stateDirectory = environment.stateDirectory(of: IngestService.name)
-        boot = try BootID.current()
         reportsTopic = layout.name(.reports)
-        installationsTopic = layout.name(.installations)
         batch = RecordBatch(recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax)
         output = BatchOutput(lanes: layout.lanes, recordsMax: settings.outputRecordsMax)
-        bound = TransactionBound(reportsMax: settings.batchRecordsMax)
+        bound = TransactionBound(recordsMax: settings.batchRecordsMax)
         merger = Merger(
             environment.sealingKeys, tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
             apps: { environment.catalog?.apps })
@@ -103,9 +93,14 @@ final class IngestLoop: StageLoop {
             .group(layout.prefix + Self.group, instanceID: identity, topics: [reportsTopic]))
         member.sessionMilliseconds = settings.sessionMilliseconds
         reports = try Consumer(kafka, member, name: "ingest-reports", log: log, metrics: metrics)
-        installations = try Consumer(
-            kafka, ConsumerOptions(.manual), name: "ingest-installations", log: log, metrics: metrics)
+        views = try TopicViews(
+            TopicViewForm(
+                topic: layout.name(.installations), table: "installations", schema: Self.viewSchema),
+            directory: environment.stateDirectory(of: IngestService.name), limits: settings.viewLimits,
+            kafka: kafka, name: "ingest-installations", log: log, metrics: metrics,
+            numbers: self.metrics.views)
         writer = try PlainWriter(kafka, layout, name: "ingest-plain", log: log, metrics: metrics)
+        forwarding = try ReportForwarding(by: writer, to: reportsTopic)
         transaction = StageTransaction(
             topics: [.installations, .registry, .events].map(layout.name), log: log
         ) {
@@ -116,12 +111,7 @@ final class IngestLoop: StageLoop {
                 kafka, options, transactionalID: identity, name: "ingest-transactions", log: log,
                 metrics: metrics)
         }
-        guard
-            let cluster = installations.clusterID(withinMilliseconds: StageTransaction.startMilliseconds)
-        else {
-            throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
-        }
-        self.cluster = cluster
+        views.owner = self
         if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
             throw StageFailure.client(obstacle)
         }
@@ -156,8 +146,8 @@ final class IngestLoop: StageLoop {
 
     /// What restores a view waits there, not here.
     private var reportsWaitMilliseconds: Int32 {
-        if isOpening { return 0 }
-        if mustStartOver || blocked != nil { return Self.troubleMilliseconds }
+        if views.isOpening { return 0 }
+        if mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
         return isRestoring ? 0 : Self.idleMilliseconds
     }
 
@@ -170,30 +160,28 @@ final class IngestLoop: StageLoop {
         if wasPartial {
             wasPartial = false
             let until = Instant.now().advanced(byMilliseconds: settings.batchMilliseconds)
-            while case let left = until.milliseconds(since: .now()), left > 0, blocked == nil {
+            while case let left = until.milliseconds(since: .now()), left > 0, views.blockage == nil {
                 try readViews(waitMilliseconds: Int32(left))
             }
         }
         let until = Instant.now().advanced(byMilliseconds: Self.overlayMilliseconds)
-        while overlayIsFull, Instant.now() < until, blocked == nil, !shared.mustStop {
+        while overlayIsFull, Instant.now() < until, views.blockage == nil, !shared.mustStop {
             try readViews(waitMilliseconds: 20)
         }
     }
 
-    var overlayRows: Int { owned.values.reduce(0) { $0 + $1.overlay.count } }
-    private var overlayBytes: Int { owned.values.reduce(0) { $0 + $1.overlay.bytes } }
     private var overlayIsFull: Bool {
-        overlayRows > settings.overlayRowsMax || overlayBytes > settings.overlayBytesMax
+        views.overlayRows > settings.overlayRowsMax || views.overlayBytes > settings.overlayBytesMax
     }
 
     /// Between two transactions of a batch: what the first ones left behind must leave room for the next.
     /// False when the rest of the batch has to be read again.
     func makeRoom() throws -> Bool {
-        if repeatedRows > Self.repeatedRowsMax || 2 * overlayBytes > settings.overlayBytesMax {
-            try keepRepeated()
+        if views.repeatedRows > Self.repeatedRowsMax || 2 * views.overlayBytes > settings.overlayBytesMax {
+            try views.keepRepeated()
         }
         let until = Instant.now().advanced(byMilliseconds: Self.overlayMilliseconds)
-        while overlayBytes > settings.overlayBytesMax, !mustStartOver, !shared.mustStop {
+        while views.overlayBytes > settings.overlayBytesMax, !mustStartOver, !shared.mustStop {
             guard Instant.now() < until else {
                 giveUp("the views do not follow what is committed", "")
                 break
@@ -219,12 +207,9 @@ final class IngestLoop: StageLoop {
     /// The end in order: what was read is committed, so there is nothing to finish.
     private func finish() throws {
         batch.clear()
-        try keepRepeated()
+        try views.keepRepeated()
         owned.removeAll()
         if !reports.close() { log.warning("the group could not be left in time; it finds out by itself") }
-        viewBatch.clear()
-        _ = installations.close()
-        for view in files.values { try close(view) }
-        files.removeAll()
+        try views.finish()
     }
 }

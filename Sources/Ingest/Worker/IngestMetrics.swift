@@ -1,4 +1,4 @@
-internal import Store
+internal import Stages
 internal import Telemetry
 
 /// The stage's numbers. Asked for once, used per batch.
@@ -14,6 +14,7 @@ struct IngestMetrics {
     let startedOver: Counter
     let blocked: Gauge
     let clockAhead: Gauge
+    let views: TopicViewMetrics
 
     init(_ metrics: Metrics) {
         self.metrics = metrics
@@ -46,6 +47,9 @@ struct IngestMetrics {
             help:
                 "by how much the clock here is ahead of the cluster's (below 0: behind) where that stops reports; otherwise 0"
         )
+        views = TopicViewMetrics(
+            metrics, of: "installations", views: "flotilla_ingest_views_total",
+            applied: "flotilla_ingest_applied_offset")
     }
 
     func records(_ outcome: String) -> Counter {
@@ -63,24 +67,5 @@ struct IngestMetrics {
     func produced(_ topic: String) -> Counter {
         metrics.counter(
             "flotilla_ingest_produced_total", help: "records committed, by topic", labels: ["topic": topic])
-    }
-
-    func opened(_ beginning: Beginning) {
-        let label =
-            switch beginning {
-            case .empty: "empty"
-            case .resumed: "resumed"
-            case .discarded: "discarded"
-            }
-        metrics.counter(
-            "flotilla_ingest_views_total", help: "views opened, by how they began",
-            labels: ["beginning": label]
-        ).add()
-    }
-
-    func applied(_ partition: Int32) -> Gauge {
-        metrics.gauge(
-            "flotilla_ingest_applied_offset", help: "the next offset of installations that the view wants",
-            labels: ["partition": String(partition)])
     }
 }

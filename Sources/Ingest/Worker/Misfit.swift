@@ -1,16 +1,8 @@
 internal import LiveActivity
+internal import Stages
 
 /// Why a record of `reports` goes to the dead letters.
-struct Misfit: Error {
-    let code: String
-    let reason: String
-
-    init(_ code: String, _ reason: String) {
-        self.code = code
-        self.reason = reason
-    }
-
-    init(_ error: RecordError) { self.init(error.code, error.description) }
+extension Misfit {
     init(_ rejection: Rejection) { self.init(rejection.code.rawValue, rejection.description) }
 
     static let empty = Misfit("empty", "the record has no value; a report is a JSON object")

@@ -16,7 +16,6 @@ struct OwnedPartition {
     var condition: Condition
     /// Since the partition was assigned, or its view began again.
     var restoringSince: Instant
-    var overlay = Overlay()
     /// The newest offset that was committed: where reports are read on. Nil: from the beginning.
     var committed: Int64?
     /// The offsets behind gaps that were found in a batch that is not committed yet. Those that reading

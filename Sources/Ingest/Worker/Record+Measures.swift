@@ -2,14 +2,6 @@ internal import Kafka
 internal import LiveActivity
 
 extension Kafka.Record {
-    /// Of its key, its value and its headers.
-    var bytes: Int {
-        var sum = (key?.count ?? 0) + (value?.count ?? 0)
-        let list = headers
-        for index in 0..<list.count { sum += list[index].name.count + (list[index].value?.count ?? 0) }
-        return sum
-    }
-
     /// Where and when a report first lay; nil without a time. What was forwarded says it in its headers.
     var arrival: Arrival? {
         guard let stampedAt = timestamp else { return nil }

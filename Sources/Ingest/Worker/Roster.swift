@@ -1,5 +1,6 @@
 internal import Kafka
 internal import LiveActivity
+internal import Stages
 
 /// The installations that the reports of one partition are about, as the transaction in hand makes them.
 struct Roster {

@@ -12,12 +12,17 @@ package struct Cancel: Record, Hashable {
     package var owner: Recipient?
     /// The activity, where it belongs to no group.
     package var activity: String?
+    /// Whom the send was for, where that was one recipient of a group that is others', too: its `Progress` says so.
+    package var recipient: Recipient?
     /// Milliseconds since 1970.
     package var acceptedAt: Int64
 
-    package init(send: String, app: String, key: GroupKey, acceptedAt: Int64) {
+    package init(
+        send: String, app: String, key: GroupKey, recipient: Recipient? = nil, acceptedAt: Int64
+    ) {
         self.send = send
         self.app = app
+        self.recipient = recipient
         self.acceptedAt = acceptedAt
         owner = key.recipient
         switch key.subject {
@@ -37,6 +42,7 @@ package struct Cancel: Record, Hashable {
         writer.field("group", group)
         writer.field("owner", owner)
         writer.field("activity", activity)
+        writer.field("recipient", recipient)
         writer.field("acceptedAt", acceptedAt)
     }
 
@@ -46,6 +52,7 @@ package struct Cancel: Record, Hashable {
         group = record["group"].optional?.name()
         owner = record["owner"].optional?.recipient()
         activity = record["activity"].optional?.name()
+        recipient = record["recipient"].optional?.recipient()
         acceptedAt = record["acceptedAt"].time()
         if groupKey == nil { record["group"].report("must be given, unless an activity is named") }
     }

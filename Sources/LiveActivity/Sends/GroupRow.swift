@@ -7,6 +7,18 @@ package import JSON
 package struct GroupRow: Record, Hashable {
     package static let schemaVersion = 1
 
+    /// A send of the group that was taken back.
+    package struct Cancelled: Sendable, Hashable {
+        package var send: String
+        /// Milliseconds since 1970 of the request's record.
+        package var at: Int64
+
+        package init(send: String, at: Int64) {
+            self.send = send
+            self.at = at
+        }
+    }
+
     /// The version of the start that opened this life; 0 while none was seen.
     package var generation: Int64 = 0
     /// The version of the newest end; 0 while there was none.
@@ -19,6 +31,9 @@ package struct GroupRow: Record, Hashable {
     package var floor: Int64 = 0
     /// Of a whole group: the highest version that any of its scopes has.
     package var highest: Int64 = 0
+    /// Of a whole group: the version of its newest update, whatever came after it; 0 while there was none.
+    package var updatedAt: Int64 = 0
+    /// Of a recipient, only while its newest word was for that recipient alone.
     package var newest: ScopeState?
     /// What the newest update took the place of; it comes back when that update is cancelled.
     package var previous: ScopeState?
@@ -31,13 +46,25 @@ package struct GroupRow: Record, Hashable {
     package var endDate: Int64?
     /// A send that waits until its version may be given without running ahead of the clock.
     package var held: Send?
-    /// Of a recipient: the whole group's floor when that began to wait. A newer word to the whole group is newer
-    /// than it, too.
-    package var heldAbove: Int64 = 0
+    /// Of a whole group: what was said to all of it, what waits among it.
+    package var words = 0
+    /// Of a recipient: the whole group's words when its send began to wait. One that was said to all since is
+    /// newer than that send.
+    package var heldAfter = 0
+    /// Sends that were taken back lately, the oldest first: every note of the group names them.
+    package var cancelled: [Cancelled] = []
     /// Milliseconds since 1970 of its last send's record.
     package var lastAt: Int64 = 0
 
     package init() {}
+
+    /// How long a row counts after its scope's last send.
+    package static let keptMilliseconds: Int64 = 3 * 86_400_000
+
+    package func isKept(at stamp: Int64) -> Bool { Self.isKept(lastAt, at: stamp) }
+
+    /// Of one whose last send's record had the stamp `lastAt`.
+    package static func isKept(_ lastAt: Int64, at stamp: Int64) -> Bool { stamp - lastAt < keptMilliseconds }
 
     package func write(to writer: inout JSONWriter) {
         writer.field("generation", generation)
@@ -46,6 +73,7 @@ package struct GroupRow: Record, Hashable {
         writer.field("version", version)
         writer.field("floor", floor == 0 ? nil : floor)
         writer.field("highest", highest == 0 ? nil : highest)
+        writer.field("updatedAt", updatedAt == 0 ? nil : updatedAt)
         writer.field("newest", newest)
         writer.field("previous", previous)
         writer.field("attributesType", attributesType)
@@ -58,7 +86,9 @@ package struct GroupRow: Record, Hashable {
             held.write(to: &writer)
             writer.endObject()
         }
-        writer.field("heldAbove", heldAbove == 0 ? nil : heldAbove)
+        writer.field("words", words == 0 ? nil : words)
+        writer.field("heldAfter", heldAfter == 0 ? nil : heldAfter)
+        writer.field("cancelled", cancelled)
         writer.field("lastAt", lastAt)
     }
 
@@ -69,6 +99,7 @@ package struct GroupRow: Record, Hashable {
         version = record["version"].version()
         floor = record["floor"].optional?.version() ?? 0
         highest = record["highest"].optional?.version() ?? 0
+        updatedAt = record["updatedAt"].optional?.version() ?? 0
         newest = record["newest"].optional?.scopeState()
         previous = record["previous"].optional?.scopeState()
         attributesType = record["attributesType"].optional?.name()
@@ -76,7 +107,36 @@ package struct GroupRow: Record, Hashable {
         updates = record["updates"].optional?.int(in: 0...Int.max) ?? 0
         endDate = record["endDate"].optional?.seconds()
         held = record["held"].optional.map { Send(from: $0.object()) }
-        heldAbove = record["heldAbove"].optional?.version() ?? 0
+        words = record["words"].optional?.int(in: 0...Int.max) ?? 0
+        heldAfter = record["heldAfter"].optional?.int(in: 0...Int.max) ?? 0
+        cancelled = record["cancelled"].optional?.cancelled() ?? []
         lastAt = record["lastAt"].time()
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func field(_ name: StaticString, _ cancelled: [GroupRow.Cancelled]) {
+        if cancelled.isEmpty { return }
+        self.name(name)
+        beginArray()
+        for one in cancelled {
+            beginObject()
+            field("send", one.send)
+            field("at", one.at)
+            endObject()
+        }
+        endArray()
+    }
+}
+
+extension JSONValue {
+    package func cancelled() -> [GroupRow.Cancelled] {
+        var list: [GroupRow.Cancelled] = []
+        var elements = array(countMax: SupersededNote.cancelledMax)
+        while let element = elements.next() {
+            let object = element.object()
+            list.append(GroupRow.Cancelled(send: object["send"].name(), at: object["at"].time()))
+        }
+        return list
     }
 }

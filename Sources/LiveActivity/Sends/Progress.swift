@@ -1,7 +1,8 @@
 package import JSON
 
-/// What has become of a send so far: a record of `progress`, written by the planner once and by every lane
-/// once. From these a send's total is known, and whether all of it is expanded.
+/// What has become of a send so far: a record of `progress`, written by the planner and, once, by every lane.
+/// From these a send's total is known, and whether all of it is expanded. The planner's last word counts: what
+/// it held is planned, superseded or cancelled later.
 package struct Progress: Record, Hashable {
     package static let schemaVersion = 1
 
@@ -45,6 +46,9 @@ package struct Progress: Record, Hashable {
         package var findings: [String] = []
         /// Named recipients that were left out, as they had ended.
         package var ended = 0
+        /// Whom it is for, where that is one recipient of a group that is others', too: whoever takes it back
+        /// says so again.
+        package var recipient: Recipient?
 
         package init(_ verdict: Verdict, version: Int64 = 0, generation: Int64 = 0, lanes: Int = 0) {
             self.verdict = verdict
@@ -89,6 +93,7 @@ package struct Progress: Record, Hashable {
             writer.field("lanes", planned.lanes)
             writer.field("findings", planned.findings.isEmpty ? nil : planned.findings)
             writer.field("ended", planned.ended == 0 ? nil : planned.ended)
+            writer.field("recipient", planned.recipient)
         case .lane(let lane, let tally):
             writer.field("lane", lane)
             tally.write(to: &writer)
@@ -106,6 +111,7 @@ package struct Progress: Record, Hashable {
                 lanes: record["lanes"].int(in: 0...Int(Int32.max)))
             planned.findings = record["findings"].optional?.strings(countMax: Self.findingsMax) ?? []
             planned.ended = record["ended"].optional?.int(in: 0...Audience.namesMax) ?? 0
+            planned.recipient = record["recipient"].optional?.recipient()
             part = .verdict(planned)
         }
         self.init(

@@ -53,5 +53,5 @@ extension JSONValue {
     }
 
     /// Seconds since 1970 as versions and generations have them; 0 where there is none yet.
-    func version() -> Int64 { Int64(int(in: 0...(1 << 53))) }
+    package func version() -> Int64 { Int64(int(in: 0...(1 << 53))) }
 }

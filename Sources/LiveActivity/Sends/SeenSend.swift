@@ -3,6 +3,8 @@ package import JSON
 /// A send with an idempotency key that its planner has seen: a row of `groups` for a day.
 package struct SeenSend: Record, Hashable {
     package static let schemaVersion = 1
+    /// A request that is repeated later is a new one.
+    package static let keptMilliseconds: Int64 = 86_400_000
 
     package var fingerprint: String
     /// Milliseconds since 1970 of its record.
@@ -12,6 +14,11 @@ package struct SeenSend: Record, Hashable {
         self.fingerprint = fingerprint
         self.at = at
     }
+
+    package func isKept(at stamp: Int64) -> Bool { Self.isKept(at, at: stamp) }
+
+    /// Of one whose record had the stamp `seenAt`.
+    package static func isKept(_ seenAt: Int64, at stamp: Int64) -> Bool { stamp - seenAt < keptMilliseconds }
 
     /// `/app/id`: no app has an empty name, so that it is no group's key.
     package static func key(app: String, send: String) -> [UInt8] { RecordKey.join("", app, send) }

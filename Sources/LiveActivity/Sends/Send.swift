@@ -21,8 +21,11 @@ package struct Send: Record, Hashable {
     /// APNs' 5 or 10.
     package var priority: Int
     package var collapseID: String?
-    /// Milliseconds since 1970; from then on the send is answered for. Of a timed send, when it was scheduled.
+    /// Milliseconds since 1970 by its gateway's clock; from then on the send is answered for.
     package var acceptedAt: Int64
+    /// Of a timed send: milliseconds since 1970 by the cluster's clock, of the record that scheduled it. What ended
+    /// since then is not meant.
+    package var scheduledAt: Int64?
     /// Seconds since 1970 after which nobody wants it any more.
     package var deadline: Int64?
     /// Seconds since 1970 until when APNs keeps it for a phone that is away; nil: as the deadline.
@@ -72,6 +75,7 @@ package struct Send: Record, Hashable {
         writer.field("priority", priority)
         writer.field("collapseId", collapseID)
         writer.field("acceptedAt", acceptedAt)
+        writer.field("scheduledAt", scheduledAt)
         writer.field("deadline", deadline)
         writer.field("expiration", expiration)
         writer.field("endDate", endDate)
@@ -90,6 +94,7 @@ package struct Send: Record, Hashable {
             priority: record["priority"].int(in: 1...10), acceptedAt: record["acceptedAt"].time())
         owner = record["owner"].optional?.recipient()
         collapseID = record["collapseId"].optional?.name()
+        scheduledAt = record["scheduledAt"].optional?.time()
         deadline = record["deadline"].optional?.seconds()
         expiration = record["expiration"].optional?.seconds()
         endDate = record["endDate"].optional?.seconds()

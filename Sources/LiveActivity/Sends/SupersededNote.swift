@@ -9,25 +9,32 @@ package struct SupersededNote: Record, Hashable {
 
     package var app: String
     package var group: String
+    /// Whose the group is, when it is private to one recipient.
+    package var owner: Recipient?
     /// The newest whole-group update, and the newest whole-group end; 0 where there was none.
     package var update: Int64
     package var end: Int64
     /// Sends that were taken back.
     package var cancelled: [String]
 
-    package init(app: String, group: String, update: Int64, end: Int64, cancelled: [String] = []) {
+    package init(
+        app: String, group: String, owner: Recipient? = nil, update: Int64, end: Int64,
+        cancelled: [String] = []
+    ) {
         self.app = app
         self.group = group
+        self.owner = owner
         self.update = update
         self.end = end
         self.cancelled = cancelled
     }
 
-    package var key: [UInt8] { RecordKey.join(app, group) }
+    package var key: [UInt8] { GroupKey(app: app, group: group, recipient: owner).bytes }
 
     package func write(to writer: inout JSONWriter) {
         writer.field("app", app)
         writer.field("group", group)
+        writer.field("owner", owner)
         writer.field("update", update)
         writer.field("end", end)
         writer.field("cancelled", cancelled.isEmpty ? nil : cancelled)
@@ -35,7 +42,8 @@ package struct SupersededNote: Record, Hashable {
 
     package init(from record: JSONObject) {
         self.init(
-            app: record["app"].appID(), group: record["group"].name(), update: record["update"].version(),
+            app: record["app"].appID(), group: record["group"].name(),
+            owner: record["owner"].optional?.recipient(), update: record["update"].version(),
             end: record["end"].version(),
             cancelled: record["cancelled"].optional?.names(countMax: SupersededNote.cancelledMax) ?? [])
     }

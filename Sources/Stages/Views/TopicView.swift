@@ -1,59 +1,73 @@
-internal import Kafka
-internal import Store
-internal import Telemetry
+package import Kafka
+package import Store
+package import Telemetry
 
-/// One partition of `installations` on the local disk: a cache of the topic, changed by what is read from
-/// the topic, and ahead of it in the exact times of repetitions alone. Pinned to its loop's thread.
-final class InstallationView {
+/// Which topic a view is of, and how it lies on disk.
+package struct TopicViewForm: Sendable {
+    /// With its prefix.
+    package let topic: String
+    /// The topic's rows in the file, and the beginning of the file's name.
+    package let table: String
     /// Another number is another layout of the file; then it is rebuilt.
-    static let schema = 3
+    package let schema: Int
+
+    package init(topic: String, table: String, schema: Int) {
+        self.topic = topic
+        self.table = table
+        self.schema = schema
+    }
+}
+
+/// One partition of a compacted topic on the local disk: a cache of the topic, changed by what is read from
+/// the topic, and ahead of it only in what its loop keeps there itself. Pinned to its loop's thread.
+package final class TopicView {
     /// Kept back from the time for which the topic remembers deletions, for clocks that differ.
     private static let ageMarginMilliseconds: Int64 = 3_600_000
-    private static let table = "installations"
     /// Memory that is kept for what is entered next; there is one view for each partition.
     private static let roomBytesMax = 1 << 20
 
-    let place: Kafka.TopicPartition
+    package let place: Kafka.TopicPartition
     private let file: StateFile
     private let table: Table
     /// The next offset of the topic that the file wants.
-    private(set) var applied: Int64
+    package private(set) var applied: Int64
     /// Read from the topic, and not in the file yet.
     private var rows = RowBatch()
-    /// What was repeated of rows that the file has.
+    /// What the loop keeps in rows that the file has.
     private var kept = RowBatch()
     private var taken: Applied
     private var identity: TopicIdentity
 
     /// - Parameter cluster: the cluster's id; a file of another one is discarded.
-    init(
-        _ place: Kafka.TopicPartition, directory: String, cluster: String, deleteRetentionMilliseconds: Int64,
-        limits: Limits, now: WallTime, boot: BootID
+    package init(
+        _ form: TopicViewForm, partition: Int32, directory: String, cluster: String,
+        deleteRetentionMilliseconds: Int64, limits: Limits, now: WallTime, boot: BootID
     ) throws(StoreError) {
+        let place = Kafka.TopicPartition(form.topic, partition)
         let terms = Terms(
-            schema: Self.schema, origin: "\(cluster) \(place)",
+            schema: form.schema, origin: "\(cluster) \(place)",
             ageMaxMilliseconds: deleteRetentionMilliseconds - Self.ageMarginMilliseconds)
         let file = try StateFile(
-            directory, terms, tables: [Self.table], limits: limits, now: now, boot: boot)
+            directory, terms, tables: [form.table], limits: limits, now: now, boot: boot)
         let own = Store.TopicPartition(place.topic, place.partition)
         let found = try file.read { view throws(StoreError) in try view.applied(own) }
         self.place = place
         self.file = file
-        table = file.table(Self.table)
+        table = file.table(form.table)
         taken = found ?? Applied(offset: 0, asOf: now)
         identity = TopicIdentity(found)
         applied = taken.offset
     }
 
-    var beginning: Beginning { file.beginning }
-    var start: PartitionStart {
+    package var beginning: Beginning { file.beginning }
+    package var start: PartitionStart {
         PartitionStart(place, applied > 0 ? .offset(identity.start ?? applied) : .beginning)
     }
     /// Rows that a full disk has kept out so far.
-    var pending: Int { rows.count + kept.count }
+    package var pending: Int { rows.count + kept.count }
 
     /// A record of the topic; `settle` enters it.
-    func take(_ record: borrowing Kafka.Record) {
+    package func take(_ record: borrowing Kafka.Record) {
         identity.take(record.key, record.value, offset: record.offset)
         // The last record that is there comes once more, to tell the topic; its row may know more by now.
         guard record.offset >= taken.offset else { return }
@@ -67,13 +81,13 @@ final class InstallationView {
         if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }
     }
 
-    /// A row of the file as a repetition has made it; `settle` enters it, below what was taken from the topic.
-    func keep(_ key: Span<UInt8>, _ value: Span<UInt8>) {
+    /// A row of the file as the loop knows it better; `settle` enters it, below what was taken from the topic.
+    package func keep(_ key: Span<UInt8>, _ value: Span<UInt8>) {
         kept.putChecked(key, value)
     }
 
     /// Everything below the offset has been taken.
-    func reached(_ end: Int64, now: WallTime) {
+    package func reached(_ end: Int64, now: WallTime) {
         identity.reached(end)
         taken.offset = max(taken.offset, end)
         taken.asOf = now
@@ -81,7 +95,7 @@ final class InstallationView {
 
     /// Enters what was taken, with the offset it stands for, in one step. When it throws, what was taken
     /// is kept for the next try.
-    func settle(_ each: (Span<UInt8>) -> Void) throws(StoreError) {
+    package func settle(_ each: (Span<UInt8>) -> Void) throws(StoreError) {
         let own = Store.TopicPartition(place.topic, place.partition)
         taken.last = try identity.confirmed(file.environment.path)
         rows.sort()
@@ -102,19 +116,19 @@ final class InstallationView {
     }
 
     /// One unchanging picture, in which rows are looked up.
-    func read(_ body: (borrowing ReadView) throws(StoreError) -> Void) throws(StoreError) {
+    package func read(_ body: (borrowing ReadView) throws(StoreError) -> Void) throws(StoreError) {
         try file.read(body)
     }
 
     /// A row that is not what was written is an error that condemns the file.
-    func look(
+    package func look(
         _ key: Span<UInt8>, _ view: borrowing ReadView, _ found: (_ value: Span<UInt8>) -> Void
     ) throws(StoreError) {
         if let value = try view.value(of: key, in: table) { found(value) }
     }
 
     /// A page of rows in key order; true when there may be more.
-    func page(
+    package func page(
         _ range: inout KeyRange, rows: Int, _ each: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> Void
     ) throws(StoreError) -> Bool {
         var isWhole = true
@@ -131,12 +145,12 @@ final class InstallationView {
         return more
     }
 
-    func count() throws(StoreError) -> Int {
+    package func count() throws(StoreError) -> Int {
         try file.read { view throws(StoreError) in try view.count(of: table) }
     }
 
-    func close() throws(StoreError) { try file.close() }
+    package func close() throws(StoreError) { try file.close() }
 
     /// The next opening begins from nothing and says why.
-    func condemn(_ reason: String) throws(StoreError) { try file.condemn(reason) }
+    package func condemn(_ reason: String) throws(StoreError) { try file.condemn(reason) }
 }

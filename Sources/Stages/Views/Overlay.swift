@@ -1,5 +1,5 @@
 internal import Kafka
-internal import Lifecycle
+package import Lifecycle
 
 /// What this loop knows of a partition and the view does not yet: looked at first.
 ///
@@ -9,12 +9,12 @@ internal import Lifecycle
 ///
 /// It has records as the topic has them. As values they would be a dozen small objects each, of thousands
 /// of installations, that nobody asks for again before they go.
-struct Overlay {
+package struct Overlay {
     /// A row that the topic compacted away before it was read never comes back. Then the view, which
     /// has been to the end since, knows better.
-    static let forgottenAfterMilliseconds = 60_000
+    package static let forgottenAfterMilliseconds = 60_000
     /// How often it is looked for such rows.
-    static let lookMilliseconds = 1000
+    package static let lookMilliseconds = 1000
 
     private struct Row {
         var record: [UInt8]
@@ -34,17 +34,19 @@ struct Overlay {
     /// The rows that have later times than the newest record.
     private var repeatedKeys: Set<KeyBytes> = []
     /// Rows that the view is still to read.
-    private(set) var count = 0
+    package private(set) var count = 0
     /// Of all keys and records.
-    private(set) var bytes = 0
+    package private(set) var bytes = 0
     private var nextLook: Instant?
 
-    var repeatedCount: Int { repeatedKeys.count }
+    package init() {}
 
-    subscript(key: KeyBytes) -> [UInt8]? { rows[key]?.record }
+    package var repeatedCount: Int { repeatedKeys.count }
+
+    package subscript(key: KeyBytes) -> [UInt8]? { rows[key]?.record }
 
     /// - Parameter record: what stands for the key, with the exact times of a repetition.
-    mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
+    package mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
         _ = put(key, record, at: now) { row in
             row.record = record
             return 0
@@ -54,7 +56,7 @@ struct Overlay {
 
     /// Gives away what was repeated. What was repeated of a row that the view is still to read back stays:
     /// that row would undo it there.
-    mutating func takeRepeated(_ each: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
+    package mutating func takeRepeated(_ each: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
         repeatedKeys = repeatedKeys.filter { key in
             guard let row = rows[key], row.outstanding == 0 else { return true }
             each(key, row.record)
@@ -63,7 +65,7 @@ struct Overlay {
         }
     }
 
-    mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
+    package mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
         let outstanding = put(key, record, at: now) { $0.commit(record, at: now) }
         if outstanding == 1 { count += 1 }
         repeatedKeys.remove(key)
@@ -93,7 +95,7 @@ struct Overlay {
     ///
     /// One that is not outstanding is of a transaction whose outcome this loop does not know yet, and it has
     /// happened. What was repeated before it is older than what the view has now, and must not go there.
-    mutating func applied(_ key: Span<UInt8>) {
+    package mutating func applied(_ key: Span<UInt8>) {
         if rows.isEmpty { return }
         let key = KeyBytes([UInt8](copying: key))
         guard let place = rows.index(forKey: key) else { return }
@@ -108,7 +110,7 @@ struct Overlay {
     }
 
     /// The view has been to the end of its partition.
-    mutating func reachedEnd(at now: Instant) {
+    package mutating func reachedEnd(at now: Instant) {
         if count == 0 { return }
         if let nextLook, now < nextLook { return }
         nextLook = now.advanced(byMilliseconds: Self.lookMilliseconds)
@@ -122,7 +124,7 @@ struct Overlay {
         }
     }
 
-    mutating func removeAll() {
+    package mutating func removeAll() {
         rows.removeAll()
         repeatedKeys.removeAll()
         (count, bytes, nextLook) = (0, 0, nil)

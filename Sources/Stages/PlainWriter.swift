@@ -1,15 +1,14 @@
-internal import Kafka
-internal import Lifecycle
-internal import LiveActivity
-internal import Telemetry
-internal import Topics
+package import Kafka
+package import LiveActivity
+package import Telemetry
+package import Topics
 
-/// What a batch sends outside its transaction: bad reports to the dead letters, and reports that lay in
-/// the wrong partition to the right one. Both are acknowledged before their offsets are committed, so
-/// none is lost; a crash in between doubles them. Pinned to its loop's thread.
-final class PlainWriter {
+/// What a batch sends outside its transaction: records that are no use go to the dead letters, others
+/// elsewhere. All are acknowledged before the batch's offsets are committed, so none is lost; a crash in
+/// between doubles them. Pinned to its loop's thread.
+package final class PlainWriter {
     /// How long acknowledgements may take; then the batch is read again.
-    static let acknowledgeMilliseconds = 10_000
+    package static let acknowledgeMilliseconds = 10_000
     /// Of a dead letter's record. A larger one, which compression may have smuggled in, is named by its
     /// place alone: a record that the topic refuses would hold up its partition for ever.
     private static let keptBytesMax = 4 << 20
@@ -17,52 +16,50 @@ final class PlainWriter {
     private static let recordBytesMax = keptBytesMax + 1 << 16
 
     private let producer: Producer
-    private let reports: Topic
     private let letters: Topic
     private var deliveries: [Delivery] = []
     private var unanswered = 0
     private var failure: String?
 
-    init(_ settings: KafkaSettings, _ layout: TopicLayout, name: String, log: Log, metrics: Metrics) throws {
+    package init(
+        _ settings: KafkaSettings, _ layout: TopicLayout, name: String, log: Log, metrics: Metrics
+    ) throws {
         var options = ProducerOptions()
         options.recordBytesMax = Self.recordBytesMax
         options.deliveryMillisecondsMax = Self.acknowledgeMilliseconds
         producer = try Producer(settings, options, name: name, log: log, metrics: metrics)
-        reports = try producer.topic(layout.name(.reports))
         letters = try producer.topic(layout.name(.deadLetters))
     }
 
-    var isRuined: Bool { producer.fatalError != nil }
+    package var isRuined: Bool { producer.fatalError != nil }
 
     /// Where the partition begins and ends now; nil without an answer in time.
-    func ends(of partition: Kafka.TopicPartition) -> Watermarks? {
+    package func ends(of partition: Kafka.TopicPartition) -> Watermarks? {
         try? producer.watermarks(of: partition)
     }
 
-    /// The report as it came, to the partition where it belongs, under the key that says so.
-    ///
-    /// - Parameter isEverywhere: it is a copy for the partition.
-    func forward(
-        _ value: Span<UInt8>, key: [UInt8], arrival: Arrival, to partition: Int32, isEverywhere: Bool = false
+    package func topic(_ name: String) throws -> Topic { try producer.topic(name) }
+
+    package func send(
+        to topic: Topic, partition: Int32, key: Span<UInt8>?, value: Span<UInt8>?,
+        headers: inout RecordHeaders
     ) {
-        var headers = RecordHeaders(capacity: 3)
-        if isEverywhere { headers.add(Report.everywhereHeader, [UInt8]().span) }
-        headers.add(Report.receivedAtHeader, Array(String(arrival.receivedAt).utf8).span)
-        headers.add(Report.offsetHeader, Array(String(arrival.offset).utf8).span)
         while true {
             let result = producer.send(
-                to: reports, partition: partition, key: key.span, value: value, headers: &headers, tag: 0)
+                to: topic, partition: partition, key: key, value: value, headers: &headers, tag: 0)
             if result != .full { return take(result) }
             collect(waitMilliseconds: 10)
         }
     }
 
-    /// The record as it came but for its tokens, beside headers that say why it is here.
-    func bury(_ record: borrowing Kafka.Record, sealedBy seal: LetterSeal, as letter: DeadLetter) {
+    /// The record as it came, beside headers that say why it is here.
+    ///
+    /// - Parameter sealed: what stands in the place of its value, where that must not lie there in the clear.
+    package func bury(_ record: borrowing Kafka.Record, sealed: [UInt8]? = nil, as letter: DeadLetter) {
         var letter = letter
         var headers = RecordHeaders(capacity: 12)
         let own = record.headers
-        let bytes = record.bytes
+        let bytes = record.byteCount
         let isKept = bytes <= Self.keptBytesMax
         if isKept {
             for index in 0..<own.count { headers.add(named: own[index].name, own[index].value) }
@@ -75,24 +72,11 @@ final class PlainWriter {
             headers.add(named: name.span, value.span)
         }
         let key = isKept ? record.key : nil
-        guard isKept, let value = record.value else {
-            return write(letter, key: key, value: nil, &headers)
-        }
-        if let sealed = seal.sealed(value) {
-            write(letter, key: key, value: sealed.span, &headers)
+        if isKept, let sealed {
+            send(to: letters, partition: letter.partition, key: key, value: sealed.span, headers: &headers)
         } else {
-            write(letter, key: key, value: value, &headers)
-        }
-    }
-
-    private func write(
-        _ letter: DeadLetter, key: Span<UInt8>?, value: Span<UInt8>?, _ headers: inout RecordHeaders
-    ) {
-        while true {
-            let result = producer.send(
-                to: letters, partition: letter.partition, key: key, value: value, headers: &headers, tag: 0)
-            if result != .full { return take(result) }
-            collect(waitMilliseconds: 10)
+            let value = isKept ? record.value : nil
+            send(to: letters, partition: letter.partition, key: key, value: value, headers: &headers)
         }
     }
 
@@ -121,7 +105,7 @@ final class PlainWriter {
     }
 
     /// Waits until everything is acknowledged. Nil, or what went wrong; then the batch must not commit.
-    func acknowledge() -> String? {
+    package func acknowledge() -> String? {
         defer { failure = nil }
         if unanswered > 0 {
             _ = producer.flush(withinMilliseconds: Self.acknowledgeMilliseconds, into: &deliveries)
@@ -132,5 +116,15 @@ final class PlainWriter {
     }
 
     /// Serves errors and statistics when there is nothing to send.
-    func serve() { collect(waitMilliseconds: 0) }
+    package func serve() { collect(waitMilliseconds: 0) }
+}
+
+extension Kafka.Record {
+    /// Of its key, its value and its headers.
+    package var byteCount: Int {
+        var sum = (key?.count ?? 0) + (value?.count ?? 0)
+        let list = headers
+        for index in 0..<list.count { sum += list[index].name.count + (list[index].value?.count ?? 0) }
+        return sum
+    }
 }

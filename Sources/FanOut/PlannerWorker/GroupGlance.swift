@@ -1,0 +1,33 @@
+internal import JSON
+internal import LiveActivity
+
+/// What a walk through all rows has to know of each: read in place, the states left where they are.
+enum GroupGlance {
+    case seen(at: Int64)
+    case group(lastAt: Int64, isHeld: Bool, note: SupersededNote?)
+
+    /// Nil for what cannot be read; it stays as it is.
+    static func look(_ key: Span<UInt8>, _ value: Span<UInt8>, with reader: JSONReader) -> GroupGlance? {
+        let isSeen = unsafe key.withUnsafeBytes { unsafe SeenSend.isKey($0) }
+        if isSeen {
+            let seen = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                try unsafe SeenSend.decode(bytes, with: reader)
+            }
+            return seen.map { .seen(at: $0.at) }
+        }
+        let groupKey = unsafe key.withUnsafeBytes { unsafe GroupKey(bytes: $0) }
+        guard let groupKey else { return nil }
+        return try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe GroupRow.read(bytes, with: reader) { record in
+                var row = GroupRow()
+                row.lastAt = record["lastAt"].time()
+                row.updatedAt = record["updatedAt"].optional?.version() ?? 0
+                row.endedAt = record["endedAt"].optional?.version() ?? 0
+                row.cancelled = record["cancelled"].optional?.cancelled() ?? []
+                return .group(
+                    lastAt: row.lastAt, isHeld: !record["held"].isMissing,
+                    note: SupersededNote(row, of: groupKey, at: row.lastAt))
+            }
+        }
+    }
+}

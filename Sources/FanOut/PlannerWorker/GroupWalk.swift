@@ -1,0 +1,63 @@
+internal import Lifecycle
+internal import Store
+
+/// Where the planner is in walking through all rows of its partitions, a page at a time: to forget what nobody
+/// needs any more, again and again; and once after a partition was assigned, to find what waits there, and to
+/// tell senders of it what its last planner may not have told them.
+struct GroupWalk {
+    /// Rows looked at in one page.
+    static let rowsMax = 2000
+    /// Between two pages of a pass that nobody waits for.
+    static let pageMilliseconds = 1000
+
+    /// The partition that it is in, and whether it was assigned lately.
+    private(set) var partition: Int32?
+    private(set) var isFirst = false
+    var range = KeyRange.everything
+    /// Those that were assigned lately; they come first.
+    private var fresh: [Int32] = []
+    /// Those that an interval's pass has still to look at.
+    private var rest: [Int32] = []
+    private var nextPass: Instant?
+    private var nextPage: Instant?
+
+    /// A page every turn: something may wait there.
+    var isUrgent: Bool { !fresh.isEmpty || (partition != nil && isFirst) }
+
+    /// The partition's rows can be looked at now.
+    mutating func begin(_ number: Int32) {
+        if !fresh.contains(number), !(partition == number && isFirst) { fresh.append(number) }
+    }
+
+    /// The partition to look at now; nil when nothing is due.
+    mutating func next(of owned: some Collection<Int32>, at now: Instant, intervalMilliseconds: Int) -> Int32?
+    {
+        if let number = partition, !owned.contains(number) { partition = nil }
+        fresh.removeAll { !owned.contains($0) }
+        // What was assigned lately does not wait for a pass that can.
+        if let number = fresh.first, partition == nil || !isFirst {
+            if let waiting = partition { rest.append(waiting) }
+            fresh.removeFirst()
+            (partition, isFirst, range) = (number, true, .everything)
+        }
+        if partition == nil {
+            if nextPass == nil { nextPass = now.advanced(byMilliseconds: intervalMilliseconds) }
+            if rest.isEmpty, let due = nextPass, now >= due {
+                rest = owned.sorted(by: >)
+                nextPass = now.advanced(byMilliseconds: intervalMilliseconds)
+            }
+            while partition == nil, let number = rest.popLast() {
+                if owned.contains(number) { (partition, isFirst, range) = (number, false, .everything) }
+            }
+        }
+        guard let partition else { return nil }
+        if !isFirst {
+            if let nextPage, now < nextPage { return nil }
+            nextPage = now.advanced(byMilliseconds: Self.pageMilliseconds)
+        }
+        return partition
+    }
+
+    /// The partition has no more.
+    mutating func finish() { partition = nil }
+}

@@ -1,0 +1,74 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Store
+internal import Telemetry
+
+extension PlannerLoop {
+    /// Held sends that one transaction releases.
+    private static let releasesMax = 2000
+
+    /// Plans the sends whose time has come.
+    func releaseHeld(_ now: Instant) throws {
+        if held.count == 0 { return }
+        var times: [Int32: Int64] = [:]
+        for own in owned.values where own.isServing {
+            times[own.number] = clock.time(in: own.number, at: now).map { $0 / 1000 }
+        }
+        let due = held.take(Self.releasesMax, at: times)
+        if due.isEmpty { return }
+        output.removeAll()
+        var work = PlannedWork()
+        guard let tables = try plan(due, at: times, &work) else { return remind(due) }
+        for table in tables { table.write(to: &output) }
+        if output.isEmpty { return }
+        onStep(.held)
+        guard try commitAlone(&work, of: tables.map(\.partition)) else { return remind(due) }
+        onStep(.released)
+    }
+
+    /// They are looked at again: one whose scope holds nothing any more changes nothing.
+    private func remind(_ reminders: [HeldSends.Reminder]) {
+        for reminder in reminders { held.add(reminder.key, in: reminder.partition, at: 0) }
+    }
+
+    /// Nil when a view turned out to be unusable.
+    private func plan(
+        _ due: [HeldSends.Reminder], at times: [Int32: Int64], _ work: inout PlannedWork
+    ) throws -> [PartitionTable]? {
+        var tables: [Int32: PartitionTable] = [:]
+        for reminder in due {
+            // What a transaction does not take has its turn in the next one.
+            guard !output.isFull, let time = times[reminder.partition] else {
+                remind([reminder])
+                continue
+            }
+            var table = tables[reminder.partition] ?? makeTable(reminder.partition)
+            tables[reminder.partition] = table
+            do throws(StoreError) {
+                take(
+                    try planner.release(reminder.key, now: time, in: &table), of: reminder.partition,
+                    into: &work)
+            } catch {
+                try views.rebuild(reminder.partition, error)
+                return nil
+            }
+            if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
+        }
+        return Array(tables.values)
+    }
+
+    /// A transaction for what no send in hand asked for. The offsets stay where they are; that they are committed
+    /// shows that the partitions are still ours.
+    func commitAlone(_ work: inout PlannedWork, of numbers: some Sequence<Int32>) throws -> Bool {
+        guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else { return false }
+        for number in numbers {
+            for (topic, position) in owned[number]?.positions ?? [:] {
+                guard let offset = position.committed else { continue }
+                work.offsets.append(OffsetToCommit(partition(number, of: topic), offset: offset))
+            }
+        }
+        return try commit(work, group)
+    }
+}

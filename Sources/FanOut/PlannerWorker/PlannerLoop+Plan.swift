@@ -1,0 +1,285 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The sends of one partition and topic in a batch.
+private struct BatchPart {
+    let partition: Int32
+    let topic: PlannedTopic
+    /// Of its records in the batch, in their order.
+    var indices: [Int] = []
+    /// How many of them are in a transaction.
+    var taken = 0
+
+    var isTaken: Bool { taken == indices.count }
+}
+
+/// What a transaction came to, beside its records.
+struct PlannedWork {
+    var offsets: [OffsetToCommit] = []
+    var reached: [(partition: Int32, topic: PlannedTopic, offset: Int64)] = []
+    var notes: [SupersededNote] = []
+    var verdicts: [Progress.Verdict: Int] = [:]
+    var sends = 0
+    var misfits = 0
+
+    mutating func add(_ plan: Plan) {
+        if let note = plan.note { notes.append(note) }
+        for progress in plan.progress {
+            if case .verdict(let part) = progress.part { verdicts[part.verdict, default: 0] += 1 }
+        }
+    }
+}
+
+extension PlannerLoop {
+    /// Rows that one transaction reads; the next one takes the rest.
+    private static let rowsMax = 20_000
+
+    /// From a batch of sends to one transaction, or to several where they make much. Whatever stops it half-way
+    /// leaves nothing behind but, perhaps, doubled dead letters: what is not committed is read again.
+    func plan(epoch: Int) throws {
+        onStep(.batchRead)
+        metrics.shared.inFlight.set(Double(batch.count))
+        defer { metrics.shared.inFlight.set(0) }
+        var parts = sortOut()
+        if let gap = findGap(parts) { return giveUp("sends are missing in what was read", gap) }
+        apps.refresh()
+        while parts.contains(where: { !$0.isTaken }) {
+            guard try planNext(of: &parts, epoch) else { return }
+        }
+    }
+
+    /// One transaction. False when everything that is not committed has to be read again.
+    private func planNext(of parts: inout [BatchPart], _ epoch: Int) throws -> Bool {
+        let began = Instant.now()
+        output.removeAll()
+        var work = PlannedWork()
+        var tables: [Int32: PartitionTable] = [:]
+        var left = bound.records
+        for index in parts.indices where !parts[index].isTaken && left > 0 && !output.isFull {
+            let number = parts[index].partition
+            let table = tables[number] ?? makeTable(number)
+            tables[number] = table
+            let before = parts[index].taken
+            guard try decide(&parts[index], max: left, in: table, into: &work) else { return false }
+            left -= parts[index].taken - before
+        }
+        onStep(.lettersSent)
+        if let problem = writer.acknowledge() {
+            giveUp("sends could not be set aside", problem)
+            return false
+        }
+        onStep(.lettersAcknowledged)
+        for table in tables.values { table.write(to: &output) }
+        onStep(.planned)
+        // Captured before the transaction's first record: what is asked later could be a newer membership's.
+        guard let group = consumer.captureGroup(forEpoch: epoch) else {
+            giveUp("the partitions are another's by now", "")
+            return false
+        }
+        guard try commit(work, group) else {
+            bound.failed(work.sends)
+            return false
+        }
+        bound.committed()
+        metrics.shared.batchSeconds.observe(Instant.now().seconds(since: began))
+        return true
+    }
+
+    func makeTable(_ number: Int32) -> PartitionTable {
+        PartitionTable(of: number, in: views, reader: reader, log: log)
+    }
+
+    /// The transaction, and what follows from its commit.
+    func commit(_ work: PlannedWork, _ group: GroupMetadata) throws -> Bool {
+        func onTransactionStep(_ step: StageTransaction.Step) {
+            onStep(step == .begun ? .transactionBegun : .offsetsSent)
+        }
+        let outcome = try transaction.run(work.offsets, group, onStep: onTransactionStep) {
+            producer, topics in
+            output.send(by: producer, to: topics, onStep: onStep)
+        }
+        guard outcome == .committed else {
+            startOverLater()
+            return false
+        }
+        onStep(.committed)
+        let now = Instant.now()
+        output.eachRow { partition, key, record in
+            views.overlays[partition]?.committed(key, record, at: now)
+        }
+        for (partition, topic, offset) in work.reached {
+            owned[partition]?.positions[topic]?.reached(offset)
+        }
+        onStep(.overlaid)
+        for note in work.notes { notes.send(note) }
+        onStep(.noted)
+        count(work)
+        return true
+    }
+
+    private func count(_ work: PlannedWork) {
+        metrics.shared.records("planned").add(work.sends - work.misfits)
+        metrics.shared.records("rejected").add(work.misfits)
+        for (verdict, count) in work.verdicts { metrics.verdicts(verdict.rawValue).add(count) }
+        for target in PlanOutput.Target.allCases where output.count(target) > 0 {
+            metrics.shared.produced(target.topic.rawValue).add(output.count(target))
+        }
+        metrics.notes.add(work.notes.count)
+    }
+
+    func giveUp(_ message: StaticString, _ reason: String) {
+        log.warning(message, .field("reason", reason))
+        startOverLater()
+    }
+
+    // MARK: Reading
+
+    private func sortOut() -> [BatchPart] {
+        var parts: [BatchPart] = []
+        var last = 0
+        let now = Instant.now()
+        var oldest: Int64?
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            let topic = PlannedTopic(number: batch[index].topic)
+            if last >= parts.count || parts[last].partition != partition || parts[last].topic != topic {
+                last = parts.firstIndex { $0.partition == partition && $0.topic == topic } ?? parts.count
+                if last == parts.count { parts.append(BatchPart(partition: partition, topic: topic)) }
+            }
+            parts[last].indices.append(index)
+            guard let stamp = batch[index].timestamp else { continue }
+            clock.saw(stamp, in: partition, at: now)
+            if let time = clock.time(in: partition, at: now) { oldest = max(oldest ?? 0, time - stamp) }
+        }
+        metrics.shared.oldestSeconds.set(Double(oldest ?? 0) / 1000)
+        return parts
+    }
+
+    /// The scheduler writes in transactions, which leave gaps of their own.
+    private func findGap(_ parts: [BatchPart]) -> String? {
+        var first: String?
+        for part in parts where part.topic == .sends {
+            var offsets: [Int64] = []
+            for index in part.indices { offsets.append(batch[index].offset) }
+            if let gap = owned[part.partition]?.positions[.sends]?.newGap(in: offsets) {
+                first = first ?? "before \(part.partition)/\(gap)"
+            }
+        }
+        return first
+    }
+
+    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (request: SendRequest, stamp: Int64)
+    {
+        guard let value = record.value else { throw .empty }
+        guard let stamp = record.timestamp else { throw .timeless }
+        let request: SendRequest
+        do throws(RecordError) {
+            request = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                try unsafe SendRequest.decode(bytes, with: reader)
+            }
+        } catch {
+            throw Misfit(error)
+        }
+        guard let key = request.groupKey?.bytes else { throw .keyless }
+        guard key.count <= Limits.keyBytesMax else { throw .keyTooLong(key.count) }
+        if case .send(let send) = request, send.fingerprint != nil {
+            let bytes = SeenSend.key(app: send.app, send: send.id).count
+            guard bytes <= Limits.keyBytesMax else { throw .keyTooLong(bytes) }
+        }
+        let home = lanes.partition(of: key)
+        guard home == record.partition else { throw .astray(home) }
+        return (request, stamp)
+    }
+
+    private func bury(
+        _ index: Int, of batch: borrowing RecordBatch, from topic: PlannedTopic, as misfit: Misfit
+    ) {
+        metrics.shared.deadLetters(misfit.code).add()
+        let now = clock.time(in: batch[index].partition, at: .now()) ?? 0
+        let record = batch[index]
+        let letter = DeadLetter(
+            stage: FanOutService.name, code: misfit.code, reason: misfit.reason,
+            topic: layout.name(topic.name),
+            partition: record.partition, offset: record.offset, writtenAt: record.timestamp ?? 0, at: now)
+        writer.bury(record, as: letter)
+    }
+
+    // MARK: Deciding
+
+    /// As many of the part's sends as the transaction takes. False when the partition's view turned out to be
+    /// unusable, and the batch has to be read again.
+    private func decide(
+        _ part: inout BatchPart, max: Int, in table: PartitionTable, into work: inout PlannedWork
+    ) throws -> Bool {
+        let first = part.taken
+        do throws(StoreError) {
+            while !part.isTaken, part.taken - first < max, !output.isFull, table.count < Self.rowsMax {
+                try decide(part.indices[part.taken], from: part.topic, in: table, into: &work)
+                part.taken += 1
+            }
+        } catch {
+            try views.rebuild(part.partition, error)
+            return false
+        }
+        if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
+        guard part.taken > first else { return true }
+        let next = batch[part.indices[part.taken - 1]].offset + 1
+        work.offsets.append(OffsetToCommit(partition(part.partition, of: part.topic), offset: next))
+        work.reached.append((part.partition, part.topic, next))
+        return true
+    }
+
+    private func decide(
+        _ index: Int, from topic: PlannedTopic, in table: PartitionTable, into work: inout PlannedWork
+    ) throws(StoreError) {
+        work.sends += 1
+        let request: SendRequest
+        let stamp: Int64
+        do throws(Misfit) {
+            (request, stamp) = try read(batch[index])
+        } catch {
+            work.misfits += 1
+            return bury(index, of: batch, from: topic, as: error)
+        }
+        let age = (clock.time(in: table.partition, at: .now()) ?? stamp) - stamp
+        var app: App?
+        if case .send(let send) = request { app = apps.app(send.app, age: age) }
+        var table = table
+        let plan = try planner.plan(request, stamp: stamp, app: app, in: &table)
+        take(plan, of: table.partition, into: &work)
+    }
+
+    func take(_ plan: Plan, of partition: Int32, into work: inout PlannedWork) {
+        output.add(plan)
+        work.add(plan)
+        // Before the commit: of one that happens unseen, the reminder must be there.
+        if let waiting = plan.held { held.add(waiting.key, in: partition, at: waiting.at) }
+    }
+}
+
+extension Misfit {
+    fileprivate static let empty = Misfit("empty", "the record has no value; a send is a JSON object")
+    fileprivate static let timeless = Misfit(
+        "no_time", "the record has no time; Kafka gives one to every record")
+    fileprivate static let keyless = Misfit("no_group", "the record names neither a group nor one activity")
+
+    fileprivate static func keyTooLong(_ bytes: Int) -> Misfit {
+        Misfit(
+            "key_too_long",
+            "app, group and recipient, or id, make a key of \(bytes) bytes, at most \(Limits.keyBytesMax) are possible"
+        )
+    }
+
+    fileprivate static func astray(_ home: Int) -> Misfit {
+        Misfit(
+            "wrong_partition",
+            "the record belongs into partition \(home), where its group's others lie; sends are written by the gateway"
+        )
+    }
+}

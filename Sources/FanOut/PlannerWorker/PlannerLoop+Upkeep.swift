@@ -1,0 +1,121 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Store
+internal import Telemetry
+
+extension PlannerLoop {
+    /// How often a view of a partition without news is told that it is still up to date.
+    static let asOfMilliseconds = 600_000
+
+    /// Once a second.
+    func upkeep(_ now: Instant) throws {
+        try views.retryBlocked(now, opening: owned.keys)
+        transaction.serve()
+        writer.serve()
+        // What senders were not told is told again from the rows.
+        if notes.serve() { for own in owned.values where own.isServing { walk.begin(own.number) } }
+        if writer.isRuined || notes.isRuined {
+            throw StageFailure.client("a producer of the planner is at its end")
+        }
+        tellObstacles()
+        metrics.overlay.set(Double(views.overlayRows))
+        metrics.held.set(Double(held.count))
+        metrics.blocked.set(Double(owned.values.count { !$0.isServing && $0.isStuck(views.blockage != nil) }))
+        if batch.isEmpty { metrics.shared.oldestSeconds.set(0) }
+        guard isSettled, now >= nextAsOf else { return }
+        nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
+        try views.refreshAsOf()
+    }
+
+    private func tellObstacles() {
+        var obstacles = owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
+        if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
+        if !apps.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
+        state.setObstacles(obstacles)
+    }
+
+    // MARK: Walking
+
+    /// One page of what there is to walk through.
+    func walkOn(_ now: Instant) throws {
+        let serving = owned.values.filter(\.isServing).map(\.number)
+        guard
+            let number = walk.next(of: serving, at: now, intervalMilliseconds: settings.sweepMilliseconds),
+            let view = views[number]
+        else { return }
+        var range = walk.range
+        var found = WalkedPage()
+        let time = clock.time(in: number, at: now)
+        let more: Bool
+        do throws(StoreError) {
+            more = try view.page(&range, rows: GroupWalk.rowsMax) { key, value in
+                let bytes = KeyBytes([UInt8](copying: key))
+                // Of what is newer than the view, everything that has to be known is known.
+                guard views.overlays[number]?[bytes] == nil,
+                    let glance = GroupGlance.look(key, value, with: reader)
+                else { return }
+                found.take(glance, bytes, time: time)
+            }
+        } catch {
+            return try views.rebuild(number, error)
+        }
+        onStep(.walked)
+        if walk.isFirst { take(found, of: number, at: now) }
+        guard try forget(found.outlived, of: number) else { return }
+        walk.range = range
+        if more { return }
+        if walk.isFirst { owned[number]?.isWalked = true }
+        walk.finish()
+    }
+
+    private func take(_ page: WalkedPage, of number: Int32, at now: Instant) {
+        if let newest = page.newest { clock.saw(newest, in: number, at: now) }
+        // What comes of it in time is the same as at once: whoever looks at it too early lets it wait again.
+        for key in page.held { held.add(key, in: number, at: 0) }
+        for note in page.notes { notes.send(note) }
+        metrics.notes.add(page.notes.count)
+    }
+
+    /// False when the rows are still there.
+    private func forget(_ keys: [KeyBytes], of number: Int32) throws -> Bool {
+        if keys.isEmpty { return true }
+        output.removeAll()
+        for key in keys { output.addTombstone(key, partition: number) }
+        onStep(.sweepBegun)
+        var work = PlannedWork()
+        guard try commitAlone(&work, of: [number]) else { return false }
+        metrics.forgotten.add(keys.count)
+        onStep(.swept)
+        return true
+    }
+}
+
+/// What one page of a walk has found.
+private struct WalkedPage {
+    var outlived: [KeyBytes] = []
+    var held: [GroupKey] = []
+    var notes: [SupersededNote] = []
+    /// The newest stamp; milliseconds since 1970.
+    var newest: Int64?
+
+    /// - Parameter time: of the cluster in the partition, where it is known.
+    mutating func take(_ glance: GroupGlance, _ key: KeyBytes, time: Int64?) {
+        switch glance {
+        case .seen(let at):
+            newest = max(newest ?? at, at)
+            if let time, !SeenSend.isKept(at, at: time) { outlived.append(key) }
+        case .group(let lastAt, let isHeld, let note):
+            newest = max(newest ?? lastAt, lastAt)
+            if isHeld, let key = unsafe key.bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) }) {
+                held.append(key)
+            }
+            if let time, !isHeld, !GroupRow.isKept(lastAt, at: time) { return outlived.append(key) }
+            // Of what is older nothing is on its way any more.
+            if let note, time.map({ $0 - lastAt < SupersededNote.cancelledMilliseconds }) ?? true {
+                notes.append(note)
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/// The places between which a planner can die, in their order within a batch. A test or a proof is told of
+/// each and may end the process there; an operator's process has nobody to tell.
+package enum PlannerStep: Int, Sendable, CaseIterable {
+    case batchRead = 1
+    case lettersSent
+    case lettersAcknowledged
+    case planned
+    case transactionBegun
+    case groupsSent
+    case urgentSent
+    case expansionsSent
+    case progressSent
+    case schedulesSent
+    case offsetsSent
+    case committed
+    case overlaid
+    case noted
+    case viewSettled
+    case assigned
+    case viewOpened
+    case restored
+    case held
+    case released
+    case walked
+    case sweepBegun
+    case swept
+}

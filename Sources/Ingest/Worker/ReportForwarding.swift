@@ -1,0 +1,27 @@
+internal import Kafka
+internal import LiveActivity
+internal import Stages
+
+/// Sends reports on to the partition where they belong.
+struct ReportForwarding {
+    private let writer: PlainWriter
+    private let reports: Topic
+
+    init(by writer: PlainWriter, to topic: String) throws {
+        self.writer = writer
+        reports = try writer.topic(topic)
+    }
+
+    /// The report as it came, under the key that says where it belongs.
+    ///
+    /// - Parameter isEverywhere: it is a copy for the partition.
+    func forward(
+        _ value: Span<UInt8>, key: [UInt8], arrival: Arrival, to partition: Int32, isEverywhere: Bool = false
+    ) {
+        var headers = RecordHeaders(capacity: 3)
+        if isEverywhere { headers.add(Report.everywhereHeader, [UInt8]().span) }
+        headers.add(Report.receivedAtHeader, Array(String(arrival.receivedAt).utf8).span)
+        headers.add(Report.offsetHeader, Array(String(arrival.offset).utf8).span)
+        writer.send(to: reports, partition: partition, key: key.span, value: value, headers: &headers)
+    }
+}

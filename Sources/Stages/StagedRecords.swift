@@ -1,0 +1,89 @@
+internal import JSON
+package import Kafka
+package import LiveActivity
+
+/// The records of one transaction, ready to be sent: keys and values side by side, nothing allocated for each.
+/// Used again for every transaction.
+package struct StagedRecords: ~Copyable {
+    /// A value that was written down; it can be sent to several partitions.
+    package struct Value: Sendable, Equatable {
+        fileprivate let range: Range<Int>
+    }
+
+    private struct Piece {
+        var partition: Int32
+        /// Nil for a record without a key.
+        var key: Range<Int>?
+        /// Nil for a tombstone.
+        var value: Range<Int>?
+    }
+
+    /// How long a full queue may take to have room again.
+    private static let roomMilliseconds = 5000
+
+    private var keys: [UInt8] = []
+    private var values = JSONWriter(capacity: 1 << 20)
+    private var pieces: [[Piece]]
+    /// All records, and their bytes as they are sent: a value that goes to many partitions counts for each.
+    package private(set) var count = 0
+    package private(set) var byteCount = 0
+
+    /// - Parameter topics: how many topics it writes to; they are named by their number.
+    package init(topics: Int) { pieces = Array(repeating: [], count: topics) }
+
+    package func count(of topic: Int) -> Int { pieces[topic].count }
+
+    package mutating func removeAll() {
+        keys.removeAll(keepingCapacity: true)
+        values.removeAll()
+        for topic in pieces.indices { pieces[topic].removeAll(keepingCapacity: true) }
+        (count, byteCount) = (0, 0)
+    }
+
+    /// Writes a value down; `add` makes records of it.
+    package mutating func write(_ record: some LiveActivity.Record) -> Value {
+        let start = values.count
+        record.append(to: &values)
+        return Value(range: start..<values.count)
+    }
+
+    /// - Parameter value: nil for a tombstone.
+    package mutating func add(to topic: Int, partition: Int32, key: [UInt8]? = nil, _ value: Value?) {
+        var keyRange: Range<Int>?
+        if let key {
+            keyRange = keys.count..<keys.count + key.count
+            keys.append(contentsOf: key)
+        }
+        pieces[topic].append(Piece(partition: partition, key: keyRange, value: value?.range))
+        count += 1
+        byteCount += (key?.count ?? 0) + (value?.range.count ?? 0)
+    }
+
+    /// A copy of a value.
+    package borrowing func bytes(of value: Value) -> [UInt8] {
+        unsafe values.withBytes { values in
+            unsafe Array(UnsafeRawBufferPointer(rebasing: values[value.range]))
+        }
+    }
+
+    /// False when the producer did not take a record.
+    package borrowing func send(_ topic: Int, by producer: TransactionalProducer, to name: Topic) -> Bool {
+        let (keys, pieces) = (keys, pieces[topic])
+        return unsafe values.withBytes { values in
+            let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
+            for piece in pieces {
+                let key: Span<UInt8>? = if let range = piece.key { keys.extracting(range) } else { nil }
+                let value: Span<UInt8>? =
+                    if let range = piece.value { values.extracting(range) } else { nil }
+                while true {
+                    let result = producer.send(
+                        to: name, partition: piece.partition, key: key, value: value)
+                    if result == .queued { break }
+                    guard result == .full, producer.waitForRoom(withinMilliseconds: Self.roomMilliseconds)
+                    else { return false }
+                }
+            }
+            return true
+        }
+    }
+}

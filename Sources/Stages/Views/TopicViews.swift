@@ -1,0 +1,305 @@
+package import Kafka
+package import Lifecycle
+package import Store
+package import Telemetry
+internal import Topics
+
+/// The disk has no room: every view waits, because they share it.
+package struct Blockage: Sendable {
+    package var retryAt: Instant
+    package var why: String
+}
+
+/// The loop whose views these are.
+package protocol TopicViewsOwner: AnyObject {
+    /// The time to decide by, in milliseconds since 1970.
+    var decisionTime: Int64 { get }
+    /// What is in hand, and everything read ahead, has to be read again.
+    func startOverLater()
+    func reached(_ step: TopicViews.Step)
+    /// Where the partition begins and ends now; nil without an answer in time. Asked by another client than the
+    /// views' own, which would wait behind its own fetches.
+    func ends(of partition: Kafka.TopicPartition) -> Watermarks?
+}
+
+/// The views of a loop's partitions of one compacted topic, and over each what the loop has committed and the
+/// view has not read back. Pinned to the loop's thread.
+///
+/// What goes wrong here has one repair, the loop's: it starts over, from the committed offsets and with views
+/// that are read to the end of everything that was written.
+package final class TopicViews {
+    package enum Step: Sendable { case opened, settled }
+
+    /// How long a disk without room is left alone.
+    private static let retryMilliseconds = 1000
+
+    private let form: TopicViewForm
+    private let directory: String
+    private let limits: Limits
+    private let boot: BootID
+    private let cluster: String
+    private let consumer: Consumer
+    private let log: Log
+    private let metrics: TopicViewMetrics
+    /// Set before the first call.
+    package weak var owner: (any TopicViewsOwner)?
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+    /// Open files, kept over a rebalance: most partitions come back.
+    private var files: [Int32: TopicView] = [:]
+    /// Of the partitions that are ours.
+    package var overlays: [Int32: Overlay] = [:]
+    package private(set) var blockage: Blockage?
+    /// A view was opened, and another one is to be opened in the next turn.
+    package private(set) var isOpening = false
+
+    /// - Parameters:
+    ///   - directory: a view's own lies in it, with the partition's number behind the table's name.
+    ///   - name: the consumer's, in metrics.
+    package init(
+        _ form: TopicViewForm, directory: String, limits: Limits, kafka: KafkaSettings, name: String,
+        log: Log, metrics: Metrics, numbers: TopicViewMetrics
+    ) throws {
+        self.form = form
+        self.directory = directory
+        self.limits = limits
+        self.log = log
+        self.metrics = numbers
+        boot = try BootID.current()
+        consumer = try Consumer(kafka, ConsumerOptions(.manual), name: name, log: log, metrics: metrics)
+        guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
+            throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
+        }
+        self.cluster = cluster
+    }
+
+    package subscript(number: Int32) -> TopicView? { files[number] }
+    package var overlayRows: Int { overlays.values.reduce(0) { $0 + $1.count } }
+    package var overlayBytes: Int { overlays.values.reduce(0) { $0 + $1.bytes } }
+
+    /// Rows that were repeated, and are known in memory alone.
+    package var repeatedRows: Int { overlays.values.reduce(0) { $0 + $1.repeatedCount } }
+
+    private var now: WallTime { WallTime(milliseconds: owner?.decisionTime ?? 0) }
+
+    // MARK: Opening
+
+    /// Others' files are closed.
+    package func keep(_ numbers: some Collection<Int32>) {
+        overlays = overlays.filter { numbers.contains($0.key) }
+        for number in files.keys where !numbers.contains(number) {
+            if let view = files.removeValue(forKey: number) { close(view) }
+        }
+    }
+
+    /// One file a turn: a large one is read through before it is believed, and a member must poll.
+    ///
+    /// - Returns: whether all are open.
+    package func openNext(of numbers: some Collection<Int32>) throws -> Bool {
+        let closed = numbers.filter { files[$0] == nil }.sorted()
+        isOpening = false
+        guard let number = closed.first else { return true }
+        guard let view = try open(number) else { return false }
+        files[number] = view
+        isOpening = closed.count > 1
+        return !isOpening
+    }
+
+    private func open(_ number: Int32) throws -> TopicView? {
+        do throws(StoreError) {
+            var view = try makeView(number)
+            if let reason = whyOutdated(view) {
+                try view.condemn(reason)
+                view = try makeView(number)
+            }
+            tell(view)
+            owner?.reached(.opened)
+            return view
+        } catch {
+            guard error.passes else { throw error }
+            block(error)
+            return nil
+        }
+    }
+
+    private func makeView(_ number: Int32) throws(StoreError) -> TopicView {
+        try TopicView(
+            form, partition: number, directory: "\(directory)/\(form.table)-\(number)", cluster: cluster,
+            deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds, limits: limits, now: now,
+            boot: boot)
+    }
+
+    /// A file that has been further than its topic goes is of a topic that was deleted and made again.
+    private func whyOutdated(_ view: TopicView) -> String? {
+        guard view.applied > 0, let ends = owner?.ends(of: view.place) else { return nil }
+        if view.applied > ends.high {
+            return "it has offset \(view.applied) of \(view.place), which ends at \(ends.high)"
+        }
+        if view.applied < ends.low {
+            return "it has offset \(view.applied) of \(view.place), which begins at \(ends.low)"
+        }
+        return nil
+    }
+
+    private func tell(_ view: TopicView) {
+        metrics.opened(view.beginning)
+        switch view.beginning {
+        case .discarded(let reason):
+            log.warning(
+                "view discarded, it is built anew from its topic", .field("partition", view.place.partition),
+                .field("reason", reason.description))
+        case .empty, .resumed:
+            log.debug(
+                "view opened", .field("partition", view.place.partition), .field("offset", view.applied))
+        }
+    }
+
+    private func close(_ view: TopicView) {
+        do throws(StoreError) {
+            try view.close()
+        } catch {
+            log.warning(
+                "view not closed in order; it is looked at more closely at the next start",
+                .field("partition", view.place.partition), .field("error", error))
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads on behind what the files have. What was committed before has been written, and is read back.
+    package func begin(_ numbers: some Collection<Int32>) throws {
+        try keepRepeated()
+        overlays = Dictionary(uniqueKeysWithValues: numbers.map { ($0, Overlay()) })
+        try consumer.assign(numbers.compactMap { files[$0]?.start })
+    }
+
+    /// Nothing is ours any more.
+    package func letGo() throws {
+        try keepRepeated()
+        overlays = [:]
+        try? consumer.release()
+    }
+
+    /// Takes what the topic has, and enters it.
+    ///
+    /// - Returns: the partitions whose views were read to the end of everything that was written.
+    package func read(waitMilliseconds: Int32) throws -> [Int32] {
+        if blockage != nil { return [] }
+        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        var touched = Set<Int32>()
+        for index in 0..<batch.count {
+            let record = batch[index]
+            guard let view = files[record.partition] else { continue }
+            view.take(record)
+            touched.insert(record.partition)
+        }
+        batch.clear()
+        var ended: [Int32] = []
+        for event in events {
+            switch event {
+            case .end(let place, let offset):
+                files[place.partition]?.reached(offset, now: now)
+                touched.insert(place.partition)
+                ended.append(place.partition)
+            case .failed(.outOfRange(let place, let text)):
+                try rebuild(place.partition, .corrupt(path: place.description, what: text))
+                return []
+            case .failed(.rebuild(let error)), .failed(.fenced(let error)):
+                throw StageFailure.client(error.description)
+            case .failed(let failure):
+                log.warning("a view's topic cannot be read now", .field("error", failure))
+            default: break
+            }
+        }
+        for number in touched { try settle(number) }
+        return ended.filter(isComplete)
+    }
+
+    /// The end of a reader of committed records is where the oldest open transaction begins. What the
+    /// partition's last owner committed can lie behind that, its marker still on the way: so the view is
+    /// complete only when it has come to the end of everything that was written.
+    private func isComplete(_ number: Int32) -> Bool {
+        guard overlays[number] != nil, let view = files[number], view.pending == 0,
+            let ends = consumer.knownWatermarks(of: view.place), view.applied >= ends.high
+        else { return false }
+        overlays[number]?.reachedEnd(at: .now())
+        return true
+    }
+
+    private func settle(_ number: Int32) throws {
+        guard let view = files[number], blockage == nil else { return }
+        do throws(StoreError) {
+            try view.settle { key in overlays[number]?.applied(key) }
+            metrics.applied(number).set(Double(view.applied))
+            owner?.reached(.settled)
+        } catch {
+            if error.passes { return block(error) }
+            try rebuild(number, error)
+        }
+    }
+
+    /// Hands the views what was repeated. It follows from records that they have read, so it is right there
+    /// whoever owns the partitions next: what others commit lies behind, and is read over it.
+    package func keepRepeated() throws {
+        for number in overlays.keys {
+            guard let view = files[number], blockage == nil, overlays[number]?.repeatedCount != 0 else {
+                continue
+            }
+            overlays[number]?.takeRepeated { key, record in view.keep(key.bytes.span, record.span) }
+            if view.pending > 0 { try settle(number) }
+        }
+    }
+
+    /// A partition that nothing is written to ends where it did: without this its file would look as old
+    /// as its last record, and be rebuilt for nothing.
+    package func refreshAsOf() throws {
+        for number in overlays.keys.sorted() {
+            guard let view = files[number] else { continue }
+            // Without an answer the others wait too: a member that is not polled loses its partitions.
+            guard let ends = owner?.ends(of: view.place) else { return }
+            guard ends.high <= view.applied else { continue }
+            view.reached(view.applied, now: now)
+            try settle(number)
+        }
+    }
+
+    // MARK: Trouble
+
+    /// Waits for room on the disk. The membership goes on, and so nobody else gets a disk that may be
+    /// as full.
+    private func block(_ error: StoreError) {
+        log.error("no room for the state of this process; its work waits", .field("error", error))
+        blockage = Blockage(
+            retryAt: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds), why: error.description)
+        owner?.startOverLater()
+    }
+
+    /// Once a second.
+    ///
+    /// - Parameter numbers: those that are ours, some of which may not be open yet.
+    package func retryBlocked(_ now: Instant, opening numbers: some Collection<Int32>) throws {
+        guard let blocked = blockage, now >= blocked.retryAt else { return }
+        blockage = nil
+        for number in files.keys.sorted() where blockage == nil { try settle(number) }
+        if blockage == nil { _ = try openNext(of: numbers) }
+        if blockage == nil { log.info("there is room again; work goes on") }
+    }
+
+    /// The file is not what was written. It is a cache: it goes, and is read anew from its topic.
+    package func rebuild(_ number: Int32, _ error: StoreError) throws {
+        guard error.isCorruption else { throw error }
+        log.warning(
+            "view is damaged, it is built anew from its topic", .field("partition", number),
+            .field("error", error))
+        if let view = files.removeValue(forKey: number) { try view.condemn(error.description) }
+        owner?.startOverLater()
+    }
+
+    /// The end in order.
+    package func finish() throws {
+        try keepRepeated()
+        batch.clear()
+        _ = consumer.close()
+        for view in files.values { close(view) }
+        files.removeAll()
+    }
+}

@@ -1,0 +1,280 @@
+internal import FanOut
+internal import Foundation
+internal import Glibc
+internal import IngestTesting
+internal import Kafka
+internal import KafkaTesting
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// Sends from Kafka to expansions in Kafka: read, planned, committed in transactions, read back into the views.
+/// The broker is a process of its own; the processor time is this process's, all threads of the client and the
+/// writer of the sends included.
+enum PlannerBenchmark {
+    private struct Options {
+        var sends = 100_000
+        var rounds = 3
+        /// Many small: so many groups, half of them private ones of one name; 0 leaves this out.
+        var groups = 0
+        var rate = 5000
+        var seconds = 60
+        /// A cluster that runs already; without it a broker of its own.
+        var brokers: [String]?
+
+        init(_ arguments: [String]) throws {
+            var arguments = arguments
+            brokers = try Bootstrap.take(from: &arguments)
+            var rest = arguments[...]
+            while let name = rest.popFirst() {
+                guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
+                    throw BenchmarkFailure("\(name) needs a number above 0")
+                }
+                switch name {
+                case "--sends": sends = number
+                case "--rounds": rounds = number
+                case "--groups": groups = number
+                case "--rate": rate = number
+                case "--seconds": seconds = number
+                default:
+                    throw BenchmarkFailure(
+                        "\(name) is not known; use --sends, --rounds, --groups, --rate, --seconds, --bootstrap"
+                    )
+                }
+            }
+        }
+    }
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        let shape = BrokerShape(compression: .zstd, partitions: 1)
+        let peer = options.brokers == nil ? try BrokerPeer(.broker, shape: shape) : nil
+        defer { peer?.end() }
+        let brokers = options.brokers ?? [peer!.address]
+        if options.groups > 0 { return try manySmall(options, brokers) }
+        print("planner: \(grouped(Double(options.sends))) updates of as many private groups, 12 partitions")
+        var rates: [Double] = []
+        for round in 1...options.rounds {
+            let planner = try PlannerUnderTest(brokers)
+            let usage = try planner.backlog(options.sends)
+            rates.append(Double(options.sends) / usage.processorSeconds)
+            print(
+                "  round \(round): \(grouped(Double(options.sends) / usage.seconds)) sends a second, "
+                    + "\(grouped(rates[round - 1])) a core-second")
+            try planner.stop()
+        }
+        print("  median: \(grouped(rates.median)) sends a core-second")
+        let planner = try PlannerUnderTest(brokers)
+        let latencies = try planner.oneByOne(300)
+        print("  one send at a time, from the call that sends it to its visible expansion: \(latencies)")
+        try planner.stop()
+    }
+
+    private static func manySmall(_ options: Options, _ brokers: [String]) throws {
+        print(
+            "planner: \(grouped(Double(options.groups))) groups of one phone each, half of them private ones of one name"
+        )
+        let planner = try PlannerUnderTest(brokers)
+        let memory = PrivateMemory()
+        let usage = try planner.backlog(options.groups, isMixed: true)
+        print(
+            "  first update of each: \(grouped(Double(options.groups) / usage.seconds)) a second, "
+                + "\(grouped(Double(options.groups) / usage.processorSeconds)) a core-second")
+        let latencies = try planner.stream(options.rate, seconds: options.seconds, groups: options.groups)
+        print("  \(options.rate) updates a second for \(options.seconds) s, until visible: \(latencies)")
+        print("  private memory: \(memory.stop()) MiB")
+        try planner.stop()
+        let start = Instant.now()
+        let fresh = try PlannerUnderTest(brokers, on: planner.bed)
+        try fresh.untilReady()
+        print("  a fresh process without state files is ready after \(Instant.now().seconds(since: start)) s")
+        try fresh.stop()
+    }
+}
+
+/// One planner in this process, and who writes sends and watches for what comes of them.
+private final class PlannerUnderTest {
+    let bed: IngestBed
+    private let service: FanOutService
+    private let metrics = Metrics()
+    private let directory: String
+    private let sender: ReportSender
+    private let watcher: Consumer
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+
+    init(_ brokers: [String], on bed: IngestBed? = nil) throws {
+        let bed = try bed ?? IngestBed(brokers, lanes: TopicLayout.lanesDefault)
+        self.bed = bed
+        directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
+        sender = try ReportSender(bed, to: .sends)
+        watcher = try Consumer(
+            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+        service = FanOutService(
+            FanOutSettings(), in: try bed.environment(under: directory), loops: [.planner],
+            onPlannerStep: { _ in })
+        let (service, metrics) = (service, metrics)
+        try waiting {
+            try await service.start(
+                ServiceContext(log: .silent, metrics: metrics) { error in print("the planner ended: \(error)")
+                })
+        }
+    }
+
+    func stop() throws {
+        let service = service
+        try waiting { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+        _ = watcher.close()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    func untilReady() throws {
+        let limit = Instant.now().advanced(byMilliseconds: 300_000)
+        while !service.obstacles.isEmpty || restored < bed.layout.lanes {
+            guard Instant.now() < limit else { throw BenchmarkFailure("not ready: \(service.obstacles)") }
+            usleep(2000)
+        }
+    }
+
+    /// Partitions whose views are complete.
+    private var restored: Int {
+        let name = "flotilla_fan_out_restore_seconds_count"
+        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name) }
+        return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
+    }
+
+    /// Sends that are there before it may begin would be the same as those that come while it works: so it works
+    /// all the time, and is measured until it is through.
+    func backlog(_ count: Int, isMixed: Bool = false) throws -> Usage {
+        try untilReady()
+        let counter = metrics.counter(
+            "flotilla_fan_out_records_total", help: "records, by what became of them",
+            labels: ["loop": "planner", "outcome": "planned"])
+        return try Usage.of {
+            for number in 0..<count { send(number, round: 0, isMixed: isMixed) }
+            guard sender.finish() else { throw BenchmarkFailure("the sends were not stored") }
+            let limit = Instant.now().advanced(byMilliseconds: 600_000)
+            while counter.value < count {
+                guard Instant.now() < limit else { throw BenchmarkFailure("the backlog did not go") }
+                usleep(2000)
+            }
+        }
+    }
+
+    /// To a phone of its own each: half of the groups are private ones of one name.
+    private func send(_ number: Int, round: Int, isMixed: Bool) {
+        let user = "user-\(number)"
+        let isPrivate = !isMixed || number % 2 == 0
+        var content = PushContent(.update)
+        content.contentState = state
+        var send = Send(
+            id: "r-\(round)-\(number)", app: IngestBed.app.id, group: isPrivate ? "order" : "match-\(number)",
+            audience: .users([user]), content: content, priority: 10, acceptedAt: 1_763_600_000_000)
+        if isPrivate { send.owner = .user(user) }
+        sender.send(key: send.groupKey?.bytes, value: send.encoded())
+    }
+
+    /// Of some 400 bytes, as a delivery's.
+    private let state: RawJSON = {
+        let text = "{\"stops\":\"" + String(repeating: "x", count: 380) + "\",\"minutes\":7}"
+        var bytes = Array(text.utf8)
+        return unsafe bytes.withUnsafeMutableBytes { unsafe RawJSON(accepted: UnsafeRawBufferPointer($0)) }
+    }()
+
+    private func watch() throws {
+        let name = bed.layout.name(.expansionsUrgent)
+        var starts: [PartitionStart] = []
+        for lane in 0..<Int32(bed.layout.lanes) {
+            let partition = TopicPartition(name, lane)
+            starts.append(PartitionStart(partition, .offset(try watcher.watermarks(of: partition).high)))
+        }
+        try watcher.assign(starts)
+    }
+
+    /// Calls with the number of each send whose expansion became visible.
+    private func look(waitMilliseconds: Int32, _ body: (Int) -> Void) {
+        _ = watcher.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        for index in 0..<batch.count {
+            guard let value = batch[index].value else { continue }
+            // `{"v":1,"send":"r-1-123", …`: looked at where it lies.
+            var number = 0
+            var dashes = 0
+            for place in 0..<min(value.count, 60) {
+                let byte = value[place]
+                if byte == UInt8(ascii: "-") { dashes += 1 }
+                if dashes == 2, (0x30...0x39).contains(byte) { number = number * 10 + Int(byte - 0x30) }
+                if dashes == 2, byte == UInt8(ascii: "\"") { break }
+            }
+            body(number)
+        }
+        batch.clear()
+    }
+
+    func oneByOne(_ count: Int) throws -> Latencies {
+        try untilReady()
+        try watch()
+        var latencies = Latencies()
+        for number in 0..<count {
+            let start = Instant.now()
+            send(number, round: 1, isMixed: false)
+            guard sender.finish() else { throw BenchmarkFailure("a send was not stored") }
+            var isSeen = false
+            while !isSeen {
+                look(waitMilliseconds: 100) { if $0 == number { isSeen = true } }
+                if start.advanced(byMilliseconds: 10_000) < .now() {
+                    throw BenchmarkFailure("a send was lost")
+                }
+            }
+            // The first ones make connections.
+            if number >= 20 { latencies.add(Instant.now().seconds(since: start)) }
+            usleep(20_000)
+        }
+        return latencies
+    }
+
+    func stream(_ rate: Int, seconds: Int, groups: Int) throws -> Latencies {
+        try untilReady()
+        try watch()
+        var latencies = Latencies()
+        let count = rate * seconds
+        var times: [Int: Instant] = [:]
+        let begun = Instant.now()
+        var sent = 0
+        var seen = 0
+        while seen < count {
+            let due = min(count, Int(Instant.now().seconds(since: begun) * Double(rate)))
+            while sent < due {
+                // Each group is met at most once in so long that nothing has to wait.
+                let number = sent % groups
+                times[number] = .now()
+                send(number, round: 2, isMixed: true)
+                sent += 1
+            }
+            look(waitMilliseconds: 1) { number in
+                guard let time = times.removeValue(forKey: number) else { return }
+                seen += 1
+                latencies.add(Instant.now().seconds(since: time))
+            }
+            if begun.advanced(byMilliseconds: (seconds + 60) * 1000) < .now() {
+                throw BenchmarkFailure("\(count - seen) sends were not seen")
+            }
+        }
+        return latencies
+    }
+}
+
+private struct Latencies: CustomStringConvertible {
+    private var seconds: [Double] = []
+
+    mutating func add(_ value: Double) { seconds.append(value) }
+
+    var description: String {
+        let sorted = seconds.sorted()
+        func milliseconds(_ share: Double) -> String {
+            guard !sorted.isEmpty else { return "–" }
+            let index = min(sorted.count - 1, Int(Double(sorted.count) * share))
+            return String(format: "%.1f", sorted[index] * 1000)
+        }
+        return "\(milliseconds(0.5)) ms median, \(milliseconds(0.99)) ms p99, \(milliseconds(1)) ms at most"
+    }
+}

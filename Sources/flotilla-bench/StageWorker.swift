@@ -1,0 +1,122 @@
+internal import Catalog
+internal import FanOut
+internal import FanOutTesting
+internal import Glibc
+internal import Ingest
+internal import IngestTesting
+internal import Kafka
+internal import Lifecycle
+internal import Stages
+internal import Telemetry
+internal import Topics
+
+/// A stage in a process of its own, for proofs and for benchmarks: as `flotilla run` has it but without a
+/// catalogue, and it can be told at which step to die.
+enum StageWorker {
+    static func runIngest(_ arguments: [String]) throws {
+        var settings = IngestSettings()
+        settings.sessionMilliseconds = IngestProcess.sessionMilliseconds
+        // Smaller than usual, so that there are more places to die at.
+        settings.batchRecordsMax = 2000
+        let options = try StageWorkerOptions(arguments)
+        settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
+        try run(options, "ingest") { [settings] environment, death in
+            IngestService(settings, in: environment, onStep: { death.reached($0.rawValue) })
+        }
+    }
+
+    static func runPlanner(_ arguments: [String]) throws {
+        var settings = FanOutSettings()
+        settings.sessionMilliseconds = PlannerProcess.sessionMilliseconds
+        let options = try StageWorkerOptions(arguments)
+        settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
+        try run(options, "planner") { [settings] environment, death in
+            FanOutService(
+                settings, in: environment, loops: [.planner], onPlannerStep: { death.reached($0.rawValue) })
+        }
+    }
+
+    private static func run(
+        _ options: StageWorkerOptions, _ name: String,
+        make: (StageEnvironment, DeathAtStep) -> any Stage
+    ) throws {
+        // Before there is a second thread.
+        Signals.block()
+        Signals.ignoreFileSize()
+        let log = Log(name, to: LogSink(level: .info, format: .text))
+        let layout = TopicLayout(prefix: options.prefix, lanes: options.lanes)
+        let environment = StageEnvironment(
+            cluster: Cluster(KafkaSettings(brokers: options.brokers)), layout: layout,
+            slot: try Slot.take(under: options.data), sealingKeys: nil,
+            catalog: { CatalogView(apps: IngestBed.apps) })
+        let service = make(
+            environment, DeathAtStep(options.dieAtStep, time: options.atTime, after: options.afterStep))
+        let shutdown = Shutdown()
+        Signals.watch(shutdown, reload: {}, exitNow: { _exit(1) })
+        let services = Services(
+            [service], log: log, metrics: Metrics(), drainMilliseconds: 15_000, onOverrun: { _ in _exit(1) })
+        Task.detached {
+            do {
+                try await services.run(until: shutdown) { log.info("serving") }
+                exit(0)
+            } catch {
+                log.error("ended", .field("error", error))
+                usleep(100_000)
+                exit((error as? any Fatal)?.exitStatus.rawValue ?? 70)
+            }
+        }
+        withExtendedLifetime(environment) { Signals.sleepForever() }
+    }
+}
+
+private struct StageWorkerOptions {
+    var brokers: [String] = []
+    var prefix = "flotilla."
+    var lanes = 12
+    var data = ""
+    var sweepMilliseconds: Int?
+    var dieAtStep: Int?
+    var atTime = 1
+    var afterStep: Int?
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let name = rest.popFirst(), let value = rest.popFirst() {
+            switch name {
+            case "--brokers": brokers = value.split(separator: ",").map(String.init)
+            case "--prefix": prefix = value
+            case "--lanes": lanes = Int(value) ?? lanes
+            case "--data": data = value
+            case "--sweep-milliseconds": sweepMilliseconds = Int(value)
+            case "--die-at-step": dieAtStep = Int(value)
+            case "--at-time": atTime = Int(value) ?? 1
+            case "--after-step": afterStep = Int(value)
+            default: throw BenchmarkFailure("\(name) is not known")
+            }
+        }
+        guard !brokers.isEmpty, !data.isEmpty else { throw BenchmarkFailure("say --brokers and --data") }
+    }
+}
+
+/// Ends the process as a power cut would, at one step.
+///
+/// `@unchecked Sendable`: called on the stage's one thread only.
+private final class DeathAtStep: @unchecked Sendable {
+    private let step: Int?
+    private var timesLeft: Int
+    /// Nil once it was reached.
+    private var awaited: Int?
+
+    init(_ step: Int?, time: Int, after awaited: Int?) {
+        self.step = step
+        self.awaited = awaited
+        timesLeft = time
+    }
+
+    func reached(_ step: Int) {
+        if step == awaited { awaited = nil }
+        guard step == self.step, awaited == nil else { return }
+        timesLeft -= 1
+        if timesLeft == 0 { kill(getpid(), SIGKILL) }
+    }
+}

@@ -1,0 +1,32 @@
+import FanOut
+import FanOutTesting
+import Foundation
+import IngestTesting
+import KafkaTesting
+import ProcessTesting
+import Simulation
+import Testing
+
+/// The small form of `deploy/prove planner-kills`.
+@Suite struct PlannerKillTests {
+    @Test func `two planners that die at steps, at random and as zombies plan each send once`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let directory = try TemporaryDirectory()
+        var plan = PlannerKills.Plan()
+        plan.steps = [
+            .lettersSent, .transactionBegun, .expansionsSent, .offsetsSent, .committed, .noted, .restored,
+            .held,
+        ]
+        plan.sends = 2000 * trials(1)
+        plan.seed =
+            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0...999_999)
+        let result = try await PlannerKills(
+            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        ).run()
+        #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
+        #expect(result.sends > 0 && result.deadLetters > 0)
+        #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
+    }
+}

@@ -1,0 +1,119 @@
+import FanOut
+import IngestTesting
+import JSON
+import Kafka
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Stages
+import Telemetry
+import Topics
+
+/// One running planner on a bed, with its state in a directory of its own.
+final class PlannerStage: Sendable {
+    let service: FanOutService
+    private let environment: StageEnvironment
+    let metrics = Metrics()
+    private let failures = TracedLock<[String]>([])
+
+    /// - Parameter before: the stage that this one begins again; it has the same slot.
+    init(
+        _ bed: IngestBed, directory: String, after before: PlannerStage? = nil,
+        _ change: (inout FanOutSettings) -> Void = { _ in },
+        onStep: @escaping @Sendable (PlannerStep) -> Void = { _ in }
+    ) async throws {
+        var settings = FanOutSettings()
+        settings.sessionMilliseconds = 6000
+        change(&settings)
+        environment = try before?.environment ?? bed.environment(under: directory)
+        service = FanOutService(settings, in: environment, loops: [.planner], onPlannerStep: onStep)
+        let failures = failures
+        try await service.start(
+            ServiceContext(log: .silent, metrics: metrics) { error in
+                failures.withLock { $0.append("\(error)") }
+            })
+    }
+
+    var identity: String {
+        environment.identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
+    }
+    var obstacles: [String] { service.obstacles }
+    var failure: String? { failures.withLock { $0.first } }
+
+    func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+
+    /// The number behind a metric's name and labels, as Prometheus would read it.
+    func metric(_ name: String) -> Double {
+        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+        return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
+    }
+
+    /// Records of sends that it is done with.
+    var handled: Int {
+        ["planned", "rejected"].reduce(0) {
+            $0 + Int(metric("flotilla_fan_out_records_total{loop=\"planner\",outcome=\"\($1)\"}"))
+        }
+    }
+
+    var startedOver: Int { Int(metric("flotilla_fan_out_started_over_total{loop=\"planner\"}")) }
+}
+
+extension IngestBed {
+    /// What stands in `progress`: for each send what the planner said of it, in order.
+    func verdicts() throws -> [String: [Progress.Verdict]] {
+        let reader = JSONReader()
+        var said: [String: [Progress.Verdict]] = [:]
+        for record in try TopicContent(.progress, self).records {
+            let progress = try Progress.decode(record.value ?? [], with: reader)
+            if case .verdict(let part) = progress.part {
+                said[progress.send, default: []].append(part.verdict)
+            }
+        }
+        return said
+    }
+
+    /// What stands in `expansions` and `expansions.urgent`.
+    func expansions() throws -> [(lane: Int32, isUrgent: Bool, request: ExpansionRequest)] {
+        let reader = JSONReader()
+        return try [TopicName.expansions, .expansionsUrgent].flatMap { topic in
+            try TopicContent(topic, self).records.map { record in
+                (
+                    record.partition, topic == .expansionsUrgent,
+                    try ExpansionRequest.decode(record.value ?? [], with: reader)
+                )
+            }
+        }
+    }
+
+    func notes() throws -> [SupersededNote] {
+        let reader = JSONReader()
+        return try TopicContent(.superseded, self).records.map {
+            try SupersededNote.decode($0.value ?? [], with: reader)
+        }
+    }
+}
+
+func makeSend(
+    _ event: PushEvent, to audience: Audience = .group, group: String = "match", id: String, state: Int = 0
+) -> Send {
+    var content = PushContent(event)
+    content.contentState = raw("{\"goals\":\(state)}")
+    if event == .start {
+        content.attributesType = "Match"
+        content.attributes = raw("{\"home\":\"A\"}")
+        content.alert = Alert(title: .plain("Kick-off"))
+    }
+    return Send(
+        id: id, app: IngestBed.app.id, group: group, audience: audience, content: content, priority: 10,
+        acceptedAt: 1_763_600_000_000)
+}
+
+func raw(_ text: String) -> RawJSON {
+    var bytes = Array(text.utf8)
+    return bytes.withUnsafeMutableBytes { RawJSON(accepted: UnsafeRawBufferPointer($0)) }
+}
+
+extension ReportSender {
+    func send(_ send: Send) { self.send(key: send.groupKey?.bytes, value: send.encoded()) }
+    func send(_ cancel: Cancel) { send(key: cancel.groupKey?.bytes, value: cancel.encoded()) }
+}

@@ -1,0 +1,171 @@
+import FanOut
+import FanOutTesting
+import IngestTesting
+import Kafka
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Simulation
+import Telemetry
+import Testing
+import Topics
+
+@Suite struct PlannerStageTests {
+    @Test func `sends become what the core makes of them, and everything that is no send is set aside`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let directory = try TemporaryDirectory()
+        let stage = try await PlannerStage(bed, directory: directory.path)
+        var mix = SendMix(seed: UInt64.random(in: 0...9999))
+        var chance = SeededGenerator(7)
+        let sender = try ReportSender(bed, to: .sends)
+        for number in 0..<2000 {
+            if number % 100 == 7 {
+                sender.send(key: Array("shop/poison".utf8), value: Poison.any(&chance))
+            } else if number % 100 == 9 {
+                // In a partition where its group's others do not lie.
+                let sent = mix.next()
+                let home = Murmur2.partition(of: sent.key.span, of: 4)
+                sender.send(key: sent.key, value: sent.value, partition: Int32((home + 1) % 4))
+            } else {
+                let sent = mix.next()
+                sender.send(key: sent.key, value: sent.value)
+            }
+        }
+        #expect(sender.finish())
+        try await eventually("all sends handled") { stage.handled == 2000 || stage.failure != nil }
+        try await eventually("nothing waits any more") {
+            try !TopicContent(.groups, bed).newest.values.contains { row in
+                String(decoding: row, as: UTF8.self).contains("\"held\":")
+            }
+        }
+        #expect(stage.failure == nil)
+        #expect(stage.startedOver == 0)
+        await stage.stop()
+        let model = try PlannerModel(TopicContent(.sends, bed), lanes: 4)
+        let fault = try model.fault(in: bed)
+        #expect(fault == nil, "\(fault ?? "")")
+        let letters = try TopicContent(.deadLetters, bed)
+        #expect(letters.records.count == model.misfits.count)
+        #expect(
+            Set(letters.records.compactMap { $0.headers["flotilla-dead-code"] }).contains("wrong_partition"))
+    }
+
+    @Test func `what has happened to a send stands in progress, and senders hear of it`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let directory = try TemporaryDirectory()
+        let stage = try await PlannerStage(bed, directory: directory.path)
+        let sender = try ReportSender(bed, to: .sends)
+        var start = makeSend(.start, to: .everyone, id: "start")
+        start.fingerprint = "f1"
+        start.endDate = 4_000_000_000
+        sender.send(start)
+        sender.send(start)
+        start.fingerprint = "f2"
+        sender.send(start)
+        var dry = makeSend(.update, id: "dry")
+        dry.dryRun = true
+        sender.send(dry)
+        sender.send(makeSend(.update, to: .users(["ben"]), id: "ben", state: 1))
+        sender.send(makeSend(.update, id: "all", state: 2))
+        sender.send(
+            Cancel(
+                send: "all", app: "shop", key: GroupKey(app: "shop", group: "match"), acceptedAt: 1))
+        var stranger = makeSend(.update, id: "stranger")
+        stranger.app = "unheard-of"
+        sender.send(stranger)
+        sender.send(makeSend(.end, id: "end"))
+        sender.send(makeSend(.update, id: "late"))
+        #expect(sender.finish())
+        try await eventually("all sends handled") { stage.handled == 10 || stage.failure != nil }
+        try await eventually("senders have heard of it") { try bed.notes().last?.end ?? 0 > 0 }
+        await stage.stop()
+        #expect(stage.failure == nil)
+        #expect(
+            try bed.verdicts() == [
+                "start": [.planned, .conflict], "dry": [.planned], "ben": [.planned],
+                "all": [.planned, .stopping], "all.undo": [.planned], "stranger": [.unknownApp],
+                "end": [.planned], "late": [.ended],
+            ])
+        let expansions = try bed.expansions()
+        func lanes(_ send: String, isUrgent: Bool) -> Int {
+            expansions.count { one in
+                guard case .expansion(let expansion) = one.request else { return false }
+                return expansion.send == send && one.isUrgent == isUrgent
+            }
+        }
+        for send in ["start", "all", "all.undo", "end"] {
+            #expect(lanes(send, isUrgent: false) == 3, "\(send)")
+        }
+        #expect(lanes("dry", isUrgent: false) == 3)
+        #expect(lanes("ben", isUrgent: true) == 1)
+        let stops = expansions.filter {
+            if case .stop(let stop) = $0.request { stop.send == "all" } else { false }
+        }
+        #expect(Set(stops.map(\.lane)) == [0, 1, 2])
+        let notes = try bed.notes()
+        #expect(notes.last?.cancelled == ["all"])
+        let schedules = try TopicContent(.schedulesAuto, bed).records
+        #expect(schedules.count == 1)
+        #expect(schedules.first?.key.map { String(decoding: $0, as: UTF8.self) } == "shop/g:match")
+    }
+
+    @Test func `what a scheduler sends is planned like what a gateway sends`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let stage = try await PlannerStage(bed, directory: directory.path)
+        let sender = try ReportSender(bed, to: .sends)
+        sender.send(makeSend(.start, to: .everyone, id: "start"))
+        sender.send(makeSend(.end, id: "end"))
+        #expect(sender.finish())
+        try await eventually("both sends handled") { stage.handled == 2 || stage.failure != nil }
+        // In a transaction, as the scheduler does: its marker leaves a gap between the offsets.
+        let scheduler = try TransactionalProducer(
+            bed.settings, transactionalID: bed.layout.prefix + "scheduler", name: "scheduler", log: .silent,
+            metrics: stage.metrics)
+        try scheduler.initialise()
+        let topic = try scheduler.topic(bed.layout.name(.sendsTimed))
+        for (id, scheduledAt) in [("old", Int64(1)), ("new", 4_000_000_000_000)] {
+            var timed = makeSend(.start, to: .everyone, id: id)
+            if id == "old" { timed = makeSend(.update, id: id) }
+            timed.scheduledAt = scheduledAt
+            let key = timed.groupKey!.bytes
+            let partition = Int32(Murmur2.partition(of: key.span, of: 2))
+            try scheduler.begin()
+            _ = scheduler.send(to: topic, partition: partition, key: key.span, value: timed.encoded().span)
+            try scheduler.commit()
+        }
+        try await eventually("the timed sends are handled") { stage.handled == 4 || stage.failure != nil }
+        await stage.stop()
+        #expect(stage.failure == nil && stage.startedOver == 0)
+        let verdicts = try bed.verdicts()
+        #expect(verdicts["old"] == [.outdated])
+        #expect(verdicts["new"] == [.planned])
+    }
+
+    @Test
+    func `a burst to one group is answered at once, and its newest state goes when the clock has come up`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let stage = try await PlannerStage(bed, directory: directory.path)
+        let sender = try ReportSender(bed, to: .sends)
+        for number in 0..<40 { sender.send(makeSend(.update, id: "u\(number)", state: number)) }
+        #expect(sender.finish())
+        try await eventually("the newest is planned") { try bed.verdicts()["u39"]?.last == .planned }
+        await stage.stop()
+        let verdicts = try bed.verdicts()
+        // The first ones run ahead of the clock, the last one waits for it, and those between never leave.
+        #expect(verdicts["u0"] == [.planned])
+        #expect(verdicts["u39"] == [.held, .planned])
+        #expect(verdicts["u38"] == [.held, .superseded])
+        #expect(verdicts.values.count { $0.last == .planned } < 20)
+        #expect(try bed.notes().count == verdicts.values.count { $0.last == .planned })
+    }
+}

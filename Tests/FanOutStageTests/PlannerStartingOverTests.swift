@@ -1,0 +1,68 @@
+import FanOut
+import FanOutTesting
+import IngestTesting
+import Kafka
+import KafkaTesting
+import Lifecycle
+import ProcessTesting
+import Stages
+import Telemetry
+import Testing
+import Topics
+
+/// A planner that lives on reads everything anew from the committed offsets, once for each thing that went wrong.
+@Suite struct PlannerStartingOverTests {
+    @Test(arguments: [
+        PlannerStep.transactionBegun, .groupsSent, .urgentSent, .expansionsSent, .progressSent,
+        .schedulesSent,
+        .offsetsSent,
+    ])
+    func `a transaction that fails at any place is one start over, and nothing is planned twice`(
+        step: PlannerStep
+    ) async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let sender = try ReportSender(bed, to: .sends)
+        var mix = SendMix(seed: 5)
+        for _ in 0..<300 {
+            let sent = mix.next()
+            sender.send(key: sent.key, value: sent.value)
+        }
+        #expect(sender.finish())
+        let times = TracedLock(0)
+        let settings = bed.settings
+        let identity = try bed.environment(under: directory.path)
+            .identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
+        let stage = try await PlannerStage(
+            bed, directory: directory.path,
+            {
+                $0.batchSendsMax = 20
+                $0.sessionMilliseconds = 45_000
+            },
+            onStep: { reached in
+                guard reached == step else { return }
+                let isThird = times.withLock { times in
+                    times += 1
+                    return times == 3
+                }
+                // Takes the stage's name, so that what it does next in a transaction is refused.
+                if isThird {
+                    let other = try? TransactionalProducer(
+                        settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
+                    try? other?.initialise()
+                }
+            })
+        try await eventually("all sends handled") { stage.handled == 300 || stage.failure != nil }
+        try await eventually("nothing waits any more") {
+            try !TopicContent(.groups, bed).newest.values.contains { row in
+                String(decoding: row, as: UTF8.self).contains("\"held\":")
+            }
+        }
+        #expect(stage.failure == nil)
+        #expect(stage.startedOver == 1)
+        await stage.stop()
+        let fault = try PlannerModel(TopicContent(.sends, bed), lanes: 2).fault(in: bed)
+        #expect(fault == nil, "\(fault ?? "")")
+    }
+}

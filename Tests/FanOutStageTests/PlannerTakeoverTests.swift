@@ -1,0 +1,134 @@
+import FanOut
+import FanOutTesting
+import IngestTesting
+import Kafka
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Simulation
+import Telemetry
+import Testing
+import Topics
+
+/// What a planner finds when it takes a partition, and what it does about it.
+@Suite struct PlannerTakeoverTests {
+    @Test
+    func
+        `a process without files goes on where another has stopped, knows what waits, and tells senders again`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let sender = try ReportSender(bed, to: .sends)
+        let first = try await PlannerStage(bed, directory: one.path)
+        let groups = 300 * trials(1)
+        for number in 0..<groups { sender.send(makeSend(.update, group: "m\(number)", id: "s\(number)")) }
+        #expect(sender.finish())
+        try await eventually("all sends handled") { first.handled == groups || first.failure != nil }
+        for number in 0..<7 {
+            sender.send(makeSend(.update, group: "burst", id: "b\(number)", state: number))
+        }
+        #expect(sender.finish())
+        try await eventually("the burst is handled") { first.handled == groups + 7 || first.failure != nil }
+        await first.stop()
+        let notes = try bed.notes().count
+        let second = try await PlannerStage(bed, directory: two.path)
+        try await eventually("what waited is planned") { try bed.verdicts()["b6"]?.last == .planned }
+        try await eventually("senders were told again") { try bed.notes().count >= notes + groups }
+        try await eventually("it is ready") { second.obstacles.isEmpty }
+        #expect(second.failure == nil)
+        sender.send(makeSend(.update, group: "m0", id: "again"))
+        #expect(sender.finish())
+        try await eventually("it goes on") { try bed.verdicts()["again"]?.last == .planned }
+        await second.stop()
+        for note in try bed.notes() { #expect(note.update > 0) }
+        // Its version is above what the first one gave.
+        var versions: [Int64] = []
+        for case .expansion(let expansion) in try bed.expansions().map(\.request)
+        where expansion.key.group == "m0" { versions.append(expansion.version) }
+        #expect(versions.count == 4 && Set(versions).count == 2)
+    }
+
+    @Test func `two processes share the partitions, and one that stops leaves nothing undone`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let sender = try ReportSender(bed, to: .sends)
+        var mix = SendMix(seed: 3)
+        func send(_ count: Int) {
+            for _ in 0..<count {
+                let sent = mix.next()
+                sender.send(key: sent.key, value: sent.value)
+            }
+        }
+        send(200)
+        let first = try await PlannerStage(bed, directory: one.path)
+        send(200)
+        let second = try await PlannerStage(bed, directory: two.path)
+        send(200)
+        try await eventually("both have partitions and handle sends") {
+            send(1)
+            return second.handled > 0
+        }
+        await first.stop()
+        send(200)
+        #expect(sender.finish())
+        let places = (0..<Int32(4)).map { TopicPartition(bed.layout.name(.sends), $0) }
+        try await eventually("everything is committed, and nothing waits") {
+            try bed.admin.lag(of: bed.layout.prefix + "planner", places).allSatisfy { $0.records == 0 }
+                && !TopicContent(.groups, bed).newest.values.contains { row in
+                    String(decoding: row, as: UTF8.self).contains("\"held\":")
+                }
+        }
+        await second.stop()
+        #expect(first.failure == nil && second.failure == nil)
+        let fault = try PlannerModel(TopicContent(.sends, bed), lanes: 4).fault(in: bed)
+        #expect(fault == nil, "\(fault ?? "")")
+    }
+
+    @Test func `rows that nobody needs any more are forgotten, by the cluster's time`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        // As a planner of before has written them.
+        let planner = try TransactionalProducer(
+            bed.settings, transactionalID: bed.layout.prefix + "before", name: "before", log: .silent,
+            metrics: .init())
+        try planner.initialise()
+        let topic = try planner.topic(bed.layout.name(.groups))
+        let now = WallTime.now().milliseconds
+        var old = GroupRow()
+        old.lastAt = now - GroupRow.keptMilliseconds - 60_000
+        old.version = 5
+        var young = old
+        young.lastAt = now - GroupRow.keptMilliseconds + 600_000
+        try planner.begin()
+        for (group, row) in [("old", old), ("young", young)] {
+            let key = GroupKey(app: "shop", group: group).bytes
+            _ = planner.send(to: topic, partition: 0, key: key.span, value: row.encoded().span)
+        }
+        for (id, at) in [("old", now - SeenSend.keptMilliseconds - 60_000), ("young", now - 60_000)] {
+            let key = SeenSend.key(app: "shop", send: id)
+            let value = SeenSend(fingerprint: "f", at: at).encoded()
+            _ = planner.send(to: topic, partition: 0, key: key.span, value: value.span)
+        }
+        try planner.commit()
+        let stage = try await PlannerStage(bed, directory: directory.path) { $0.sweepMilliseconds = 1000 }
+        let sender = try ReportSender(bed, to: .sends)
+        sender.send(makeSend(.update, id: "s"))
+        #expect(sender.finish())
+        try await eventually("the old rows are gone") {
+            try TopicContent(.groups, bed).newest.keys.count == 3
+        }
+        let left = try TopicContent(.groups, bed).newest.keys.map { String(decoding: $0, as: UTF8.self) }
+        #expect(left.sorted() == ["/shop/young", "shop/match", "shop/young"])
+        // And what is gone is begun anew.
+        sender.send(makeSend(.end, group: "old", id: "t"))
+        #expect(sender.finish())
+        try await eventually("it goes on") { try bed.verdicts()["t"] == [.planned] }
+        await stage.stop()
+        #expect(stage.failure == nil)
+    }
+}

@@ -5,6 +5,10 @@ internal import Telemetry
 /// Reads `catalog` from its beginning to its end, and goes on. Pinned to one thread.
 final class CatalogFollower {
     private let consumer: Consumer
+    private let settings: KafkaSettings
+    private let clientMetrics: Metrics
+    /// Nil until somebody asked.
+    private var asking: Producer?
     private var batch = RecordBatch()
     private let reader = JSONReader()
     private let log: Log
@@ -24,6 +28,8 @@ final class CatalogFollower {
         options.prefetchKibibytesMax = 4096
         consumer = try Consumer(settings, options, name: "catalog", log: log, metrics: metrics)
         self.log = log
+        self.settings = settings
+        clientMetrics = metrics
         self.metrics = CatalogMetrics(metrics)
         place = TopicPartition(topic, 0)
     }
@@ -49,9 +55,12 @@ final class CatalogFollower {
         }
     }
 
-    /// Where the topic ends now, that is, where a reader is who has read all that was acknowledged before.
-    func presentEnd(withinMilliseconds limit: Int) throws(KafkaError) -> Int64 {
-        try consumer.watermarks(of: place, withinMilliseconds: limit).high
+    /// Where the topic ends now, that is, where a reader is who has read all that was acknowledged before. It is
+    /// asked by another client: a consumer's question waits behind its own fetch, up to half a second.
+    func presentEnd(withinMilliseconds limit: Int) throws -> Int64 {
+        let asking = try asking ?? Producer(settings, name: "catalog-end", log: log, metrics: clientMetrics)
+        self.asking = asking
+        return try asking.watermarks(of: place, withinMilliseconds: limit).high
     }
 
     deinit {

@@ -50,12 +50,9 @@ package final class CatalogWriter: Sendable {
     }
 
     package func put(_ record: SealingRecord, action: String, now: WallTime) throws {
-        let entry = entry(now, action, app: Self.everyApp, subject: "key \(record.sealing)")
+        let entry = entry(now, action, app: AuditEntry.everyApp, subject: "key \(record.sealing)")
         try change(SealingRecord.key, record.encoded(), entry)
     }
-
-    /// Stands in the audit for what is no single app's.
-    private static let everyApp = "flotilla"
 
     private func entry(_ now: WallTime, _ action: String, app: String, subject: String? = nil) -> AuditEntry {
         AuditEntry(at: now.milliseconds, by: author, action: action, app: app, subject: subject)

@@ -26,9 +26,16 @@ package final class GatewayService: Stage {
     private let environment: StageEnvironment
     private let started = Started<Parts>()
 
-    package init(_ settings: GatewaySettings, in environment: StageEnvironment) {
+    private let clock: GatewayClock
+
+    package convenience init(_ settings: GatewaySettings, in environment: StageEnvironment) {
+        self.init(settings, in: environment, clock: GatewayClock())
+    }
+
+    init(_ settings: GatewaySettings, in environment: StageEnvironment, clock: GatewayClock) {
         self.settings = settings
         self.environment = environment
+        self.clock = clock
     }
 
     /// What it is bound to while it serves.
@@ -36,15 +43,18 @@ package final class GatewayService: Stage {
 
     package var obstacles: [String] {
         guard let parts = started.parts else { return ["the gateway is starting or stopping"] }
-        return Self.obstacles(environment, parts.reach)
+        return Self.obstacles(environment, parts.reach, hasStored: parts.worker.hasStored)
     }
 
-    private static func obstacles(_ environment: StageEnvironment, _ reach: KafkaReach) -> [String] {
+    private static func obstacles(
+        _ environment: StageEnvironment, _ reach: KafkaReach, hasStored: Bool
+    ) -> [String] {
         var obstacles: [String] = []
         if environment.catalog == nil {
             obstacles.append("the catalogue has not been read to its end yet")
         }
         if !reach.isReachable(at: .now()) { obstacles.append("kafka does not answer") }
+        if !hasStored { obstacles.append("nothing could be stored yet") }
         return obstacles
     }
 
@@ -64,23 +74,24 @@ package final class GatewayService: Stage {
             let writer = try ReportWriter(
                 environment.cluster.settings, topic: environment.layout.name(.reports),
                 sealingKeys: environment.sealingKeys, limits: settings.limits, admission: admission,
-                context: context, metrics: metrics, seen: reach.seen)
+                context: context, metrics: metrics, clock: clock,
+                seen: { reach.seen(at: .now()) })
             undo.append { await writer.stop(by: .now()) }
             let worker = try RequestWorker(
                 environment, limits: settings.limits, admission: admission, context: context,
-                metrics: metrics, seen: reach.seen)
+                metrics: metrics, clock: clock, seen: { reach.seen(at: .now()) })
             undo.append { await worker.stop(by: .now()) }
             let lookup = try SendLookup(
                 environment.cluster, layout: environment.layout, context: context)
             undo.append { lookup.stop() }
             let entrance = Entrance(
-                environment, reach: reach, heldBack: HeldBackRefusals(on: writer.loop),
+                environment, reach: reach, clock: clock, heldBack: HeldBackRefusals(on: writer.loop),
                 limits: settings.limits, clients: ClientAddress(proxies: settings.proxies),
                 metrics: metrics, log: context.log)
             let routes = routes(
                 entrance, reports: writer, requests: worker, lookup: lookup, metrics: context.metrics
             ) { [environment] in
-                Self.obstacles(environment, reach)
+                Self.obstacles(environment, reach, hasStored: worker.hasStored)
             }
             let server = try serve(routes, context)
             started.put(

@@ -31,10 +31,12 @@ final class ReportWriter: @unchecked Sendable {
     init(
         _ settings: KafkaSettings, topic name: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
         admission: Admission, context: ServiceContext, metrics: GatewayMetrics,
-        seen: @escaping @Sendable (Instant) -> Void
+        clock: GatewayClock,
+        seen: @escaping @Sendable () -> Void
     ) throws {
         outbox = try Outbox(
-            settings, topics: [name], limits: limits, name: "gateway", context: context, seen: seen)
+            settings, topics: [name], limits: limits, name: "gateway", context: context,
+            clock: clock, seen: seen)
         judge = ReportJudge(sealingKeys)
         installations = RateTable(
             countMax: limits.reportsPerInstallationAndMinuteMax, windowMilliseconds: 60_000,

@@ -77,6 +77,9 @@ private let benchmarks = [
         options: "[--tokens N] [--scans N] [--changes N] [--kafka ROWS]", needsCluster: true,
         run: RegistryBenchmark.run),
     Benchmark(
+        name: "sends", what: "sends over HTTP into Kafka, with h2load as the backends",
+        needsCluster: true, run: SendsBenchmark.run),
+    Benchmark(
         name: "store", what: "a registry's rows written in random order and scanned",
         options: "[--rows N] [--batch N] [--runs N]", run: StoreBenchmark.run),
 ]

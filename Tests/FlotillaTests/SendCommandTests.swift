@@ -72,7 +72,7 @@ struct SendCommandTests {
             line.components(separatedBy: #""action":""#).last?.prefix { $0 != "\"" } ?? ""
         }
         #expect(
-            actions.filter { $0 != "sealing-keys.use" }
+            actions.filter { $0 != "sealing-keys.use" && $0 != "gateway.start" }
                 == ["app.create", "type.put", "send.update", "send.update", "send.cancel"])
     }
 

@@ -32,8 +32,10 @@ final class GatewayBench: Sendable {
     /// - Parameters:
     ///   - settings: of a cluster that has the layout's topics.
     ///   - other: a gateway beside which this one runs, with the same apps and keys.
+    ///   - seconds: how far its clock runs ahead.
     init(
         _ settings: KafkaSettings, _ layout: TopicLayout, beside other: GatewayBench? = nil,
+        aheadBySeconds seconds: Int64 = 0,
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws {
         self.settings = settings
@@ -59,7 +61,10 @@ final class GatewayBench: Sendable {
             gateway,
             in: StageEnvironment(
                 cluster: cluster, layout: layout, slot: try Slot.take(under: directory.path),
-                sealingKeys: nil, catalog: catalog))
+                sealingKeys: nil, catalog: catalog),
+            clock: GatewayClock {
+                WallTime(milliseconds: WallTime.now().milliseconds + seconds * 1000)
+            })
         // Never closed: the clients' last words come when this is gone.
         let file = open(directory.file("log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         log = LogSink(level: .debug, format: .json, descriptor: file)
@@ -94,9 +99,10 @@ final class GatewayBench: Sendable {
 
     /// A second gateway on the same cluster, ready.
     func another(
-        _ change: (inout GatewaySettings) -> Void = { _ in }
+        aheadBySeconds seconds: Int64 = 0, _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> GatewayBench {
-        let bench = try await GatewayBench(settings, layout, beside: self, change)
+        let bench = try await GatewayBench(
+            settings, layout, beside: self, aheadBySeconds: seconds, change)
         try await bench.startAndWait()
         return bench
     }

@@ -62,6 +62,14 @@ final class HTTPPeer {
         return try answer()
     }
 
+    /// Sends bytes as they are, and tells how all that came back began until the other end closed.
+    func statuses(to bytes: [UInt8]) throws -> [Int] {
+        try send(bytes)
+        while (try? receive()) != nil {}
+        return String(decoding: received, as: UTF8.self).components(separatedBy: "HTTP/1.1 ").dropFirst()
+            .compactMap { Int($0.prefix(3)) }
+    }
+
     private func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {

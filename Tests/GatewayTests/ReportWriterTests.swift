@@ -26,7 +26,7 @@ struct ReportWriterTests {
                 KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
                 limits: GatewayLimits(), admission: Admission(GatewayLimits()), context: context,
                 metrics: GatewayMetrics(context.metrics),
-                seen: { _ in })
+                clock: GatewayClock(), seen: {})
         }
         cluster.setRoundTrip(broker: 1, milliseconds: 60_000)
         let (first, slot) = makeReply()

@@ -17,6 +17,7 @@ final class Entrance: Sendable {
 
     private let environment: StageEnvironment
     private let reach: KafkaReach
+    private let clock: GatewayClock
     private let heldBack: HeldBackRefusals
     private let limits: GatewayLimits
     private let clients: ClientAddress
@@ -25,11 +26,13 @@ final class Entrance: Sendable {
     private let state: TracedLock<State>
 
     init(
-        _ environment: StageEnvironment, reach: KafkaReach, heldBack: HeldBackRefusals, limits: GatewayLimits,
+        _ environment: StageEnvironment, reach: KafkaReach, clock: GatewayClock, heldBack: HeldBackRefusals,
+        limits: GatewayLimits,
         clients: ClientAddress, metrics: GatewayMetrics, log: Log
     ) {
         self.environment = environment
         self.reach = reach
+        self.clock = clock
         self.heldBack = heldBack
         self.limits = limits
         self.clients = clients
@@ -56,7 +59,7 @@ final class Entrance: Sendable {
         guard let view = environment.catalog else { return turnAway(Unavailable.notReady) }
         let address = clients.of(request)
         let peer = PeerNetwork.of(address)
-        let access = view.access(Credentials.key(in: request.headers, style), for: role, now: .now())
+        let access = view.access(Credentials.key(in: request.headers, style), for: role, now: clock.now)
         guard case .granted(let key, let app) = access else { return refuse(access, to: peer, style) }
         if clients.isUnlistedProxy(request) { tellOfProxy(request.peer) }
         if let (limit, wait) = count(key, peer) {

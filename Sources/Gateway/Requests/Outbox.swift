@@ -13,7 +13,8 @@ final class Outbox<Request>: EventHandler, @unchecked Sendable {
     private let context: ServiceContext
     private let connect: @Sendable () throws -> Producer
     private let names: [String]
-    private let seen: @Sendable (Instant) -> Void
+    private let seen: @Sendable () -> Void
+    private let clock: GatewayClock
     /// What becomes of a request.
     var settled: (Request, _ isStored: Bool) -> Void = { _, _ in }
     /// Every second, with those that wait.
@@ -29,7 +30,7 @@ final class Outbox<Request>: EventHandler, @unchecked Sendable {
     ///   - seen: told whenever Kafka has acknowledged something.
     init(
         _ settings: KafkaSettings, topics names: [String], limits: GatewayLimits, name: String,
-        context: ServiceContext, seen: @escaping @Sendable (Instant) -> Void
+        context: ServiceContext, clock: GatewayClock, seen: @escaping @Sendable () -> Void
     ) throws {
         var options = ProducerOptions()
         options.lingerMilliseconds = limits.lingerMilliseconds
@@ -42,6 +43,7 @@ final class Outbox<Request>: EventHandler, @unchecked Sendable {
         loop = try EventLoop(name: name)
         self.context = context
         self.seen = seen
+        self.clock = clock
         let producer = try connect()
         self.producer = producer
         topics = try names.map { try producer.topic($0) }
@@ -132,7 +134,9 @@ final class Outbox<Request>: EventHandler, @unchecked Sendable {
     private func settle() {
         var deliveries: [Delivery] = []
         swap(&deliveries, &self.deliveries)
-        if deliveries.contains(where: \.isStored) { seen(.now()) }
+        if deliveries.contains(where: \.isStored) { seen() }
+        // Of one batch the last is the youngest, of each partition; one is enough.
+        if let stamp = deliveries.compactMap(\.stamp).max() { clock.saw(stamp) }
         for delivery in deliveries {
             if !delivery.isStored { unstored(delivery.outcome) }
             finish(waiting.settle(delivery.tag, isStored: delivery.isStored))

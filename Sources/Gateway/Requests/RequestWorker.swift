@@ -5,6 +5,7 @@ internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
 internal import Stages
+internal import Synchronization
 internal import Telemetry
 internal import Topics
 
@@ -29,10 +30,19 @@ final class RequestWorker: @unchecked Sendable {
         var changesCatalog = false
     }
 
+    /// What waits for Kafka.
+    private enum Waiting: Sendable {
+        case job(Job)
+        /// That this gateway has started: the stamp of it says what time it is.
+        case start
+    }
+
     private let environment: StageEnvironment
     private let admission: Admission
     private let metrics: GatewayMetrics
-    private let outbox: Outbox<Job>
+    private let clock: GatewayClock
+    private let outbox: Outbox<Waiting>
+    private let told = Atomic(false)
     private let reader = JSONReader(
         limits: JSONLimits(
             bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
@@ -40,21 +50,32 @@ final class RequestWorker: @unchecked Sendable {
 
     init(
         _ environment: StageEnvironment, limits: GatewayLimits, admission: Admission, context: ServiceContext,
-        metrics: GatewayMetrics, seen: @escaping @Sendable (Instant) -> Void
+        metrics: GatewayMetrics, clock: GatewayClock,
+        seen: @escaping @Sendable () -> Void
     ) throws {
         self.environment = environment
         self.admission = admission
         self.metrics = metrics
+        self.clock = clock
         outbox = try Outbox(
             environment.cluster.settings,
             topics: OutgoingRecord.Destination.allCases.map { environment.layout.name($0.topic) },
-            limits: limits, name: "gateway-requests", context: context, seen: seen)
-        outbox.settled = { [unowned self] job, isStored in settled(job, isStored) }
+            limits: limits, name: "gateway-requests", context: context,
+            clock: clock, seen: seen)
+        outbox.settled = { [unowned self] waiting, isStored in
+            switch waiting {
+            case .job(let job): settled(job, isStored)
+            case .start: told.store(isStored, ordering: .releasing)
+            }
+        }
         outbox.watched = { [unowned self] in watch($0) }
         try outbox.start()
     }
 
     func stop(by deadline: Instant) async { await outbox.stop(by: deadline) }
+
+    /// Whether the cluster has taken anything yet; from then on its time is known.
+    var hasStored: Bool { told.load(ordering: .acquiring) }
 
     // MARK: From the server's threads
 
@@ -78,7 +99,7 @@ final class RequestWorker: @unchecked Sendable {
         let (request, visitor) = (job.incoming.request, job.incoming.visitor)
         let context = RequestContext(
             body: request.body, headers: request.headers, parameters: request.parameters,
-            author: visitor.key.id, address: visitor.address, app: app, view: view, now: .now(),
+            author: visitor.key.id, address: visitor.address, app: app, view: view, now: clock.now,
             reader: reader)
         do throws(RefusedRequest) {
             carryOut(try job.decide(context), of: job, at: context.now)
@@ -119,7 +140,7 @@ final class RequestWorker: @unchecked Sendable {
     }
 
     private func send(_ job: Job, _ records: [OutgoingRecord]) {
-        outbox.send(job, records: records.count) { index, send in
+        outbox.send(.job(job), records: records.count) { index, send in
             let record = records[index]
             return send(record.destination.rawValue, record.key.span, record.value?.span)
         }
@@ -147,10 +168,28 @@ final class RequestWorker: @unchecked Sendable {
         job.incoming.reply.send(response ?? Unavailable.unstored)
     }
 
-    private func watch(_ waiting: [Job]) {
+    private func watch(_ waiting: [Waiting]) {
+        var jobs: [Job] = []
+        var isTelling = false
+        for one in waiting {
+            switch one {
+            case .job(let job): jobs.append(job)
+            case .start: isTelling = true
+            }
+        }
         let now = Instant.now()
-        let oldest = waiting.map(\.began).min() ?? now
-        metrics.oldest(of: .requests, seconds: now.seconds(since: oldest))
+        metrics.oldest(of: .requests, seconds: now.seconds(since: jobs.map(\.began).min() ?? now))
+        if !hasStored, !isTelling { tellOfStart() }
+    }
+
+    /// Which gateway began when; and before the first request this gateway knows the cluster's time.
+    private func tellOfStart() {
+        let entry = AuditEntry(
+            at: max(0, WallTime.now().milliseconds), by: environment.identity(of: "gateway"),
+            action: "gateway.start", app: AuditEntry.everyApp)
+        outbox.send(.start, records: 1) { _, send in
+            send(OutgoingRecord.Destination.audit.rawValue, entry.key.span, entry.encoded().span)
+        }
     }
 }
 

@@ -14,11 +14,14 @@ package struct Delivery: Sendable, Equatable {
     package let tag: UInt64
     package let partition: Int32
     package let outcome: Outcome
+    /// Milliseconds since 1970 by the clock of the broker that stored it, where the topic is stamped by it.
+    package let stamp: Int64?
 
-    package init(tag: UInt64, partition: Int32, outcome: Outcome) {
+    package init(tag: UInt64, partition: Int32, outcome: Outcome, stamp: Int64? = nil) {
         self.tag = tag
         self.partition = partition
         self.outcome = outcome
+        self.stamp = stamp
     }
 
     package var isStored: Bool {

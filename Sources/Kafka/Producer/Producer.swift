@@ -120,8 +120,10 @@ extension Delivery {
             case RD_KAFKA_MSG_STATUS_NOT_PERSISTED: .notStored(code)
             default: .unknown(code)
             }
+        var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+        let time = unsafe rd_kafka_message_timestamp(message, &kind)
         unsafe self.init(
             tag: UInt64(UInt(bitPattern: message.pointee._private)), partition: message.pointee.partition,
-            outcome: outcome)
+            outcome: outcome, stamp: kind == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME ? time : nil)
     }
 }

@@ -3,6 +3,8 @@ package import JSON
 /// A record of `audit`: who changed what, for whoever must answer for it later.
 package struct AuditEntry: Record, Hashable {
     package static let schemaVersion = 1
+    /// Stands for the app in what is no single app's.
+    package static let everyApp = "flotilla"
 
     /// Milliseconds since 1970.
     package var at: Int64

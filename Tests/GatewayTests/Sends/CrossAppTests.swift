@@ -9,8 +9,6 @@ import Topics
 
 /// A key reaches its own app and no other, whatever a request says.
 struct CrossAppTests {
-    private static var scale: Int { Int(ProcessInfo.processInfo.environment["TEST_SCALE"] ?? "") ?? 1 }
-
     private struct Try: Sendable {
         let method: String
         let path: String
@@ -71,7 +69,7 @@ struct CrossAppTests {
         let (send, number) = (try posted.member("sendId"), try defined.member("notificationKey"))
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
-        let all = (0..<300 * Self.scale).map { _ in tries(&random, send: send, definition: number) }
+        let all = (0..<trials(300)).map { _ in tries(&random, send: send, definition: number) }
         let (port, key) = (bench.port, try #require(bench.keys["shop/admin"]))
         let answers = try await onThread {
             let peer = try HTTPPeer(port: port)

@@ -1,13 +1,12 @@
 import Foundation
 import LiveActivity
+import Simulation
 import Testing
 
 @testable import Gateway
 
 /// A request that comes again, wherever it comes.
 struct IdempotencyTests {
-    private static var scale: Int { Int(ProcessInfo.processInfo.environment["TEST_SCALE"] ?? "") ?? 1 }
-
     @Test
     func `retries over two gateways have one id, and the planner sees one send and who sent another body`()
         async throws
@@ -16,7 +15,7 @@ struct IdempotencyTests {
             $0.limits.requestsPerKeyAndSecondMax = 1_000_000
         }
         let second = try await first.another { $0.limits.requestsPerKeyAndSecondMax = 1_000_000 }
-        let count = 100 * Self.scale
+        let count = trials(100)
         let (ports, key) = ([first.port, second.port], try #require(first.keys["shop/send"]))
         func post(_ gateway: Int, score: Int) async throws -> [String] {
             try await onThread {

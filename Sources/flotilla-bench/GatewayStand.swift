@@ -1,0 +1,139 @@
+internal import Catalog
+internal import Foundation
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// A gateway in a process of its own, with an app and a key, on a real broker or on a cluster that is given; and
+/// h2load before it.
+final class GatewayStand {
+    private let directory: String
+    private let broker: PinnedProcess?
+    private let gateway: PinnedProcess
+    private let admin: Admin
+    private let isGiven: Bool
+    let layout: TopicLayout
+    let settings: KafkaSettings
+    let listening: String
+    /// The text of the app's key.
+    let key: String
+
+    /// - Parameters:
+    ///   - role: of the key.
+    ///   - given: a cluster's address; nil starts a broker.
+    init(role: APIKey.Role, types: [ActivityType] = [], given: String?) throws {
+        directory =
+            FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(getpid())").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let flotilla = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("flotilla").path
+        let shared = ["--admin-listen", "127.0.0.1:0", "--log-format", "text"]
+        broker =
+            given == nil
+            ? try PinnedProcess(
+                [
+                    flotilla, "broker", "--data", directory + "/broker", "--listen", "127.0.0.1:0",
+                    "--flush", "os",
+                ] + shared, processor: 0, output: directory + "/broker.log") : nil
+        let brokers = try given ?? broker.map { try Self.address(of: "broker", in: $0) } ?? ""
+        settings = KafkaSettings(brokers: [brokers])
+        isGiven = given != nil
+        layout = TopicLayout(prefix: "bench-\(UInt32.random(in: 0 ... .max)).", replication: 1)
+        admin = try Admin(settings, log: .silent, metrics: Metrics())
+        _ = try layout.create(on: admin)
+        key = try Self.prepare(settings, layout, role: role, types: types)
+        gateway = try PinnedProcess(
+            [
+                flotilla, "run", "gateway", "--data", directory + "/run", "--kafka-brokers", brokers,
+                "--topics-prefix", layout.prefix,
+                "--gateway-listen", "127.0.0.1:0", "--gateway-key-rate", "1000000",
+                "--gateway-peer-rate", "1000000", "--gateway-installation-rate", "1000000",
+            ] + shared, processor: 1, output: directory + "/gateway.log")
+        listening = try Self.address(of: "gateway", in: gateway)
+        // The line comes before the catalogue has been read.
+        _ = try Self.words(after: "the catalogue has been read", in: gateway)
+    }
+
+    /// Ends the gateway and takes everything away; returns the processor seconds that the gateway used.
+    func end() -> Double {
+        let used = gateway.stop().processorSeconds
+        if isGiven { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
+        _ = broker?.stop()
+        try? FileManager.default.removeItem(atPath: directory)
+        return used
+    }
+
+    /// Posts a body by h2load over HTTP/1.1; every request must be accepted.
+    func post(
+        _ body: String, to path: String, requests: Int, connections: Int, options: [String] = []
+    ) throws -> Posted {
+        try body.write(toFile: directory + "/body.json", atomically: true, encoding: .utf8)
+        let log = directory + "/requests.log"
+        try? FileManager.default.removeItem(atPath: log)
+        let load = try PinnedProcess(
+            [
+                "h2load", "--h1", "-n", "\(requests)", "-c", "\(connections)", "-d",
+                directory + "/body.json", "--log-file", log,
+                "-H", "authorization: Bearer \(key)",
+            ] + options + ["http://\(listening)\(path)"], processor: 0, output: directory + "/load.log")
+        let began = Date()
+        _ = try load.wait()
+        let seconds = Date().timeIntervalSince(began)
+        guard load.text().contains("\(requests) 2xx") else {
+            throw BenchmarkFailure("not all requests were accepted: \(load.text().suffix(800))")
+        }
+        return Posted(seconds: seconds, microseconds: try Self.latencies(log))
+    }
+
+    struct Posted {
+        let seconds: Double
+        /// Of each request, in order of length.
+        let microseconds: [Int]
+
+        func percentile(_ share: Double) -> Double {
+            guard !microseconds.isEmpty else { return 0 }
+            let index = min(microseconds.count - 1, Int(Double(microseconds.count) * share))
+            return Double(microseconds[index]) / 1000
+        }
+    }
+
+    /// The third column of h2load's log.
+    private static func latencies(_ log: String) throws -> [Int] {
+        try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").compactMap { line in
+            line.split(separator: "\t").last.flatMap { Int($0) }
+        }.sorted()
+    }
+
+    private static func address(of service: String, in process: PinnedProcess) throws -> String {
+        let rest = try words(after: "\(service): serving address=", in: process)
+        return String(rest.prefix { $0 != " " })
+    }
+
+    private static func words(after words: String, in process: PinnedProcess) throws -> String {
+        for _ in 0..<2000 {
+            let parts = process.text().components(separatedBy: words)
+            if parts.count > 1, let line = parts[1].components(separatedBy: "\n").dropLast().first {
+                return line
+            }
+            usleep(5000)
+        }
+        throw BenchmarkFailure("“\(words)” never came: \(process.text().suffix(500))")
+    }
+
+    private static func prepare(
+        _ settings: KafkaSettings, _ layout: TopicLayout, role: APIKey.Role, types: [ActivityType]
+    ) throws -> String {
+        let writer = try CatalogWriter(
+            settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "flotilla-bench",
+            metrics: Metrics())
+        let app = App(
+            id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
+            keyID: "KEY1234567", types: types)
+        try writer.put(app, action: "app.create", now: .now())
+        let (text, key) = KeyText.mint(app: "shop", role: role, atMilliseconds: 0)
+        try writer.put(key, action: "key.create", now: .now())
+        return text
+    }
+}

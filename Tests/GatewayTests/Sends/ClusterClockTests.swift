@@ -1,0 +1,58 @@
+import Foundation
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import Gateway
+
+struct ClusterClockTests {
+    private func instant(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+
+    @Test func `the stamp that makes it latest counts, for a minute or two`() {
+        var clock = ClusterClock(now: instant(0))
+        #expect(clock.time(at: instant(5)) == nil)
+        clock.saw(10_000, at: instant(100))
+        #expect(clock.time(at: instant(100))?.milliseconds == 10_000)
+        clock.saw(10_500, at: instant(5000))
+        #expect(clock.time(at: instant(5000))?.milliseconds == 14_900, "an acknowledgement that came late")
+        clock.saw(15_200, at: instant(5100))
+        #expect(clock.time(at: instant(5200))?.milliseconds == 15_300)
+        // The broker's clock was set back by ten seconds: believed when the minutes are over.
+        for second in 1...180 {
+            clock.saw(5100 + Int64(second) * 1000, at: instant(5100 + Int64(second) * 1000))
+        }
+        #expect(clock.time(at: instant(185_100))?.milliseconds == 185_100)
+        clock.saw(-1, at: instant(185_100))
+        clock.saw(.max, at: instant(185_100))
+        #expect(clock.time(at: instant(185_100))?.milliseconds == 185_100)
+    }
+
+    @Test(arguments: [-172_800, 172_800, 3600] as [Int64])
+    func `a gateway whose clock is wrong judges dates, and gives deadlines, by the cluster's`(seconds: Int64)
+        async throws
+    {
+        let (right, _cluster) = try await GatewayBench.forSends()
+        let wrong = try await right.another(aheadBySeconds: seconds)
+        let hour = Int64(Date().timeIntervalSince1970) + 3600
+        func update(_ deadline: String) -> String {
+            #"""
+            {"event":"update","groupId":"g","contentState":{"homeTeamScore":1,"awayTeamScore":0,"matchStatus":"x"},
+            "deadline":\#(deadline),"expiration":\#(hour)}
+            """#
+        }
+        let answer = try await wrong.call("POST", "/v1/sends", update(#"{"offset":3600}"#))
+        #expect(answer.status == 202, "\(answer.body)")
+        let send = try #require(try await wrong.sends(1).first)
+        #expect(abs(try #require(send.deadline) - hour) < 60)
+        #expect(abs(send.acceptedAt / 1000 - hour + 3600) < 60)
+        #expect(try await wrong.call("POST", "/v1/sends", update("\(hour)")).status == 202)
+        #expect(try await wrong.call("POST", "/v1/sends", update("\(hour - 3700)")).code == "date_passed")
+        #expect(try await right.call("GET", "/v1/sends/\(answer.member("sendId"))").status == 200)
+        await wrong.stop()
+        await right.stop()
+        _ = _cluster
+    }
+}

@@ -79,7 +79,7 @@ package final class SendLookup: @unchecked Sendable {
             let key = RecordKey.join(id.text)
             let lane = Murmur2.partition(of: key.span, of: layout.lanes)
             var progress = SendProgress(id: id.text)
-            let isWhole = try read(place(.progress, lane), since: time, until: until) { record in
+            let isWhole = try read(partition(lane, of: .progress), since: time, until: until) { record in
                 guard let found = [UInt8](copying: record.key), found == key,
                     let value = [UInt8](copying: record.value),
                     let part = try? Progress.decode(value, with: reader)
@@ -92,7 +92,8 @@ package final class SendLookup: @unchecked Sendable {
             if let known = progress.key { return known.app == app ? .send(progress) : .nothing }
             var send: Send?
             let mark = Array(#"{"v":\#(Send.schemaVersion),"id":"\#(id.text)""#.utf8)
-            let isWholeToo = try read(place(.sends, id.partition), since: time, until: until) { record in
+            let isWholeToo = try read(partition(id.partition, of: .sends), since: time, until: until) {
+                record in
                 guard let span = record.value, span.begins(with: mark),
                     let value = [UInt8](copying: record.value),
                     case .send(let found)? = try? SendRequest.decode(value, with: reader)
@@ -111,35 +112,35 @@ package final class SendLookup: @unchecked Sendable {
         }
     }
 
-    private func place(_ topic: TopicName, _ partition: Int) -> TopicPartition {
-        TopicPartition(layout.name(topic), Int32(partition))
+    private func partition(_ number: Int, of topic: TopicName) -> TopicPartition {
+        TopicPartition(layout.name(topic), Int32(number))
     }
 
     /// Reads on from a time, and, when nothing was found there, from the newest records backwards. Returns
     /// whether all of the partition was read that may hold it.
     private func read(
-        _ place: TopicPartition, since time: Int64?, until: Instant,
+        _ partition: TopicPartition, since time: Int64?, until: Instant,
         take: (borrowing Kafka.Record) -> Bool, isFound: () -> Bool
     ) throws -> Bool {
         let consumer = try connected()
-        let ends = try consumer.watermarks(of: place, withinMilliseconds: left(until))
+        let ends = try consumer.watermarks(of: partition, withinMilliseconds: left(until))
         var start = ends.high
         if let time {
             let asked = max(0, time - Self.marginMilliseconds)
             let answer = try consumer.offsets(
-                atMilliseconds: asked, [place], withinMilliseconds: left(until))
-            start = (answer[place] ?? nil) ?? ends.high
-            let isWhole = try read(place, from: start, to: ends.high, until: until, take: take)
+                atMilliseconds: asked, [partition], withinMilliseconds: left(until))
+            start = (answer[partition] ?? nil) ?? ends.high
+            let isWhole = try read(partition, from: start, to: ends.high, until: until, take: take)
             if isFound() || !isWhole { return isWhole }
         }
         // A clock may have been wrong.
         var size = Self.nearRecords
         while start > ends.low {
             let next = max(ends.low, start - size)
-            guard try read(place, from: next, to: start, until: until, take: take) else { return false }
+            guard try read(partition, from: next, to: start, until: until, take: take) else { return false }
             if isFound() {
                 // What came after it may have been read before it was known to matter.
-                return try read(place, from: next, to: ends.high, until: until, take: take)
+                return try read(partition, from: next, to: ends.high, until: until, take: take)
             }
             (start, size) = (next, size * 10)
         }
@@ -148,12 +149,12 @@ package final class SendLookup: @unchecked Sendable {
 
     /// Returns false when the time was over before the end.
     private func read(
-        _ place: TopicPartition, from start: Int64, to end: Int64, until: Instant,
+        _ partition: TopicPartition, from start: Int64, to end: Int64, until: Instant,
         take: (borrowing Kafka.Record) -> Bool
     ) throws -> Bool {
         guard start < end else { return true }
         let consumer = try connected()
-        try consumer.assign([PartitionStart(place, .offset(start))])
+        try consumer.assign([PartitionStart(partition, .offset(start))])
         defer { try? consumer.release() }
         while Instant.now() < until {
             let events = consumer.poll(into: &batch, waitMilliseconds: 20)
@@ -166,7 +167,7 @@ package final class SendLookup: @unchecked Sendable {
                     isOver = true
                 }
             }
-            if isOver || (consumer.position(place) ?? start) >= end { return true }
+            if isOver || (consumer.position(partition) ?? start) >= end { return true }
             for event in events {
                 switch event {
                 case .end: return true

@@ -6,6 +6,8 @@ package import LiveActivity
 package struct SendProgress: Sendable {
     let id: String
     package private(set) var key: GroupKey?
+    /// Whom it is for, where that is one recipient of a group that is others', too: who takes it back says so.
+    private(set) var recipient: Recipient?
     package private(set) var planned: Progress.PlannedPart?
     package private(set) var lanes: [Int: LaneTally] = [:]
     private var dryRun = false
@@ -18,6 +20,9 @@ package struct SendProgress: Sendable {
     init(waiting send: Send) {
         id = send.id
         key = send.groupKey
+        if send.group != nil, send.owner == nil, case .users(let users) = send.audience, users.count == 1 {
+            recipient = .user(users[0])
+        }
         acceptedAt = send.acceptedAt
         dryRun = send.dryRun
     }
@@ -35,7 +40,10 @@ package struct SendProgress: Sendable {
     }
 
     private mutating func add(_ part: Progress.PlannedPart) {
+        // Of another body that came under the same id: it says nothing of this one.
+        if part.verdict == .conflict, planned != nil { return }
         var part = part
+        recipient = part.recipient ?? recipient
         // What is stopped keeps what it was planned with.
         if part.verdict == .stopping, let planned, planned.verdict == .planned {
             (part.version, part.generation, part.lanes) = (planned.version, planned.generation, planned.lanes)

@@ -37,9 +37,12 @@ struct SendDecision: Sendable {
     }
 
     /// The record that takes a send back goes the way of the send, and so comes behind it.
-    static func cancel(_ id: SendID, key: GroupKey, _ context: RequestContext) -> [OutgoingRecord] {
+    static func cancel(
+        _ id: SendID, key: GroupKey, recipient: Recipient?, _ context: RequestContext
+    ) -> [OutgoingRecord] {
         let cancel = Cancel(
-            send: id.text, app: context.app.id, key: key, acceptedAt: max(0, context.now.milliseconds))
+            send: id.text, app: context.app.id, key: key, recipient: recipient,
+            acceptedAt: max(0, context.now.milliseconds))
         return [
             context.audit("send.cancel", subject: id.text),
             OutgoingRecord(destination: .sends, key: key.bytes, value: cancel.encoded()),

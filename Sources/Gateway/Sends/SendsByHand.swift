@@ -50,7 +50,9 @@ package struct SendsByHand {
     /// - Parameter progress: what was found of the send.
     package func cancel(_ id: SendID, of app: String, _ progress: SendProgress, now: WallTime) throws {
         guard let key = progress.key else { return }
-        try store(SendDecision.cancel(id, key: key, context(of: app, now: now)))
+        try store(
+            SendDecision.cancel(
+                id, key: key, recipient: progress.recipient, context(of: app, now: now)))
     }
 
     private func context(

@@ -70,7 +70,9 @@ struct SendsEndpoint: Sendable {
         let isTaken = worker.take(incoming, about: .cancel) {
             context throws(RefusedRequest) in
             try context.refuseBody()
-            return .store(SendDecision.cancel(id, key: key, context), SendAnswer.cancelling(id))
+            return .store(
+                SendDecision.cancel(id, key: key, recipient: progress.recipient, context),
+                SendAnswer.cancelling(id))
         }
         if !isTaken { incoming.reply.send(Unavailable.overloaded) }
     }

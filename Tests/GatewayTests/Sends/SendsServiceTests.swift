@@ -223,6 +223,31 @@ struct SendProgressTests {
         _ = _cluster
     }
 
+    @Test
+    func `a cancel of a send to one user of a group says whose it was, and a conflict takes no verdict away`()
+    {
+        let key = GroupKey(app: "shop", group: "g")
+        func said(_ verdict: LiveActivity.Progress.Verdict, to user: String? = nil) -> LiveActivity.Progress {
+            var part = LiveActivity.Progress.PlannedPart(verdict, version: 1, lanes: 1)
+            part.recipient = user.map { .user($0) }
+            return LiveActivity.Progress(
+                send: "s", key: key, dryRun: false, acceptedAt: 1, at: 1, .verdict(part))
+        }
+        var progress = SendProgress(id: "s")
+        progress.add(said(.held, to: "ben"))
+        #expect(progress.recipient == .user("ben"))
+        progress.add(said(.planned, to: "ben"))
+        progress.add(said(.conflict))
+        #expect(progress.recipient == .user("ben"))
+        #expect(progress.planned?.verdict == .planned)
+        var send = Send(
+            id: "s", app: "shop", group: "g", audience: .users(["ada"]), content: PushContent(.update),
+            priority: 10, acceptedAt: 1)
+        #expect(SendProgress(waiting: send).recipient == .user("ada"))
+        send.owner = .user("ada")
+        #expect(SendProgress(waiting: send).recipient == nil)
+    }
+
     @Test func `an update of a group that nobody has heard of says so`() {
         var progress = SendProgress(id: "s")
         let key = GroupKey(app: "shop", group: "g")

@@ -1,0 +1,91 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// From `POST /v1/sends` to what the lanes get, on an installation of its own.
+struct SendPlanTests {
+    private let directory: TemporaryDirectory
+    private let installation: Installation
+    private let key: String
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        installation = try await Installation(directory.path)
+        let created = try await installation.flotilla(
+            "apps", "create", "shop", "--bundle-id", "com.example.shop", "--team-id", "ABCDE12345",
+            "--key-id", "KEY1234567")
+        #expect(created.status == 0, "\(created.errors)")
+        for (type, document) in [
+            ("Match", #"{"contentStateSchema":{"goals":"int"}}"#), ("Other", "{}"),
+        ] {
+            #expect(try await installation.flotilla("types", "put", "shop", type, document).status == 0)
+        }
+        let made = try await installation.flotilla("keys", "create", "shop", "--role", "send")
+        key = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> [String: Any] {
+        var arguments = [
+            "-sS", "-X", method, "http://\(installation.gateway)\(path)", "-H",
+            "Authorization: Bearer \(key)",
+        ]
+        if let body { arguments += ["-H", "Content-Type: application/json", "-d", body] }
+        let curl = try ChildProcess("curl", arguments)
+        #expect(try await curl.exitStatus() == 0)
+        let answer = try JSONSerialization.jsonObject(with: Data(curl.output.utf8))
+        return try #require(answer as? [String: Any], "\(curl.output)")
+    }
+
+    private func post(_ body: String) async throws -> String {
+        let answer = try await call("POST", "/v1/sends", body)
+        return try #require(answer["sendId"] as? String, "\(answer)")
+    }
+
+    private func verdict(_ id: String) async throws -> String {
+        try await call("GET", "/v1/sends/\(id)")["verdict"] as? String ?? ""
+    }
+
+    /// The records of a topic that are about a send.
+    private func records(_ topic: String, about id: String) async throws -> Int {
+        let kcat = try ChildProcess(
+            "kcat",
+            [
+                "-b", installation.broker, "-t", "flotilla.\(topic)", "-C", "-e", "-q", "-X",
+                "isolation.level=read_committed",
+            ])
+        #expect(try await kcat.exitStatus() == 0)
+        return kcat.output.split(separator: "\n").count { $0.contains("\"send\":\"\(id)\"") }
+    }
+
+    @Test func `what is posted reaches every lane, or its owner's, and says what has become of it`()
+        async throws
+    {
+        let start = try await post(
+            #"{"event":"start","groupId":"m1","attributesType":"Match","attributes":{},"contentState":{"goals":0},"alert":{"title":"Kick-off"},"audience":"everyone"}"#
+        )
+        let update = try await post(#"{"event":"update","groupId":"m1","contentState":{"goals":1}}"#)
+        let wrong = try await post(#"{"event":"update","groupId":"m1","contentState":{"goals":"one"}}"#)
+        try await eventually("all are planned") {
+            try await [verdict(start), verdict(update), verdict(wrong)] == ["planned", "planned", "refused"]
+        }
+        for id in [start, update] {
+            #expect(try await records("expansions", about: id) >= 12)
+            #expect(try await records("expansions.urgent", about: id) == 0)
+        }
+        #expect(try await records("expansions", about: wrong) == 0)
+        let own = try await post(
+            #"{"event":"update","groupId":"m1","contentState":{"goals":9},"audience":{"users":["ben"]}}"#)
+        try await eventually("it is planned") { try await verdict(own) == "planned" }
+        #expect(try await records("expansions.urgent", about: own) >= 1)
+        // Taken back, and what ben's phones showed before comes back to ben alone.
+        _ = try await call("DELETE", "/v1/sends/\(own)")
+        try await eventually("it is taken back") { try await verdict(own) == "stopping" }
+        #expect(try await records("expansions.urgent", about: own + ".undo") >= 1)
+        #expect(try await records("expansions", about: own + ".undo") == 0)
+        let end = try await post(#"{"event":"end","groupId":"m1","contentState":{"goals":1}}"#)
+        let late = try await post(#"{"event":"update","groupId":"m1","contentState":{"goals":2}}"#)
+        try await eventually("the group has ended") {
+            try await [verdict(end), verdict(late)] == ["planned", "ended"]
+        }
+    }
+}

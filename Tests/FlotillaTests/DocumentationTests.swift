@@ -49,7 +49,11 @@ struct DocumentationTests {
         #expect(!patches.isEmpty)
         for patch in patches {
             let text = try document("Tests/Mutants/" + patch)
-            #expect(text.hasPrefix("# found by: "), "\(patch)")
+            let finder = text.prefix { $0 != "\n" }.replacing("# found by: ", with: "")
+            let module = finder.prefix { $0.isLetter || $0.isNumber }
+            #expect(
+                FileManager.default.fileExists(atPath: rootPath("Tests/\(module)/")),
+                "\(patch): its first line names no module of tests")
             for part in text.components(separatedBy: "\n--- a/").dropFirst() {
                 let source = try document(String(part.prefix { $0 != "\n" && $0 != "\t" }))
                 // Text, context and all, that the sources must have.

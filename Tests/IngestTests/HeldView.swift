@@ -5,14 +5,14 @@ import Topics
 
 /// A transaction of somebody else's that is open in a partition of `installations`: what is committed
 /// behind it stays hidden, as behind a marker that comes late. The cluster ends it after
-/// `TransactionalProducer.transactionMilliseconds` at the latest.
+/// two minutes at the latest.
 final class HeldView {
     private let producer: TransactionalProducer
 
     init(_ bed: IngestBed, partition: Int32 = 0) throws {
         producer = try TransactionalProducer(
-            bed.settings, transactionalID: "\(bed.layout.prefix)holder", name: "holder", log: .silent,
-            metrics: Metrics())
+            bed.settings, transactionalID: "\(bed.layout.prefix)holder", timeoutMilliseconds: 120_000,
+            name: "holder", log: .silent, metrics: Metrics())
         let topic = try producer.topic(bed.layout.name(.installations))
         try producer.initialise()
         try producer.begin()

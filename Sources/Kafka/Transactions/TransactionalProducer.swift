@@ -17,10 +17,13 @@ package final class TransactionalProducer {
     private let client: Client
     private var begunAt = Instant.now()
 
-    /// - Parameter transactionalID: from the slot, so that no living process has the same.
+    /// - Parameters:
+    ///   - transactionalID: from the slot, so that no living process has the same.
+    ///   - timeout: after so long the broker ends a transaction.
     package init(
         _ settings: KafkaSettings, _ options: ProducerOptions = ProducerOptions(), transactionalID: String,
-        name: String, log: Log, metrics: Metrics
+        timeoutMilliseconds timeout: Int = TransactionalProducer.transactionMilliseconds, name: String,
+        log: Log, metrics: Metrics
     ) throws(ConfigurationError) {
         var options = options
         // A transaction is sent as soon as it is there, and the library meets the end of the one
@@ -29,7 +32,7 @@ package final class TransactionalProducer {
         var configuration = try Configuration(settings)
         options.apply(to: &configuration)
         configuration.set("transactional.id", transactionalID)
-        configuration.set("transaction.timeout.ms", "\(Self.transactionMilliseconds)")
+        configuration.set("transaction.timeout.ms", "\(timeout)")
         configuration.set("retry.backoff.ms", "5")
         client = try Client(
             .producer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))

@@ -135,6 +135,33 @@ import Topics
         try judge(bed)
     }
 
+    /// What was committed and not read back is bounded in bytes: a view that does not follow makes the stage
+    /// wait, and then begin anew with nothing remembered.
+    @Test func `beyond the bytes of its overlay a stage waits for its view, and starts over`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let sender = try ReportSender(bed)
+        let stage = try await Stage(
+            bed, directory: directory.path,
+            {
+                $0.sessionMilliseconds = Self.sessionMilliseconds
+                $0.overlayBytesMax = 1000
+            })
+        sender.send(report(.heartbeat, "another"))
+        #expect(sender.finish())
+        try await eventually("the stage serves") { stage.handled == 1 || stage.failure != nil }
+        let held = try HeldView(bed)
+        for number in 0..<100 { sender.send(report(.startToken, "phone-\(number)", type: "A")) }
+        #expect(sender.finish())
+        try await eventually("it waits for room no longer") { stage.metric(Self.startedOver) > 0 }
+        try held.end()
+        try await eventually("all reports handled") { stage.handled == 101 || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        try judge(bed)
+    }
+
     @Test func `a view is complete when it has what is hidden behind a transaction that is still open`()
         async throws
     {

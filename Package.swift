@@ -131,7 +131,7 @@ let package = Package(
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON",
             "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
-            "Stages", "Gateway", "Ingest", "Registry", "FanOut"),
+            "Stages", "Gateway", "Ingest", "Registry", "FanOut", "Sender"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
@@ -195,6 +195,10 @@ let package = Package(
             "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "Stages", "Topics",
             "LiveActivity",
             "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        tests(
+            "SenderWorkerTests", "Sender", "APNs", "APNsSimulator", "IngestTesting", "Stages", "Catalog",
+            "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Cryptography", "TLS", "Settings",
+            "Lifecycle", "Telemetry", "ProcessTesting"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

@@ -1,6 +1,7 @@
 internal import FanOut
 internal import Gateway
 internal import Ingest
+internal import Sender
 internal import Settings
 internal import Stages
 internal import Topics
@@ -27,6 +28,7 @@ struct StageKind: Sendable {
     /// In the order in which a report and a send meet them.
     static let all = [
         StageKind(GatewayService.self), StageKind(IngestService.self), StageKind(FanOutService.self),
+        StageKind(SenderService.self),
     ]
 
     /// What the keys of their settings begin with.

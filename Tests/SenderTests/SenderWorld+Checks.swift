@@ -89,7 +89,7 @@ extension SenderWorld {
         isCalm = true
         isAppWrong = false
         for count in 0..<4_000 {
-            if count % 6 == 0, isAtRest { break }
+            if count % 4 == 0, isAtRest { break }
             step()
         }
         guard isAtRest else {

@@ -68,7 +68,7 @@ final class SenderWorld {
     // MARK: A step
 
     func step() {
-        pass(random.below(isCalm ? 3_000 : 120))
+        pass(random.below(isCalm ? 7_000 : 120))
         switch random.below(100) {
         case 0..<12: if !isCalm { makeSheet() }
         case 12..<14: if !isCalm, let note = makeNote() { notes.append(note) }

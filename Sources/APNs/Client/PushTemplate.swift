@@ -35,6 +35,9 @@ package final class PushTemplate {
         encoded = try encode("bearer")
     }
 
+    /// Whose pushes these are.
+    package var profile: PushProfile { pool.key.profile }
+
     /// A pool that went because nobody needed it comes back here, or another in its place.
     func pool(isSuspect: Bool) -> ConnectedPool {
         guard isSuspect, let suspects else {

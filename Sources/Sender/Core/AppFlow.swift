@@ -29,12 +29,12 @@ package final class AppFlow {
     var over = 0
     /// Pushes in a row that were not of the usual class.
     var urgentRun = 0
-    var permits = 0
+    @safe @exclusivity(unchecked) var permits = 0
     /// Starts whose intent is written or being written, and that have not left.
     var intended = 0
     /// A sheet is in the short tier to try for a breaker that is open.
     var scoutBack = Instant(nanoseconds: 0)
-    var breaker = Breaker()
+    @safe @exclusivity(unchecked) var breaker = Breaker()
     var lastUsed = Instant(nanoseconds: 0)
 
     /// Of pushes, at least one in so many is of the usual class while that has any.

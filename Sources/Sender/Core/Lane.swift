@@ -86,7 +86,7 @@ final class Lane {
     var hasFoundReceipts = false
     var sheets = 0
     /// Pushes that are out, and records that are not acknowledged.
-    var inFlight = 0
+    @safe @exclusivity(unchecked) var inFlight = 0
     var writing = 0
 
     init(_ start: LaneStart, window: Int64, ledgerSheetsMax: Int) {

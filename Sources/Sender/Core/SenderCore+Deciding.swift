@@ -135,6 +135,7 @@ extension SenderCore {
             list.removeAll { $0 === sheet }
             if !list.isEmpty { sheetsOfGroup[group] = list }
         }
+        sheet.template = nil
         sheet.content = SheetContent(body: [], apns: [], flotilla: [], to: [])
     }
 

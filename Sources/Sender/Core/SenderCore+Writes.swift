@@ -136,6 +136,11 @@ extension SenderCore {
         guard let write = writes[id] else { return }
         orders.writes.append((id, write))
     }
+
+    /// None of the records that are not acknowledged ever will be: they are written again, in their order.
+    package mutating func failedAll() {
+        for id in writes.keys.sorted() { failed(id) }
+    }
 }
 
 extension Sheet {

@@ -80,6 +80,9 @@ package struct SenderCore {
     package var bytesInHand: Int { handBytes }
     package var sheetsInHand: Int { slots.count - freeSlots.count }
     package var lanesInHand: Int { lanes.count }
+    package var leasedUntil: Instant { leaseUntil }
+    /// Milliseconds since 1970: the oldest send in hand.
+    package var oldestAcceptedAt: Int64? { slots.lazy.compactMap { $0?.head.acceptedAt }.min() }
     /// Why pushes do not flow, in words.
     package var obstacles: [String] {
         var list: [String] = []

@@ -1,3 +1,4 @@
+package import APNs
 internal import Lifecycle
 package import LiveActivity
 
@@ -22,20 +23,24 @@ package final class Sheet {
     let group: Fingerprint?
     /// Its number among the sheets in hand.
     package internal(set) var slot = -1
-    var states: [LineState]
+    /// The request, made by the worker when the first line leaves.
+    package var template: PushTemplate?
+    /// Unchecked, as are the counts: one thread has them, nothing called meanwhile touches them, and every push
+    /// comes by here several times (a sixth of the core's time).
+    @safe @exclusivity(unchecked) var states: [LineState]
     /// For each line: what only one push at a time may be about. Empty until the first leaves.
-    var subjects: [UInt64] = []
+    @safe @exclusivity(unchecked) var subjects: [UInt64] = []
     /// Of a recipient's scope, for each line: the activity within the scope.
     var activities: [Fingerprint] = []
     /// Lines before it are not queued, but for those that came back into `AppFlow.again`.
-    var cursor = 0
+    @safe @exclusivity(unchecked) var cursor = 0
     /// Lines that are not done, and those of them that nothing was decided of.
-    var unfinished: Int
-    var undecided: Int
+    @safe @exclusivity(unchecked) var unfinished: Int
+    @safe @exclusivity(unchecked) var undecided: Int
     /// An earlier owner may have had it, or a twin of it is about.
     var asksLedger = false
     /// Its part of the decided lines that are not written yet.
-    var accepted = LineBits()
+    @safe @exclusivity(unchecked) var accepted = LineBits()
     var decided: [(what: Decided, lines: LineBits)] = []
     var isUnwritten = false
     /// Not to be begun before.
@@ -45,6 +50,7 @@ package final class Sheet {
     /// It is in the queue of its app.
     var isQueued = false
     var isAbandoned = false
+    private var pushName: UInt64 = 0
 
     /// What becomes of a line, other than being accepted.
     enum Decided: Sendable, Hashable {
@@ -78,6 +84,32 @@ package final class Sheet {
     }
 
     package var lineCount: Int { states.count }
+
+    /// The `apns-id` of a push of one of its jobs: the same whenever this attempt is made, so that a push that
+    /// was doubled can be found. The last two groups are the attempt and the line.
+    package func pushID(_ line: Int) -> PushID {
+        if pushName == 0 {
+            let text = "\(place.topic)/\(place.partition)/\(place.offset)"
+            pushName = Fingerprint(seed: 0, text).high | 1
+        }
+        return PushID(high: pushName, low: UInt64(attempt & 0xFFFF) << 48 | UInt64(originLine(line)))
+    }
+
+    /// A part of a line.
+    package func text(_ part: Range<Int32>) -> String {
+        String(decoding: content.to[Int(part.lowerBound)..<Int(part.upperBound)], as: UTF8.self)
+    }
+
+    package func bytes(_ part: Range<Int32>) -> ArraySlice<UInt8> {
+        content.to[Int(part.lowerBound)..<Int(part.upperBound)]
+    }
+
+    /// Where its jobs come from, for a letter that a person may send again.
+    package func origin(of lines: LineSet, reason: String?) -> SheetOrigin {
+        SheetOrigin(
+            topic: place.topic, partition: place.partition, offset: place.offset, lines: origin(of: lines),
+            attempt: attempt, tries: tries, dueAt: 0, reason: reason)
+    }
 
     /// The line's number on the sheet where its job first stood.
     func originLine(_ line: Int) -> Int { originLines?[line] ?? line }

@@ -1,0 +1,144 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+// The group's lanes.
+extension SenderLoop {
+    /// How long one question to the cluster may hold up a turn.
+    private static let askMilliseconds = 5_000
+    private static let againMilliseconds = 500
+
+    /// Sheets, and what else the group says.
+    func poll() throws {
+        try takeOffer()
+        let events = consumer.poll(into: &batch)
+        let moment = moment
+        for index in 0..<batch.count {
+            guard let topic = topics[consumer.topics[batch[index].topic]] else { continue }
+            let lane = batch[index].partition
+            switch SheetReading.read(batch[index], from: topic) {
+            case .sheet(let record):
+                core.arrived(record, from: topic, lane: lane, at: batch[index].offset, moment)
+            case .malformed(let malformed): core.arrived(malformed, lane: lane, moment)
+            }
+        }
+        if batch.isFull { hook() }
+        batch.clear()
+        for event in events { try take(event) }
+    }
+
+    private func take(_ event: ConsumerEvent) throws {
+        switch event {
+        case .offered(let partitions):
+            offered = partitions
+            try takeOffer()
+        case .revoked(_, let deadline):
+            offered = nil
+            let drain = loop.now.advanced(byMilliseconds: Self.drainMilliseconds)
+            core.revoked(by: min(deadline, drain), moment)
+        case .lost:
+            offered = nil
+            core.lost(moment)
+        case .suspended(let milliseconds):
+            log.warning(
+                "this process was stopped for a while; nothing leaves until the group confirms its lanes",
+                .field("milliseconds", milliseconds))
+            core.suspended()
+        case .committed(_, let outcome):
+            if case .refused(let code) = outcome {
+                log.error("offsets are refused", .field("code", code.rawValue))
+            }
+            core.committed(outcome == .committed, moment)
+        case .end: break
+        case .failed(.outOfRange(let place, _)):
+            unreadable.append("\(place) is out of range")
+            log.error(
+                "jobs were deleted before they were read; set the group's offset to go on",
+                .field("partition", place.description))
+        case .failed(.partition(_, let error)), .failed(.client(let error)):
+            log.warning("jobs cannot be read now", .field("error", error))
+        case .failed(.rebuild(let error)): throw error
+        case .failed(.fenced(let error)): throw SharedIdentity(error)
+        }
+    }
+
+    /// The answer to an offer: where each partition begins. Nothing is read before the core says so.
+    private func takeOffer() throws {
+        guard let partitions = offered, loop.now >= nextOffer else { return }
+        do {
+            let committed = try consumer.committed(partitions, withinMilliseconds: Self.askMilliseconds)
+            let starts = try laneStarts(committed)
+            try consumer.assign(
+                committed.map { place in
+                    let lane = starts[place.partition.partition]
+                    let base = topics[place.partition.topic].flatMap { lane?.tracks[$0.rawValue].base } ?? 0
+                    return PartitionStart(place.partition, .offset(base))
+                })
+            consumer.pause(partitions)
+            offered = nil
+            unreadable = []
+            core.assigned(starts.keys.sorted().compactMap { starts[$0] })
+            log.info("lanes assigned", .field("count", starts.count))
+        } catch {
+            if error.code.isAccessRefused { throw error }
+            nextOffer = loop.now.advanced(byMilliseconds: Self.againMilliseconds)
+            log.warning("the group's offsets cannot be read now; trying again", .field("error", error))
+        }
+    }
+
+    private func laneStarts(_ committed: [CommittedOffset]) throws(KafkaError) -> [Int32: LaneStart] {
+        var tracks: [Int32: [JobTopic: LaneStart.Track]] = [:]
+        for place in committed {
+            guard let topic = topics[place.partition.topic] else { continue }
+            let base: Int64
+            if let offset = place.offset {
+                base = offset
+            } else {
+                base = try consumer.watermarks(
+                    of: place.partition, withinMilliseconds: Self.askMilliseconds
+                ).low
+            }
+            let note = place.offset == nil ? nil : CommitNote(text: place.metadata)
+            tracks[place.partition.partition, default: [:]][topic] = LaneStart.Track(base: base, note: note)
+        }
+        var starts: [Int32: LaneStart] = [:]
+        for (lane, found) in tracks {
+            let all = JobTopic.allCases.compactMap { found[$0] }
+            // The group's members have one subscription, so that a lane's partitions come together.
+            guard all.count == JobTopic.allCases.count else {
+                preconditionFailure("a lane came without all its partitions")
+            }
+            starts[lane] = LaneStart(lane: lane, tracks: all)
+        }
+        return starts
+    }
+
+    // MARK: Offsets
+
+    func commit(_ orders: SenderOrders) {
+        guard !orders.commits.isEmpty || orders.isLastCommit else { return }
+        let offsets = orders.commits.map { commit in
+            OffsetToCommit(
+                TopicPartition(layout.name(commit.topic.topic), commit.lane), offset: commit.offset,
+                metadata: commit.note.text)
+        }
+        if orders.isLastCommit {
+            // The partitions go right after it.
+            let outcome =
+                offsets.isEmpty
+                ? .committed : consumer.commit(offsets, withinMilliseconds: Self.askMilliseconds)
+            core.committed(outcome == .committed, moment)
+        } else if let outcome = consumer.commitLater(offsets) {
+            core.committed(outcome == .committed, moment)
+        }
+    }
+
+    /// The core has let go of all lanes.
+    func released() throws {
+        receipts.stop()
+        if isStopping { return finish() }
+        try consumer.release()
+    }
+}

@@ -1,0 +1,144 @@
+internal import APNs
+internal import Catalog
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Telemetry
+
+// The way to APNs.
+extension SenderLoop {
+    /// Whether and how many pushes of a sheet can be taken.
+    func way(of sheet: Sheet, isSuspect: Bool) -> PushWay {
+        guard let client else { return .open(room: 0) }
+        if let template = sheet.template {
+            return .open(room: client.room(for: template, isSuspect: isSuspect))
+        }
+        guard let catalog = environment.catalog else { return .open(room: 0) }
+        guard let app = catalog.apps[sheet.head.app] else { return .closed(reason: "unknown_app") }
+        let profile = PushProfile(
+            environment: sheet.head.environment, bundleID: app.bundleID,
+            key: ProviderKeyName(teamID: app.teamID, keyID: app.keyID))
+        profiles.insert(profile)
+        do {
+            let template = try self.template(profile, sheet, line: 0)
+            sheet.template = template
+            return .open(room: client.room(for: template, isSuspect: isSuspect))
+        } catch {
+            return .faulty(code: "header_faulty")
+        }
+    }
+
+    private func template(_ profile: PushProfile, _ sheet: Sheet, line: Int) throws -> PushTemplate {
+        guard let client else { throw SenderFailure("the client is closed") }
+        let head = sheet.head
+        guard head.isBroadcast else {
+            return try client.template(
+                profile,
+                LiveActivityHeaders(
+                    topic: head.topic, priority: head.priority, expiration: head.expiration,
+                    collapseID: head.collapseID), body: sheet.content.body)
+        }
+        let channel = sheet.text(sheet.index.lines[line].token)
+        return try client.template(
+            profile,
+            broadcast: BroadcastHeaders(
+                channelID: channel, priority: head.priority, expiration: head.expiration),
+            body: sheet.content.body)
+    }
+
+    func push(_ push: SenderOrders.Push) {
+        let (sheet, line) = (push.sheet, push.line)
+        guard let client, let template = sheet.template else {
+            return core.ended(push.tag, as: PushAnswer(.notProcessed(.stopped)), moment)
+        }
+        if sheet.head.isBroadcast { return broadcast(push, template) }
+        guard let token = token(of: sheet, line) else {
+            return core.unusable(push.tag, code: "token_unreadable", moment)
+        }
+        do {
+            try client.push(
+                template, token: token.bytes.span, id: sheet.pushID(line), tag: push.tag, limits: limits,
+                isSuspect: push.isSuspect)
+        } catch {
+            refused(push.tag, error)
+        }
+    }
+
+    /// Each channel has a request of its own.
+    private func broadcast(_ push: SenderOrders.Push, _ first: PushTemplate) {
+        do {
+            let template =
+                push.line == 0 ? first : try template(first.profile, push.sheet, line: push.line)
+            try client?.push(
+                template, token: Span(), id: push.sheet.pushID(push.line), tag: push.tag, limits: limits)
+        } catch let refusal as PushRefusal {
+            refused(push.tag, refusal)
+        } catch {
+            core.unusable(push.tag, code: "header_faulty", moment)
+        }
+    }
+
+    private func refused(_ tag: UInt64, _ refusal: PushRefusal) {
+        let fault: PushFault =
+            switch refusal {
+            case .full: .noConnection
+            case .stopped: .stopped
+            case .noProviderKey: .noProviderKey
+            }
+        core.ended(tag, as: PushAnswer(.notProcessed(fault)), moment)
+    }
+
+    private var limits: PushLimits {
+        let deadline = loop.now.advanced(byMilliseconds: settings.answerMilliseconds)
+        return PushLimits(leaveBy: core.leasedUntil, deadline: deadline)
+    }
+
+    private func token(of sheet: Sheet, _ line: Int) -> PushToken? {
+        let place = sheet.index.lines[line]
+        if let token = PushToken(hex: sheet.bytes(place.token)) { return token }
+        return try? seal.open(sheet.text(place.token), app: sheet.head.app, entry: sheet.text(place.entry))
+    }
+
+    // MARK: Answers
+
+    func ended(_ outcomes: PushOutcomes) {
+        let moment = moment
+        for outcome in outcomes.list {
+            if outcome.disposition == .accepted, !outcome.isLate {
+                core.accepted(outcome.tag, moment)
+            } else {
+                core.ended(outcome.tag, as: answer(outcome, outcomes), moment)
+            }
+        }
+        // What leaves now is in the same turn's bytes.
+        do { try turn() } catch { context.fail(error) }
+        hook()
+    }
+
+    private func answer(_ outcome: PushOutcome, _ outcomes: PushOutcomes) -> PushAnswer {
+        guard outcome.end == .answered, let disposition = outcome.disposition else {
+            return PushAnswer(outcome.end, isLate: outcome.isLate)
+        }
+        let details = outcomes.details(of: outcome)
+        return PushAnswer(
+            answered: disposition, status: Int(outcome.status), reason: details?.answer.reasonText,
+            timestamp: details?.answer.timestamp, retryAfterSeconds: details?.retryAfterSeconds,
+            isLate: outcome.isLate)
+    }
+
+    // MARK: Dead tokens
+
+    /// Ingest drops it, unless it was reported again since.
+    func report(_ dead: SenderOrders.DeadToken) {
+        let (sheet, place) = (dead.sheet, dead.sheet.index.lines[dead.line])
+        guard !sheet.head.isBroadcast, let token = token(of: sheet, dead.line) else { return }
+        var report = Report(
+            app: sheet.head.app, environment: sheet.head.environment,
+            installation: sheet.text(place.installation), kind: .deadToken)
+        report.refusal = Maybe(
+            Report.Refusal(
+                tokenHash: Hex.text(seal.hash(token)), entry: sheet.text(place.entry), reason: dead.reason,
+                invalidatedAt: dead.invalidatedAt, dispatchedAt: moment.wall))
+        writer.report(report)
+    }
+}

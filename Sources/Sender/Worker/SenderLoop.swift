@@ -1,0 +1,320 @@
+internal import APNs
+internal import Cryptography
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Telemetry
+internal import Topics
+
+/// One event loop's sender: it owns the group's member, the readers of `receipts` and `superseded`, the
+/// producer and the connections to APNs, tells the core what happens, and does what the core wants. No push
+/// crosses a thread.
+///
+/// What asks the cluster and waits, it asks only while lanes come or go.
+final class SenderLoop: EventHandler, TurnHook, PushReceiver {
+    static let group = "sender"
+    /// A member polls at least so often, and so old its lease can be.
+    private static let pollMilliseconds = 100
+    private static let upkeepMilliseconds = 1_000
+    /// Records that are refused are tried again so often.
+    private static let refusedMilliseconds = 1_000
+
+    let number: Int
+    let settings: SenderSettings
+    let environment: StageEnvironment
+    let layout: TopicLayout
+    let loop: EventLoop
+    let shared: SenderShared
+    let context: ServiceContext
+    let log: Log
+    let metrics: SenderMetrics
+    let seal: TokenSeal
+    let consumer: Consumer
+    let receipts: ReceiptsReader
+    let notes: NotesReader
+    let writer: SenderWriter
+    var client: APNsClient?
+    var core: SenderCore
+    var batch = RecordBatch(recordsMax: 200, bytesMax: 4 << 20)
+    /// The jobs topics by their names in the cluster.
+    let topics: [String: JobTopic]
+    /// Apps that pushes were made for.
+    var profiles: Set<PushProfile> = []
+    /// Lanes that were offered and whose offsets the cluster has not told yet.
+    var offered: [TopicPartition]?
+    var nextOffer = Instant(nanoseconds: 0)
+    /// Partitions that cannot be read, in words.
+    var unreadable: [String] = []
+    private var timer: LoopTimer?
+    private var isHooked = false
+    private var nextUpkeep = Instant(nanoseconds: 0)
+    private var refused: [UInt64] = []
+    private var nextRefused = Instant(nanoseconds: 0)
+    /// Told to stop: by when, and who waits.
+    private var stopBy: Instant?
+    private var whenStopped: (() -> Void)?
+    private var hasFailed = false
+
+    init(
+        _ number: Int, _ settings: SenderSettings, in environment: StageEnvironment, provider: Provider,
+        on loop: EventLoop, shared: SenderShared, context: ServiceContext
+    ) throws {
+        (self.number, self.settings, self.environment) = (number, settings, environment)
+        (self.loop, self.shared, self.context) = (loop, shared, context)
+        log = context.log
+        layout = environment.layout
+        metrics = SenderMetrics(context.metrics)
+        seal = TokenSeal(environment.sealingKeys)
+        core = SenderCore(settings.limitsOfLoop, seed: .random(in: .min ... .max))
+        let layout = layout
+        topics = Dictionary(uniqueKeysWithValues: JobTopic.allCases.map { (layout.name($0.topic), $0) })
+        let kafka = environment.cluster.settings
+        let (log, all) = (context.log, context.metrics)
+        var member = ConsumerOptions(
+            .group(
+                layout.prefix + Self.group,
+                instanceID: environment.identity(of: SenderService.name, loop: number),
+                topics: JobTopic.allCases.map { layout.name($0.topic) }))
+        member.sessionMilliseconds = settings.sessionMilliseconds
+        member.prefetchKibibytesMax = settings.prefetchKibibytesMax
+        consumer = try Consumer(kafka, member, name: "sender-jobs-\(number)", log: log, metrics: all)
+        let manual = ConsumerOptions(.manual)
+        receipts = ReceiptsReader(
+            try Consumer(kafka, manual, name: "sender-receipts-\(number)", log: log, metrics: all),
+            topic: layout.name(.receipts))
+        var state = manual
+        state.outOfRange = .earliest
+        notes = try NotesReader(
+            Consumer(kafka, state, name: "sender-superseded-\(number)", log: log, metrics: all),
+            topic: layout.name(.superseded))
+        writer = try SenderWriter(layout, metrics: metrics) {
+            try Producer(kafka, name: "sender-\(number)", log: log, metrics: all)
+        }
+        client = APNsClient(provider, on: loop, receiver: self)
+        timer = LoopTimer(on: loop) { [weak self] in self?.hook() }
+    }
+
+    /// Begins to serve. On the loop, as all that follows.
+    func begin() throws {
+        for descriptor in [consumer.descriptor, writer.descriptor, notes.descriptor, receipts.descriptor] {
+            try loop.register(descriptor, for: .readable, self)
+        }
+        hook()
+    }
+
+    // MARK: Turns
+
+    func ready(_ readiness: Readiness) { hook() }
+    func loopEnds() {}
+
+    func hook() {
+        guard !isHooked else { return }
+        isHooked = true
+        loop.atEndOfTurn(self)
+    }
+
+    var moment: Moment { Moment(now: loop.now, wall: WallTime.now().milliseconds) }
+
+    func endOfTurn() {
+        isHooked = false
+        guard !hasFailed else { return }
+        let began = Instant.now()
+        do {
+            try serve()
+        } catch {
+            hasFailed = true
+            context.fail(error)
+            whenStopped?()
+            whenStopped = nil
+            return
+        }
+        metrics.batchSeconds.observe(Instant.now().seconds(since: began))
+        schedule()
+    }
+
+    private func serve() throws {
+        let moment = moment
+        if try notes.poll({ core.noted($0, moment) }) { hook() }
+        if notes.isComplete { core.informed() }
+        try poll()
+        if try receipts.poll({ core.found($0, lane: $1) }, end: { core.foundAll(lane: $0, end: $1, moment) })
+        {
+            hook()
+        }
+        try collect()
+        try turn()
+        if moment.now >= nextUpkeep {
+            nextUpkeep = moment.now.advanced(byMilliseconds: Self.upkeepMilliseconds)
+            upkeep()
+        }
+    }
+
+    /// The core's turn, and what it wants.
+    func turn() throws {
+        core.leased(
+            until: consumer.isSurelyOurs(at: loop.now)
+                ? consumer.lastPoll.advanced(
+                    byMilliseconds: settings.sessionMilliseconds - Consumer.leaseMarginMilliseconds)
+                : Instant(nanoseconds: 0))
+        core.turn(moment) { sheet, isSuspect in way(of: sheet, isSuspect: isSuspect) }
+        try carryOut()
+    }
+
+    private func schedule() {
+        var next = loop.now.advanced(byMilliseconds: Self.pollMilliseconds)
+        if let due = core.nextTurn { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
+        timer?.schedule(at: next)
+    }
+
+    // MARK: Orders
+
+    private func carryOut() throws {
+        while core.orders.hasAny {
+            var orders = SenderOrders()
+            swap(&orders, &core.orders)
+            for (id, write) in orders.writes { writer.write(id, write) }
+            for push in orders.pushes { self.push(push) }
+            if !orders.withdrawals.isEmpty { for profile in profiles { client?.withdrawAll(of: profile) } }
+            for token in orders.deadTokens { report(token) }
+            for read in orders.reads { receipts.read(lane: read.lane, from: read.from) }
+            if !orders.reads.isEmpty { hook() }
+            if !orders.pauses.isEmpty { consumer.pause(orders.pauses.map(partition)) }
+            if !orders.resumes.isEmpty { consumer.resume(orders.resumes.map(partition)) }
+            for note in orders.notes { tell(note) }
+            commit(orders)
+            if orders.isReleased { try released() }
+        }
+    }
+
+    private func partition(_ flow: SenderOrders.Flow) -> TopicPartition {
+        TopicPartition(layout.name(flow.topic.topic), flow.lane)
+    }
+
+    /// What a person should hear of.
+    private func tell(_ note: SenderOrders.Note) {
+        switch note {
+        case .breakerOpened(let name, let reason):
+            metrics.breaker(name.app, name.environment.rawValue).set(1)
+            log.error(
+                "apns refuses an app's pushes; nothing is pushed for it, no token is dropped: correct the setting",
+                .field("app", name.app), .field("environment", name.environment.rawValue),
+                .field("reason", reason), .field("setting", Self.setting(for: reason)))
+        case .breakerClosed(let name):
+            metrics.breaker(name.app, name.environment.rawValue).set(0)
+            log.info(
+                "apns takes an app's pushes again", .field("app", name.app),
+                .field("environment", name.environment.rawValue))
+        case .settling(let lane, let milliseconds):
+            log.info(
+                "an earlier sender's last pushes may be out; its jobs wait", .field("lane", lane),
+                .field("milliseconds", milliseconds))
+        case .opened: break
+        case .drainedLate(let lane):
+            log.warning(
+                "a lane is given back before all its pushes have ended; its next owner waits for them",
+                .field("lane", lane))
+        }
+    }
+
+    /// What is wrong, in an operator's words.
+    private static func setting(for reason: String) -> String {
+        switch reason {
+        case "BadDeviceToken": "the app's environment: tokens of the sandbox are not known in production"
+        case "DeviceTokenNotForTopic", "BadTopic", "TopicDisallowed": "the app's bundle id"
+        case "no_provider_key": "the key file of the app's team and key id, under sender.keys"
+        case "ExpiredProviderToken": "this machine's clock"
+        default: "the app's team id, key id and key file"
+        }
+    }
+
+    // MARK: Records
+
+    private func collect() throws {
+        let moment = moment
+        writer.collect(
+            stored: { core.stored($0, at: $1, moment) },
+            failed: { core.failed($0) })
+        let fresh = writer.takeRefused()
+        if !fresh.isEmpty {
+            log.error(
+                "records are refused by kafka; jobs wait for them: look at the topic's max.message.bytes and at the access rights",
+                .field("records", fresh.count))
+            refused += fresh
+        }
+        if !refused.isEmpty, moment.now >= nextRefused {
+            nextRefused = moment.now.advanced(byMilliseconds: Self.refusedMilliseconds)
+            for id in refused { core.failed(id) }
+            refused = []
+        }
+        if writer.isRuined {
+            log.warning("the producer is made anew")
+            try loopRebuild()
+        }
+    }
+
+    private func loopRebuild() throws {
+        loop.deregister(writer.descriptor)
+        try writer.rebuild()
+        try loop.register(writer.descriptor, for: .readable, self)
+        core.failedAll()
+    }
+
+    private func upkeep() {
+        metrics.inFlight.set(Double(core.permitsTaken))
+        metrics.sheets.set(Double(core.sheetsInHand))
+        metrics.bytes.set(Double(core.bytesInHand))
+        let oldest = core.oldestAcceptedAt.map { Double(max(0, moment.wall - $0)) / 1000 }
+        metrics.oldestSeconds.set(oldest ?? 0)
+        var obstacles = core.obstacles + unreadable
+        if offered != nil { obstacles.append("the group's offsets are asked for") }
+        shared.set(obstacles, of: number)
+    }
+
+    // MARK: The end
+
+    /// Gives the lanes back in order, then leaves the group and closes the connections.
+    func stop(by deadline: Instant, _ done: @escaping () -> Void) {
+        whenStopped = done
+        stopBy = deadline
+        guard !hasFailed else {
+            whenStopped = nil
+            return done()
+        }
+        if core.lanesInHand == 0 {
+            finish()
+        } else {
+            core.revoked(by: min(deadline, loop.now.advanced(byMilliseconds: Self.drainMilliseconds)), moment)
+            hook()
+        }
+    }
+
+    static let drainMilliseconds = 10_000
+    var isStopping: Bool { stopBy != nil }
+
+    func finish() {
+        guard !hasFailed, let done = whenStopped else { return }
+        whenStopped = nil
+        hasFailed = true
+        timer?.cancel()
+        for descriptor in [consumer.descriptor, writer.descriptor, notes.descriptor, receipts.descriptor] {
+            loop.deregister(descriptor)
+        }
+        batch.clear()
+        writer.flush(withinMilliseconds: 1_000)
+        if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        receipts.close()
+        notes.close()
+        shared.set(["stopped"], of: number)
+        client?.stop(by: stopBy) { done() }
+        client = nil
+    }
+}
+
+extension SenderOrders {
+    var hasAny: Bool {
+        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !deadTokens.isEmpty || !reads.isEmpty
+            || !pauses.isEmpty || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased
+            || !notes.isEmpty
+    }
+}

@@ -1,0 +1,64 @@
+internal import LiveActivity
+internal import Telemetry
+
+/// The stage's numbers. Asked for once, used per record.
+struct SenderMetrics {
+    private let metrics: Metrics
+    private let outcomes: [ReceiptOutcome: Counter]
+    let batchSeconds: Histogram
+    let inFlight: Gauge
+    let oldestSeconds: Gauge
+    let sheets: Gauge
+    let bytes: Gauge
+    let deadTokens: Counter
+    let written: Counter
+    let writeFailures: Counter
+
+    init(_ metrics: Metrics) {
+        self.metrics = metrics
+        outcomes = Dictionary(
+            uniqueKeysWithValues: ReceiptOutcome.allCases.map { outcome in
+                (
+                    outcome,
+                    metrics.counter(
+                        "flotilla_sender_records_total",
+                        help: "jobs by what became of them, and marks on their way",
+                        labels: ["outcome": outcome.rawValue])
+                )
+            })
+        batchSeconds = metrics.histogram(
+            "flotilla_sender_batch_seconds",
+            help: "one turn of a loop: sheets taken, pushes sent, records written")
+        inFlight = metrics.gauge(
+            "flotilla_sender_in_flight",
+            help: "permits that are taken: pushes whose outcome is not stored yet")
+        oldestSeconds = metrics.gauge(
+            "flotilla_sender_oldest_seconds", help: "since when the oldest send in hand is accepted")
+        sheets = metrics.gauge("flotilla_sender_sheets", help: "sheets in hand")
+        bytes = metrics.gauge("flotilla_sender_hand_bytes", help: "memory of the sheets in hand")
+        deadTokens = metrics.counter(
+            "flotilla_sender_dead_tokens_total", help: "tokens reported as dead")
+        written = metrics.counter(
+            "flotilla_sender_written_total", help: "records stored: receipts, later tiers, dead letters")
+        writeFailures = metrics.counter(
+            "flotilla_sender_write_failures_total", help: "records that were not stored and are written again"
+        )
+    }
+
+    func count(_ receipt: Receipt) {
+        for part in receipt.parts { outcomes[part.outcome]?.add(part.lines.count) }
+    }
+
+    func deadLetters(_ code: String) -> Counter {
+        metrics.counter(
+            "flotilla_sender_dead_letters_total", help: "jobs that a person should see, by reason",
+            labels: ["code": code])
+    }
+
+    func breaker(_ app: String, _ environment: String) -> Gauge {
+        metrics.gauge(
+            "flotilla_sender_breaker_open",
+            help: "1 while nothing is pushed for an app, as its setting is wrong",
+            labels: ["app": app, "environment": environment])
+    }
+}

@@ -1,0 +1,100 @@
+internal import APNs
+package import Lifecycle
+package import Stages
+internal import Telemetry
+package import Topics
+
+/// The stage that pushes, as a part of a process: event loops that share nothing but the provider.
+package final class SenderService: Stage {
+    package static let name = "sender"
+    package static let summary = "pushes jobs to APNs, and writes a receipt for each"
+    package static let topics: [TopicName] = [
+        .catalog, .jobsUrgent, .jobs, .jobsLater5s, .jobsLater2m, .receipts, .superseded, .reports,
+        .deadLetters,
+    ]
+
+    private struct Parts: Sendable {
+        var loops: [(loop: EventLoop, held: Held)] = []
+        var keys: ProviderKeyWatch
+    }
+
+    /// A sender of a loop, which only that loop touches.
+    private final class Held: @unchecked Sendable {
+        var sender: SenderLoop?
+    }
+
+    private let settings: SenderSettings
+    private let environment: StageEnvironment
+    private let shared = SenderShared()
+    private let started = Started<Parts>()
+
+    package init(_ settings: SenderSettings, in environment: StageEnvironment) {
+        self.settings = settings
+        self.environment = environment
+        shared.set(["it is starting"], of: 0)
+    }
+
+    package var obstacles: [String] { shared.obstacles }
+
+    package func start(_ context: ServiceContext) async throws {
+        FreedMemory.keep()
+        let keys: ProviderKeySource =
+            settings.keysDirectory.isEmpty ? .files([:]) : .directory(settings.keysDirectory)
+        let tokens = ProviderTokens(keys, metrics: context.metrics)
+        for problem in tokens.reload() {
+            context.log.error(
+                "provider key cannot be used; correct its file", .field("problem", problem.description))
+        }
+        let provider = try Provider(settings.apns, tokens: tokens, metrics: context.metrics, log: context.log)
+        var parts = Parts(keys: ProviderKeyWatch(tokens))
+        try await parts.keys.start(context)
+        do {
+            for number in 0..<settings.loops {
+                parts.loops.append(try startLoop(number, with: provider, in: context))
+            }
+        } catch {
+            for part in parts.loops { part.loop.stop() }
+            await parts.keys.stop(by: .now())
+            throw error
+        }
+        started.put(parts)
+    }
+
+    private func startLoop(
+        _ number: Int, with provider: Provider, in context: ServiceContext
+    ) throws -> (loop: EventLoop, held: Held) {
+        let loop = try EventLoop(name: "sender-\(number)")
+        let held = Held()
+        let (settings, environment, shared) = (settings, environment, shared)
+        try loop.start {
+            let sender = try SenderLoop(
+                number, settings, in: environment, provider: provider, on: loop, shared: shared,
+                context: context)
+            try sender.begin()
+            held.sender = sender
+        }
+        return (loop, held)
+    }
+
+    package func stop(by deadline: Instant) async {
+        guard let parts = started.take() else { return }
+        await withTaskGroup(of: Void.self) { group in
+            for (loop, held) in parts.loops {
+                group.addTask {
+                    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+                        let isRunning = loop.execute {
+                            guard let sender = held.sender else { return done.resume() }
+                            sender.stop(by: deadline) { done.resume() }
+                        }
+                        if !isRunning { done.resume() }
+                    }
+                }
+            }
+        }
+        for (loop, held) in parts.loops {
+            _ = loop.execute { held.sender = nil }
+            loop.stop()
+        }
+        await parts.keys.stop(by: deadline)
+    }
+}

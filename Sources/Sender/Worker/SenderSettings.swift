@@ -1,0 +1,91 @@
+internal import APNs
+internal import Cryptography
+internal import LiveActivity
+package import Settings
+internal import TLS
+
+/// How senders run.
+package struct SenderSettings: OperatorSettings {
+    /// Event loops of a process, one for each core that it may use.
+    package var loops = 1
+    package var limits = SenderLimits()
+    /// How long an answer of APNs is awaited; then nobody knows what became of the push.
+    package var answerMilliseconds = 5_000
+    package var sessionMilliseconds = 10_000
+    /// What is fetched ahead of the sheets in hand, by each loop.
+    package var prefetchKibibytesMax = 16_384
+    /// Empty: there are none, and nothing can be pushed.
+    package var keysDirectory = ""
+    /// Where APNs is: Apple's hosts, unless these say otherwise.
+    package var production: HostPort?
+    package var sandbox: HostPort?
+    /// A file with the certificates of who may vouch for these hosts; none: the system's.
+    package var authorities = ""
+
+    package init() {}
+
+    package static let declared = SettingsGroup("sender", defaults: SenderSettings()) { declare in
+        declare(
+            "loops", sets: \.loops, in: 1...64, "event loops of a process, one for each core that it may use")
+        declare(
+            "permits", sets: \.limits.permitsMax, in: 1...1_000_000,
+            "pushes of a process whose outcome is not stored yet; as many can a SIGKILL double")
+        declare(
+            "hand", sets: \.limits.handBytesMax, as: Bytes.self, in: 1 << 20...16 << 30,
+            "memory of the sheets that a process has in hand; beyond it reading waits")
+        declare(
+            "answer-limit", sets: \.answerMilliseconds, as: Milliseconds.self, in: 500...60_000,
+            "how long an answer of APNs is awaited; then nobody knows what became of the push")
+        declare(
+            "settle", sets: \.limits.settleMilliseconds, as: Milliseconds.self, in: 0...60_000,
+            "how long the jobs of a sender that died wait, as its last pushes may still be out")
+        declare(
+            "keys", sets: \.keysDirectory,
+            "the directory of the provider keys, <team id>/AuthKey_<key id>.p8; without one nothing can be pushed"
+        )
+        declare(
+            "apns-production", sets: \.productionText, "where APNs' production is, if not at Apple's",
+            check: Self.problem)
+        declare(
+            "apns-sandbox", sets: \.sandboxText, "where APNs' sandbox is, if not at Apple's",
+            check: Self.problem)
+        declare(
+            "apns-authorities", sets: \.authorities,
+            "a file with the certificates that may vouch for these hosts; empty: the system's")
+    }
+
+    private var productionText: String {
+        get { production?.settingText ?? "" }
+        set { production = HostPort(settingText: newValue) }
+    }
+
+    private var sandboxText: String {
+        get { sandbox?.settingText ?? "" }
+        set { sandbox = HostPort(settingText: newValue) }
+    }
+
+    private static func problem(_ text: String) -> String? {
+        text.isEmpty || HostPort(settingText: text) != nil ? nil : "must be \(HostPort.kind)"
+    }
+
+    var apns: APNsSettings {
+        var settings = APNsSettings()
+        if let production { settings.production = Self.hosts(production) }
+        if let sandbox { settings.sandbox = Self.hosts(sandbox) }
+        if !authorities.isEmpty { settings.trust = .authorities(.file(authorities)) }
+        return settings
+    }
+
+    private static func hosts(_ place: HostPort) -> APNsSettings.Hosts {
+        let endpoint = Endpoint(host: place.host, port: place.port)
+        return APNsSettings.Hosts(push: endpoint, broadcast: endpoint, channels: endpoint)
+    }
+
+    /// What one of its loops may take.
+    var limitsOfLoop: SenderLimits {
+        var share = limits
+        share.permitsMax = max(1, limits.permitsMax / loops)
+        share.handBytesMax = max(1 << 20, limits.handBytesMax / loops)
+        return share
+    }
+}

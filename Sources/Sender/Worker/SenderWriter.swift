@@ -1,0 +1,187 @@
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// Makes records of what the core wants stored, and tells which are. Pinned to its loop.
+final class SenderWriter {
+    private let make: () throws -> Producer
+    private let layout: TopicLayout
+    private let metrics: SenderMetrics
+    private var producer: Producer
+    private var topics: [TopicName: Topic] = [:]
+    private var json = JSONWriter()
+    private var deliveries: [Delivery] = []
+    /// What the producer had no room for, in order.
+    private var waiting = Queue<(id: UInt64, write: SenderWrite)>()
+
+    private static let targets: [TopicName] = [.receipts, .jobsLater5s, .jobsLater2m, .deadLetters, .reports]
+    /// Tags of records that nobody waits for.
+    private static let unawaited: UInt64 = 0
+
+    init(_ layout: TopicLayout, metrics: SenderMetrics, _ make: @escaping () throws -> Producer) throws {
+        self.layout = layout
+        self.metrics = metrics
+        self.make = make
+        producer = try make()
+        try open()
+    }
+
+    private func open() throws {
+        for name in Self.targets { topics[name] = try producer.topic(layout.name(name)) }
+    }
+
+    var descriptor: Int32 { producer.descriptor }
+    var isRuined: Bool { producer.fatalError != nil }
+
+    /// Begins anew; whatever is not acknowledged has to be written again.
+    func rebuild() throws {
+        producer = try make()
+        try open()
+        deliveries.removeAll()
+        waiting = Queue()
+    }
+
+    // MARK: Records
+
+    func write(_ id: UInt64, _ write: SenderWrite) {
+        if !waiting.isEmpty || !send(id, write) { waiting.append((id, write)) }
+    }
+
+    /// False when there is no room.
+    private func send(_ id: UInt64, _ write: SenderWrite) -> Bool {
+        switch write.kind {
+        case .receipt:
+            guard let receipt = write.receipt else { return true }
+            receipt.encode(to: &json)
+            var headers = RecordHeaders(capacity: 1)
+            let addressees = write.addressees
+            if !addressees.isEmpty { headers.add(ReceiptLines.header, addressees.span) }
+            let isSent = unsafe json.withBytes { bytes in
+                unsafe send(
+                    to: .receipts, partition: write.lane, value: bytes.bindMemory(to: UInt8.self).span,
+                    headers: &headers, id: id)
+            }
+            if isSent { metrics.count(receipt) }
+            return isSent
+        case .tier(let tier, let origin):
+            guard let sheet = write.sheet else { return true }
+            var headers = headers(of: sheet, write.lines, origin)
+            return send(
+                to: tier.topic, partition: write.lane, value: sheet.content.body.span, headers: &headers,
+                id: id)
+        case .letter(let code):
+            guard let sheet = write.sheet else { return true }
+            var headers = headers(of: sheet, write.lines, sheet.origin(of: write.lines, reason: write.reason))
+            let letter = DeadLetter(
+                stage: SenderService.name, code: code, reason: Self.words(code, write),
+                topic: layout.name(sheet.topic.topic), partition: write.lane, offset: sheet.offset,
+                writtenAt: sheet.head.acceptedAt, at: write.at)
+            headers.add(letter)
+            let isSent = send(
+                to: .deadLetters, partition: write.lane, value: sheet.content.body.span, headers: &headers,
+                id: id)
+            if isSent { metrics.deadLetters(code).add(write.lines.count) }
+            return isSent
+        case .malformed(let record):
+            var headers = RecordHeaders(capacity: record.headers.count + 9)
+            for header in record.headers { headers.add(named: header.name.span, header.value?.span) }
+            headers.add(
+                DeadLetter(
+                    stage: SenderService.name, code: record.error.code, reason: record.error.description,
+                    topic: layout.name(record.topic.topic), partition: write.lane, offset: record.offset,
+                    writtenAt: record.writtenAt, at: write.at))
+            let isSent = send(
+                to: .deadLetters, partition: write.lane, key: record.key?.span, value: record.value?.span,
+                headers: &headers, id: id)
+            if isSent { metrics.deadLetters(record.error.code).add() }
+            return isSent
+        }
+    }
+
+    private func headers(of sheet: Sheet, _ lines: LineSet, _ origin: SheetOrigin) -> RecordHeaders {
+        var headers = RecordHeaders(capacity: 16)
+        headers.add(SheetHeader.apns, sheet.content.apns.span)
+        headers.add(SheetHeader.flotilla, sheet.content.flotilla.span)
+        headers.add(SheetHeader.to, sheet.content.lines(lines, sheet.index).span)
+        headers.add(SheetHeader.origin, origin.headerLines.span)
+        return headers
+    }
+
+    private static func words(_ code: String, _ write: SenderWrite) -> String {
+        let answer = [write.status.map { "status \($0)" }, write.reason].compactMap { $0 }.joined(
+            separator: " ")
+        return answer.isEmpty ? code : "\(code): APNs said \(answer)"
+    }
+
+    /// A token that is dead; lost with the process, as the next push finds it again.
+    func report(_ report: Report) {
+        report.encode(to: &json)
+        var headers = RecordHeaders(capacity: 0)
+        let key = report.key
+        _ = unsafe json.withBytes { bytes in
+            unsafe send(
+                to: .reports, partition: nil, key: key.span, value: bytes.bindMemory(to: UInt8.self).span,
+                headers: &headers, id: Self.unawaited)
+        }
+        metrics.deadTokens.add()
+    }
+
+    private func send(
+        to topic: TopicName, partition: Int32?, key: Span<UInt8>? = nil, value: Span<UInt8>?,
+        headers: inout RecordHeaders, id: UInt64
+    ) -> Bool {
+        guard let target = topics[topic] else { preconditionFailure("a topic that was not opened") }
+        let result = producer.send(
+            to: target, partition: partition, key: key, value: value, headers: &headers, tag: id)
+        switch result {
+        case .queued: return true
+        case .full: return false
+        case .refused, .rebuild:
+            // Told as a failure when deliveries are collected next.
+            if id != Self.unawaited { refused.append(id) }
+            return true
+        }
+    }
+
+    private var refused: [UInt64] = []
+
+    // MARK: Deliveries
+
+    /// Tells what is stored, and what is not, by id.
+    func collect(stored: (UInt64, _ offset: Int64?) -> Void, failed: (UInt64) -> Void) {
+        _ = producer.collect(into: &deliveries)
+        for delivery in deliveries where delivery.tag != Self.unawaited {
+            switch delivery.outcome {
+            case .stored(let offset):
+                metrics.written.add()
+                stored(delivery.tag, offset >= 0 ? offset : nil)
+            case .notStored, .unknown:
+                metrics.writeFailures.add()
+                failed(delivery.tag)
+            }
+        }
+        deliveries.removeAll(keepingCapacity: true)
+        while let next = waiting.first, send(next.id, next.write) { waiting.removeFirst() }
+    }
+
+    /// Records that will never be taken as they are, once.
+    func takeRefused() -> [UInt64] {
+        defer { refused.removeAll() }
+        return refused
+    }
+
+    func flush(withinMilliseconds limit: Int) {
+        _ = producer.flush(withinMilliseconds: limit, into: &deliveries)
+    }
+}
+
+extension RecordHeaders {
+    fileprivate mutating func add(_ letter: DeadLetter) {
+        for (name, value) in letter.headers {
+            let (name, value) = (Array(name.rawValue.utf8), Array(value.utf8))
+            add(named: name.span, value.span)
+        }
+    }
+}

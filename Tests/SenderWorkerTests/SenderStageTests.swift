@@ -1,0 +1,76 @@
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Sender
+import Testing
+import Topics
+
+@testable import APNsSimulator
+
+@Suite(.timeLimit(.minutes(5))) struct SenderStageTests {
+    @Test func `each job is pushed once and has one receipt`() async throws {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        let sender = try await RunningSender(stand, slots: "one")
+        for lane in 0..<Int32(SenderStand.lanes) {
+            let first = Int(lane) * 1_000
+            try stand.write(stand.head(.start, version: 1), to: first..<first + 20, lane: lane)
+            try stand.write(stand.head(.update, version: 2), to: first..<first + 200, lane: lane)
+            try stand.write(stand.head(.end, version: 3), to: first..<first + 5, lane: lane, .jobsUrgent)
+        }
+        let jobs = SenderStand.lanes * 225
+        try await eventually("every job has its receipt") {
+            let finals = sender.outcomes(.accepted) + sender.outcomes(.superseded)
+            return finals >= jobs || sender.failure != nil
+        }
+        #expect(sender.failure == nil)
+        await sender.stop()
+        let finals = try stand.finals()
+        #expect(finals.count == jobs)
+        #expect(finals.values.allSatisfy { $0.count == 1 })
+        let journal = stand.journal
+        #expect(journal.doubledIDs == 0)
+        #expect(finals.values.filter { $0 == [.accepted] }.count == journal.requests)
+    }
+
+    @Test func `a sender that is stopped in order leaves nothing behind, and the next repeats nothing`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        for lane in 0..<Int32(SenderStand.lanes) {
+            for sheet in 0..<10 {
+                let first = Int(lane) * 10_000 + sheet * 250
+                try stand.write(
+                    stand.head(.update, version: 1, group: "m\(sheet)"), to: first..<first + 250, lane: lane)
+            }
+        }
+        let jobs = SenderStand.lanes * 2_500
+        let first = try await RunningSender(stand, slots: "one") { $0.limits.permitsMax = 100 }
+        try await eventually("some are pushed") { first.outcomes(.accepted) > 300 }
+        await first.stop()
+        let second = try await RunningSender(stand, slots: "one") { $0.limits.permitsMax = 1_000 }
+        try await eventually("the rest is pushed") {
+            first.outcomes(.accepted) + second.outcomes(.accepted) >= jobs
+        }
+        await second.stop()
+        let finals = try stand.finals()
+        #expect(finals.count == jobs)
+        #expect(finals.values.allSatisfy { $0 == [.accepted] })
+        #expect(stand.journal.requests == jobs && stand.journal.doubledIDs == 0)
+    }
+
+    @Test func `what is older than superseded says is not pushed`() async throws {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        try stand.write(SupersededNote(app: "shop", group: "m1", update: 5, end: 0))
+        try stand.write(stand.head(.update, version: 4), to: 0..<100, lane: 0)
+        try stand.write(stand.head(.update, version: 5), to: 0..<100, lane: 0)
+        let sender = try await RunningSender(stand, slots: "one")
+        try await eventually("all have receipts") {
+            sender.outcomes(.accepted) == 100 && sender.outcomes(.superseded) == 100
+        }
+        await sender.stop()
+        #expect(stand.journal.requests == 100)
+    }
+}

@@ -1,7 +1,7 @@
 import Foundation
-import Kafka
-import KafkaTesting
+import JSON
 import Lifecycle
+import LiveActivity
 import ProcessTesting
 import Simulation
 import Testing
@@ -10,23 +10,6 @@ import Testing
 
 /// Real processes: gateways that are killed while clients send.
 struct KillTests {
-    private func flotilla(_ arguments: [String]) throws -> ChildProcess {
-        try ChildProcess(builtProduct("flotilla"), arguments)
-    }
-
-    private func output(_ arguments: [String]) async throws -> String {
-        let process = try ChildProcess(builtProduct("flotilla"), arguments)
-        #expect(try await process.exitStatus() == 0, "\(process.errors)")
-        return process.output.trimmingCharacters(in: .whitespacesAndNewlines)
-    }
-
-    private func address(of service: String, in process: ChildProcess) async throws -> String {
-        try await process.waitFor("\(service): serving")
-        let line = process.errors.split(separator: "\n").first { $0.contains("\(service): serving") }
-        let field = line?.split(separator: " ").first { $0.hasPrefix("address=") }
-        return try #require(field.map { String($0.dropFirst("address=".count)) })
-    }
-
     /// Sends bodies of three reports with ids that nobody else uses, until the server is gone. Returns
     /// the ids that were answered 202.
     private static func send(
@@ -52,35 +35,13 @@ struct KillTests {
 
     @Test(.timeLimit(.minutes(5)))
     func `every report that a killed gateway acknowledged is in the topic`() async throws {
-        let directory = try TemporaryDirectory()
-        let cluster = try TestCluster()
-        let brokers = cluster.brokers.joined(separator: ",")
-        let prefix = "kills\(UInt64.random(in: 0 ... .max))."
-        let place = ["--kafka-brokers", brokers, "--topics-prefix", prefix]
-        _ = try await output(["topics", "create", "--replication", "1", "--lanes", "4"] + place)
-        _ = try await output(
-            [
-                "apps", "create", "shop", "--bundle-id", "c", "--team-id", "ABCDE12345", "--key-id",
-                "KEY1234567",
-            ]
-                + place)
-        let key = try await output(["keys", "create", "shop", "--role", "report"] + place)
+        let gateways = try await GatewayProcesses(role: "report")
+        let key = gateways.key
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
         var stored: [String] = []
         for life in 0..<trials(4) {
-            let gateway = try flotilla(
-                [
-                    "run", "gateway", "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-                    "--topics-lanes", "4", "--log-format", "text", "--data", directory.file("run"),
-                ] + place)
-            let listening = try await address(of: "gateway", in: gateway)
-            let port = try #require(Int(listening.split(separator: ":").last ?? ""))
-            try await eventually("readiness") {
-                try await onThread {
-                    try HTTPPeer(port: port).exchange("GET", "/readyz", [], []).status == 200
-                }
-            }
+            let (gateway, port) = try await gateways.start()
             let acknowledged = TracedLock(0)
             let wanted = random.below(300)
             stored += try await withThrowingTaskGroup(of: [String].self) { group in
@@ -98,12 +59,76 @@ struct KillTests {
         }
         let expected = stored.count
         #expect(expected > 0)
-        let found = try await onThread {
-            try StoredReport.all(
-                KafkaSettings(brokers: cluster.brokers), prefix + "reports", lanes: 4, expected)
-        }
+        let found = try await gateways.records("reports", expected)
         let missing = Set(stored.map { "shop/i:\($0)" }).subtracting(found.map(\.key))
         #expect(
             missing.isEmpty, "seed \(seed): \(missing.count) of \(expected) acknowledged reports are lost")
+    }
+
+    /// Posts a send until it is answered 202, at whatever gateway is alive; then once more, at another.
+    private static func send(_ name: String, _ key: String, to ports: TracedLock<[Int]>) -> [String] {
+        var ids: [String] = []
+        let body =
+            #"{"event":"update","groupId":"g-\#(name.hashValue % 5)","contentState":{"name":"\#(name)"}}"#
+        for attempt in 0..<2000 where ids.count < 2 {
+            let alive = ports.withLock { $0 }
+            guard !alive.isEmpty,
+                let answer = try? HTTPPeer(port: alive[(attempt + ids.count) % alive.count]).exchange(
+                    "POST", "/v1/sends", ["Authorization: Bearer \(key)", "Idempotency-Key: \(name)"],
+                    Array(body.utf8))
+            else {
+                // The wait between two looks for a gateway that lives.
+                usleep(20_000)
+                continue
+            }
+            if answer.status == 202, let id = try? answer.member("sendId") { ids.append(id) }
+        }
+        return ids
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `retries over gateways that are killed are one send for each key`() async throws {
+        let gateways = try await GatewayProcesses(role: "send", types: ["Match"])
+        let key = gateways.key
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed)
+        var running = [try await gateways.start(), try await gateways.start()]
+        let ports = TracedLock(running.map(\.port))
+        let sent = TracedLock(0)
+        let count = trials(40)
+        let answered = try await withThrowingTaskGroup(of: [[String]].self) { group in
+            for client in 0..<6 {
+                group.addTask {
+                    try await onThread {
+                        (0..<count).map { number in
+                            defer { sent.withLock { $0 += 1 } }
+                            return Self.send("\(client)-\(number)", key, to: ports)
+                        }
+                    }
+                }
+            }
+            for kill in 1...4 {
+                let wanted = kill * 6 * count / 6
+                try await eventually("\(wanted) sends") { sent.withLock { $0 } >= wanted }
+                let index = random.below(2)
+                running[index].process.send(signal: SIGKILL)
+                ports.withLock { $0 = [running[1 - index].port] }
+                running[index] = try await gateways.start()
+                ports.withLock { $0 = running.map(\.port) }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(answered.count == 6 * count)
+        for ids in answered { #expect(ids.count == 2 && ids[0] == ids[1], "seed \(seed): \(ids)") }
+        let stored = try await gateways.records("sends", 2 * answered.count)
+        var fingerprints: [String: Set<String>] = [:]
+        for record in stored {
+            let send = try Send.decode(Array(record.value.utf8), with: JSONReader())
+            fingerprints[send.id, default: []].insert(send.fingerprint ?? "")
+        }
+        #expect(Set(fingerprints.keys) == Set(answered.flatMap(\.self)), "seed \(seed)")
+        #expect(
+            fingerprints.values.allSatisfy { $0.count == 1 }, "seed \(seed): the planner drops all but one")
+        for gateway in running { gateway.process.send(signal: SIGKILL) }
     }
 }

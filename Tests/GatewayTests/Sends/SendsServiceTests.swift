@@ -248,6 +248,36 @@ struct SendProgressTests {
         #expect(SendProgress(waiting: send).recipient == nil)
     }
 
+    @Test func `a cancel of what was for one user of a group names the user, planned or not`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        for isPlanned in [false, true] {
+            let body =
+                "{\"audience\":{\"users\":[\"jane\"]}," + SendsServiceTests.update().dropFirst()
+            let id = try await bench.call("POST", "/v1/sends", body).member("sendId")
+            if isPlanned {
+                var planned = LiveActivity.Progress.PlannedPart(.held)
+                planned.recipient = .user("jane")
+                let key = GroupKey(app: "shop", group: "m1")
+                try await write(
+                    [
+                        LiveActivity.Progress(
+                            send: id, key: key, dryRun: false, acceptedAt: 1, at: 1, .verdict(planned))
+                    ], bench)
+            }
+            #expect(try await bench.call("DELETE", "/v1/sends/\(id)").status == 202)
+        }
+        let cancels = try await bench.records(.sends, 4).compactMap { record -> Cancel? in
+            guard
+                case .cancel(let cancel) = try SendRequest.decode(
+                    Array(record.value.utf8), with: JSONReader())
+            else { return nil }
+            return cancel
+        }
+        #expect(cancels.map(\.recipient) == [.user("jane"), .user("jane")])
+        await bench.stop()
+        _ = _cluster
+    }
+
     @Test func `an update of a group that nobody has heard of says so`() {
         var progress = SendProgress(id: "s")
         let key = GroupKey(app: "shop", group: "g")

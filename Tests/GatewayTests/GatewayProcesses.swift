@@ -1,0 +1,65 @@
+import Foundation
+import Kafka
+import KafkaTesting
+import ProcessTesting
+import Testing
+
+@testable import Gateway
+
+/// Gateways as real processes, with an app and a key, on a cluster.
+struct GatewayProcesses: Sendable {
+    let brokers: [String]
+    let prefix = "kills\(UInt64.random(in: 0 ... .max))."
+    /// The text of the key.
+    let key: String
+    private let directory: TemporaryDirectory
+    private let cluster: TestCluster
+    private let options: [String]
+
+    init(role: String, types: [String] = []) async throws {
+        directory = try TemporaryDirectory()
+        cluster = try TestCluster()
+        brokers = cluster.brokers
+        let options = ["--kafka-brokers", brokers.joined(separator: ","), "--topics-prefix", prefix]
+        self.options = options
+        func output(_ arguments: [String]) async throws -> String {
+            let process = try ChildProcess(builtProduct("flotilla"), arguments + options)
+            #expect(try await process.exitStatus() == 0, "\(process.errors)")
+            return process.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        _ = try await output(["topics", "create", "--replication", "1", "--lanes", "4"])
+        _ = try await output([
+            "apps", "create", "shop", "--bundle-id", "c", "--team-id", "ABCDE12345", "--key-id", "KEY1234567",
+        ])
+        for type in types { _ = try await output(["types", "put", "shop", type, "{}"]) }
+        key = try await output(["keys", "create", "shop", "--role", role])
+    }
+
+    /// A gateway that is ready, and its port.
+    func start() async throws -> (process: ChildProcess, port: Int) {
+        let process = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "run", "gateway", "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+                "--topics-lanes", "4", "--log-format", "text", "--data", directory.file("run"),
+            ] + options)
+        try await process.waitFor("gateway: serving")
+        let line = process.errors.split(separator: "\n").first { $0.contains("gateway: serving") }
+        let field = try #require(line?.split(separator: " ").first { $0.hasPrefix("address=") })
+        let port = try #require(Int(field.split(separator: ":").last ?? ""))
+        try await eventually("readiness") {
+            try await onThread {
+                try HTTPPeer(port: port).exchange("GET", "/readyz", [], []).status == 200
+            }
+        }
+        return (process, port)
+    }
+
+    /// Every record of a topic of four partitions, once there are as many as that.
+    func records(_ topic: String, _ count: Int) async throws -> [StoredReport] {
+        let (brokers, prefix) = (brokers, prefix)
+        return try await onThread {
+            try StoredReport.all(KafkaSettings(brokers: brokers), prefix + topic, lanes: 4, count)
+        }
+    }
+}

@@ -32,23 +32,35 @@ enum CatalogPart: String, Sendable, CaseIterable {
 
     // MARK: Reading
 
+    /// By name, without what each says: that would be megabytes.
     func list(_ context: RequestContext) -> RequestDecision {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
         json.name("items")
         json.beginArray()
         switch self {
-        case .activityTypes: for type in context.app.types { type.write(to: &json) }
+        case .activityTypes: Self.write(names: context.app.types.map(\.name), to: &json)
         case .segments:
-            let all = context.view.segments(of: context.app.id).values
-            for segment in all.sorted(by: { $0.name < $1.name }) { Self.write(segment, to: &json) }
+            Self.write(names: context.view.segments(of: context.app.id).keys.sorted(), to: &json)
         case .definitions:
             let all = context.view.definitions(of: context.app.id).values
-            for definition in all.sorted(by: { $0.number < $1.number }) { Self.write(definition, to: &json) }
+            for definition in all.sorted(by: { $0.number < $1.number }) {
+                json.beginObject()
+                Self.writeHead(definition, to: &json)
+                json.endObject()
+            }
         }
         json.endArray()
         json.endObject()
         return .answer(.json(json.bytes))
+    }
+
+    private static func write(names: [String], to json: inout JSONWriter) {
+        for name in names {
+            json.beginObject()
+            json.field("name", name)
+            json.endObject()
+        }
     }
 
     func show(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
@@ -86,13 +98,17 @@ enum CatalogPart: String, Sendable, CaseIterable {
 
     private static func write(_ definition: NotificationDefinition, to json: inout JSONWriter) {
         json.beginObject()
+        writeHead(definition, to: &json)
+        json.field("liveActAttr", definition.content.attributes)
+        json.field("contentState", definition.content.contentState)
+        json.endObject()
+    }
+
+    private static func writeHead(_ definition: NotificationDefinition, to json: inout JSONWriter) {
         json.field("notificationKey", "\(definition.number)")
         json.field("createdAt", definition.createdAt)
         json.field("groupId", definition.group)
         json.field("liveActAttrType", definition.content.attributesType)
-        json.field("liveActAttr", definition.content.attributes)
-        json.field("contentState", definition.content.contentState)
-        json.endObject()
     }
 
     // MARK: Changing

@@ -1,6 +1,6 @@
 extension OpenAPI {
     private static func list(_ kind: CatalogPart, id: String, of what: String) -> String {
-        ##""/v1/\##(kind.path)":{"get":{"operationId":"list\##(id)","summary":"All \##(what) of the app.","description":"Role read.","security":[{"bearer":[]}],"responses":{\##(answer(200, "items", meaning: "All of them.")),\##(refusals())}}}"##
+        ##""/v1/\##(kind.path)":{"get":{"operationId":"list\##(id)","summary":"All \##(what) of the app.","description":"Role read.","security":[{"bearer":[]}],"responses":{\##(answer(200, "items", meaning: "All of them, by name.")),\##(refusals())}}}"##
     }
 
     /// - Parameter schema: of what may be put; nil where nothing may.

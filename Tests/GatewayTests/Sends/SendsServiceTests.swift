@@ -84,7 +84,7 @@ struct SendsServiceTests {
         #expect(
             try await second.call("PUT", "/v1/segments/x", #"{"rule":{}}"#, key: "shop/admin").status == 422)
         let list = try await second.call("GET", "/v1/segments", key: "shop/read").body
-        #expect(list == #"{"items":[{"name":"adults",\#(rule.dropFirst())]}"#)
+        #expect(list == #"{"items":[{"name":"adults"}]}"#)
         #expect(try await first.call("DELETE", "/v1/segments/adults", key: "shop/admin").status == 204)
         #expect(try await first.call("POST", "/v1/sends", send).code == "segment_unknown")
         #expect(try await first.call("DELETE", "/v1/segments/adults", key: "shop/admin").status == 404)

@@ -97,7 +97,7 @@ let package = Package(
             features: "Lifetimes"),
         module(
             "FanOut", "Stages", "Registry", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON",
-            "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
+            "Cryptography", "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
             "Sender", "Stages", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),

@@ -1,6 +1,6 @@
 package import Lifecycle
 package import Stages
-internal import Telemetry
+package import Telemetry
 package import Topics
 
 /// The stage that turns sends into jobs. Two kinds of loop, each on a thread of its own: the planner gives
@@ -15,13 +15,19 @@ package final class FanOutService: Stage {
 
     /// The loops' numbers within the process: with the slot they make their ids to Kafka, so a number never
     /// means another loop.
-    package enum Loop: Int, CaseIterable, Sendable { case planner = 0 }
+    package enum Loop: Int, CaseIterable, Sendable {
+        case planner = 0
+        case expander = 1
+    }
 
     private let settings: FanOutSettings
     private let environment: StageEnvironment
     private let onPlannerStep: @Sendable (PlannerStep) -> Void
+    private let onExpanderStep: @Sendable (ExpanderStep) -> Void
+    private let clock: @Sendable () -> WallTime
     private let loops: [Loop]
     private let planner = StageThread(name: "planner")
+    private let expander = StageThread(name: "expander")
 
     package convenience init(_ settings: FanOutSettings, in environment: StageEnvironment) {
         self.init(settings, in: environment) { _ in }
@@ -29,15 +35,22 @@ package final class FanOutService: Stage {
 
     /// For tests, which look at one kind of loop at a time.
     ///
-    /// - Parameter onPlannerStep: told of every step, on the planner's thread, where the process may be ended.
+    /// - Parameters:
+    ///   - onPlannerStep: told of every step, on the planner's thread, where the process may be ended.
+    ///   - onExpanderStep: the same of the expander.
+    ///   - clock: what the expander takes for the time.
     package init(
         _ settings: FanOutSettings, in environment: StageEnvironment, loops: [Loop] = Loop.allCases,
-        onPlannerStep: @escaping @Sendable (PlannerStep) -> Void
+        clock: @escaping @Sendable () -> WallTime = { .now() },
+        onPlannerStep: @escaping @Sendable (PlannerStep) -> Void,
+        onExpanderStep: @escaping @Sendable (ExpanderStep) -> Void = { _ in }
     ) {
         self.loops = loops
         self.settings = settings
         self.environment = environment
         self.onPlannerStep = onPlannerStep
+        self.onExpanderStep = onExpanderStep
+        self.clock = clock
     }
 
     private var threads: [StageThread] { loops.map(thread) }
@@ -45,6 +58,7 @@ package final class FanOutService: Stage {
     private func thread(_ loop: Loop) -> StageThread {
         switch loop {
         case .planner: planner
+        case .expander: expander
         }
     }
 
@@ -57,12 +71,19 @@ package final class FanOutService: Stage {
 
     private func start(_ loop: Loop, _ context: ServiceContext) async throws {
         let (settings, environment, onPlannerStep) = (settings, environment, onPlannerStep)
+        let (clock, onExpanderStep) = (clock, onExpanderStep)
         switch loop {
         case .planner:
             try await planner.start(context) { state in
                 try PlannerLoop(
                     settings, in: environment, state: state, log: context.log, metrics: context.metrics,
                     onStep: onPlannerStep)
+            }
+        case .expander:
+            try await expander.start(context) { state in
+                try ExpanderLoop(
+                    settings, in: environment, state: state, log: context.log, metrics: context.metrics,
+                    clock: clock, onStep: onExpanderStep)
             }
         }
     }

@@ -13,6 +13,10 @@ package struct FanOutSettings: OperatorSettings {
     package var overlayBytesMax = 64 << 20
     /// How often every group is looked at for what has expired.
     package var sweepMilliseconds = 3_600_000
+    /// How long a transaction of the expander may take; its pages grow and shrink to it.
+    package var pageMilliseconds = 100
+    /// Tokens of the first page, before it is known what a page takes.
+    package var pageRowsAtStart = 10_000
     /// Jobs on one sheet.
     package var jobsPerSheet = 256
     package var sessionMilliseconds = 10_000
@@ -30,6 +34,9 @@ package struct FanOutSettings: OperatorSettings {
         declare(
             "fan-out.sweep-interval", sets: \.sweepMilliseconds, as: Milliseconds.self, in: 1000...86_400_000,
             "how often every group is looked at for what nobody needs any more")
+        declare(
+            "fan-out.page-time", sets: \.pageMilliseconds, as: Milliseconds.self, in: 10...5000,
+            "how long a transaction that writes jobs may take; more is cheaper, and single sends wait longer")
         declare(
             "jobs.per-sheet", sets: \.jobsPerSheet, in: 1...1000,
             "the most jobs that one record of jobs holds; with 1 each job is a record")

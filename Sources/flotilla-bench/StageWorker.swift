@@ -36,6 +36,19 @@ enum StageWorker {
         }
     }
 
+    static func runExpander(_ arguments: [String]) throws {
+        var settings = FanOutSettings()
+        settings.sessionMilliseconds = ExpanderProcess.sessionMilliseconds
+        // Smaller than usual, so that there are more places to die at.
+        settings.pageRowsAtStart = 500
+        settings.pageMilliseconds = 10
+        try run(StageWorkerOptions(arguments), "expander") { [settings] environment, death in
+            FanOutService(
+                settings, in: environment, loops: [.expander], onPlannerStep: { _ in },
+                onExpanderStep: { death.reached($0.rawValue) })
+        }
+    }
+
     private static func run(
         _ options: StageWorkerOptions, _ name: String,
         make: (StageEnvironment, DeathAtStep) -> any Stage

@@ -53,6 +53,18 @@ private let benchmarks = [
         options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--sweep-milliseconds N] "
             + "[--die-at-step N] [--at-time N] [--after-step N]", run: StageWorker.runIngest),
     Benchmark(
+        name: "expander-worker", what: "fan-out's expander as a process of its own",
+        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
+            + "[--at-time N] [--after-step N]", run: StageWorker.runExpander),
+    Benchmark(
+        name: "fanout", what: "expansions through fan-out's expander: from Kafka to visible jobs",
+        options: "[--tokens N] [--rounds N] [--body BYTES] [--per-sheet N] [--singles N]", needsCluster: true,
+        run: ExpanderBenchmark.run),
+    Benchmark(
+        name: "fan-out-kills", what: "the expander killed at every step while sends expand: each job once",
+        options: "[--phones N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
+        run: ExpanderKillsProof.run),
+    Benchmark(
         name: "json", what: "token reports decoded and written, beside Foundation", run: JSONBenchmark.run),
     Benchmark(
         name: "kafka", what: "records produced and consumed, beside the same calls in C",

@@ -143,6 +143,49 @@ struct ExpanderTests {
         #expect(jobs.count == 40 && Set(jobs.map(\.token)).count == 40)
     }
 
+    @Test func `a token that comes behind an open walk is brought what the walk has brought the others`()
+        throws
+    {
+        let lane = try OneLane()
+        for number in 0..<6 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
+        try lane.expand(makeExpansion(.update, version: 2), rowsMax: 3, toTheEnd: false)
+        #expect(lane.takeJobs().count == 3)
+        for number in 0..<6 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
+        #expect(lane.takeJobs().count == 3, "of those that it has passed")
+        while lane.left > 0 { try lane.goOn() }
+        #expect(lane.takeJobs().count == 3)
+    }
+
+    private func ofOne(_ event: PushEvent, generation: Int64, version: Int64) -> Expansion {
+        makeExpansion(
+            event,
+            to: .recipients([
+                Expansion.ScopedRecipient(
+                    .installation("p1"), scope: .recipient, generation: dawn + generation,
+                    version: dawn + version)
+            ]), generation: generation, version: version, send: "one")
+    }
+
+    @Test func `an end of one recipient stops older starts, whatever came first`() throws {
+        let lane = try OneLane()
+        for number in 0..<2 { try lane.phone("p\(number)", .start(type: "Match")) }
+        try lane.expand(ofOne(.end, generation: 1, version: 5))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        #expect(lane.takeJobs().map(\.installation) == ["p0"])
+        #expect(lane.tally.excluded == ["ended": 1])
+    }
+
+    @Test func `an end that the group's updates have overtaken is not older than what phones show`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .update(activity: "a"))
+        try lane.expand(makeExpansion(.update, generation: 1, version: 9))
+        _ = lane.takeJobs()
+        try lane.expand(ofOne(.end, generation: 1, version: 5))
+        let jobs = lane.takeJobs()
+        #expect(jobs.map(\.head.version) == [dawn + 5])
+        #expect(jobs.map { Push($0.body).timestamp } == [dawn + 9])
+    }
+
     @Test func `an activity that does not tell its group joins what was started last, and stays there`()
         throws
     {

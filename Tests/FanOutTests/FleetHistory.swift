@@ -65,6 +65,7 @@ final class FleetHistory {
         for _ in 0..<count { try step() }
         try settle()
         try check()
+        try beginAnew()
         for owner in owners { try owner?.close() }
     }
 
@@ -86,8 +87,7 @@ final class FleetHistory {
         let due = held.filter { $0.at <= dawn + now }
         held.removeAll { $0.at <= dawn + now }
         for one in due {
-            guard let send = rows.rows[one.key]?.held else { continue }
-            try take(try planner.release(one.key, now: dawn + now, in: &rows), of: send)
+            try take(try planner.release(one.key, now: dawn + now, in: &rows))
         }
     }
 
@@ -122,7 +122,7 @@ final class FleetHistory {
         if group == "chest" { send.owner = .user(some[0]) }
         if event == .update, chance(15) { send.conflate = false }
         sent.append(send)
-        try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows), of: send)
+        try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
     }
 
     private func cancel() throws {
@@ -130,13 +130,10 @@ final class FleetHistory {
         let cancel = Cancel(send: send.id, app: send.app, key: key, acceptedAt: stamp)
         let plan = try planner.plan(.cancel(cancel), stamp: stamp, app: shop, in: &rows)
         if plan.stop != nil { account.takeBack(send) }
-        var undone = send
-        undone.id = plan.parts.first?.expansion.send ?? send.id
-        undone.audience = .group
-        try take(plan, of: undone)
+        try take(plan)
     }
 
-    private func take(_ plan: Plan, of send: Send) throws {
+    private func take(_ plan: Plan) throws {
         if let one = plan.held { held.append(one) }
         if let stop = plan.stop {
             let bytes = Stop(send: stop.send, key: stop.key).encoded()
@@ -153,7 +150,7 @@ final class FleetHistory {
                 expected["\(part.expansion.send)/\(lane)", default: 0] += 1
             }
         }
-        if !plan.parts.isEmpty { account.take(plan, of: send, users: Set(phones.map(\.user))) }
+        if !plan.parts.isEmpty { account.take(plan, users: Set(phones.map(\.user))) }
     }
 
     // MARK: Lanes
@@ -181,17 +178,20 @@ final class FleetHistory {
             owners[lane] = nil
             return
         }
+        let before = LaneRows(replaying: topics[lane].starts)
         topics[lane].committed = outcome.committed
         topics[lane].starts += outcome.starts
         topics[lane].urgent += outcome.urgent
         topics[lane].usual += outcome.usual
         for progress in outcome.progress { closed["\(progress.send)/\(lane)", default: 0] += 1 }
-        for job in outcome.jobs { try look(at: job) }
+        for job in outcome.jobs { try look(at: job, after: before) }
         waiting += outcome.jobs
     }
 
     /// What must be true of jobs in the order in which a lane writes them.
-    private func look(at job: Job) throws {
+    ///
+    /// - Parameter rows: the lane's, before the transaction.
+    private func look(at job: Job, after rows: LaneRows) throws {
         let push = Push(job.body)
         if push.event == .end ? push.timestamp < job.head.version : push.timestamp != job.head.version {
             throw Wrong(description: "a body of \(push.timestamp) with a head of \(job.head.version)")
@@ -201,6 +201,11 @@ final class FleetHistory {
             let life = "\(job.head.group ?? "")/\(job.recipient)/\(job.head.generation)/\(job.installation)"
             starts[life, default: 0] += 1
             if starts[life] != 1 { throw Wrong(description: "a second start in life \(life)") }
+            let key = GroupKey(
+                app: "shop", group: job.head.group ?? "", recipient: Recipient(text: job.recipient))
+            if let end = try rows.scope(key.bytes)?.endedAt, end > job.head.generation {
+                throw Wrong(description: "a start of life \(job.head.generation) after the end of \(end)")
+            }
         case .end: ends[job.token] = max(ends[job.token] ?? 0, job.head.version)
         case .update:
             if let end = ends[job.token], job.head.generation < end {
@@ -319,6 +324,34 @@ final class FleetHistory {
         }
     }
 
+    /// Whatever was before: an end, and after days in which its planner has forgotten the group a new start, which
+    /// reaches everybody, once.
+    private func beginAnew() throws {
+        now += 60
+        sends += 1
+        let end = makeSend(.end, id: "s\(sends)", state: sends)
+        try take(try planner.plan(.send(end), stamp: stamp, app: shop, in: &rows))
+        try settle()
+        if chance(50) {
+            now += 4 * 86_400
+            rows = Rows()
+        }
+        now += 1
+        var start = makeSend(.start, to: .everyone, id: "s\(sends + 1)", state: sends + 1)
+        start.acceptedAt = stamp
+        let plan = try planner.plan(.send(start), stamp: stamp, app: shop, in: &rows)
+        try take(plan)
+        try settle()
+        guard let life = plan.parts.first?.expansion.generation else { throw Wrong(description: "no start") }
+        for phone in phones where phone.startToken != nil {
+            let count = starts["match/u:\(phone.user)/\(life)/\(phone.installation)"] ?? 0
+            if count != 1 {
+                throw Wrong(description: "\(count) starts of \(phone.installation) in a new life")
+            }
+        }
+        try check()
+    }
+
     private func check() throws {
         if closed != expected {
             throw Wrong(description: "closing records \(closed) where \(expected) expansions were")
@@ -373,46 +406,57 @@ private struct Account {
         return truth
     }
 
-    mutating func take(_ plan: Plan, of send: Send, users: Set<String>) {
-        guard let group = send.group else { return }
-        let recipients = plan.parts.flatMap { part -> [Expansion.ScopedRecipient] in
+    /// A plan can have several sends: one that was held goes before the one that came.
+    mutating func take(_ plan: Plan, users: Set<String>) {
+        var sends: [String] = []
+        for part in plan.parts where !sends.contains(part.expansion.send) {
+            sends.append(part.expansion.send)
+        }
+        for send in sends { take(plan.parts.filter { $0.expansion.send == send }, users: users) }
+    }
+
+    private mutating func take(_ parts: [Plan.Part], users: Set<String>) {
+        let send = parts[0].expansion
+        guard let group = send.key.group else { return }
+        let recipients = parts.flatMap { part -> [Expansion.ScopedRecipient] in
             if case .recipients(let list) = part.expansion.targets { list } else { [] }
         }
         let named = recipients.map { String($0.recipient.text.dropFirst(2)) }
-        let content = plan.parts[0].expansion.content
+        let content = send.content
         let state = content.contentState.flatMap { raw in
             (try? JSONSerialization.jsonObject(with: Data(raw.bytes)) as? [String: Any])?["goals"].map {
                 "\($0)"
             }
         }
-        let isWhole = send.owner == nil && recipients.isEmpty
-        let scope = send.owner == nil ? group : "\(group)/\(named[0])"
+        let isPrivate = send.key.recipient != nil
+        let isWhole = !isPrivate && recipients.isEmpty
+        let scope = isPrivate ? "\(group)/\(named[0])" : group
         switch content.event {
         case .start:
             let opens = isOpen[scope] != true
             isOpen[scope] = true
             if opens {
-                for user in send.owner == nil ? Array(users) : named {
+                for user in isPrivate ? named : Array(users) {
                     change(group, user) {
                         $0.hasEnded = false
-                        $0.say(state, send.id)
+                        $0.say(state, send.send)
                     }
                 }
             }
-            if send.owner == nil {
+            if !isPrivate {
                 for one in recipients where one.scope == .recipient && one.version == one.generation {
                     change(group, String(one.recipient.text.dropFirst(2))) {
                         $0.hasEnded = false
-                        $0.say(state, send.id)
+                        $0.say(state, send.send)
                     }
                 }
             }
         case .update:
             for user in isWhole ? Array(users) : named {
-                change(group, user) { if !$0.hasEnded { $0.say(state, send.id) } }
+                change(group, user) { if !$0.hasEnded { $0.say(state, send.send) } }
             }
         case .end:
-            if isWhole || send.owner != nil { isOpen[scope] = false }
+            if isWhole || isPrivate { isOpen[scope] = false }
             for user in isWhole ? Array(users) : named {
                 change(group, user) {
                     $0.hasEnded = true

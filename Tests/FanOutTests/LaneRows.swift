@@ -41,7 +41,8 @@ struct LaneRows: LaneTable {
 
     private mutating func apply(_ key: [UInt8], _ value: [UInt8]) {
         rows[key] = value
-        guard let start = LedgerKey(bytes: key), let row = try? LedgerRow.decode(value, with: JSONReader())
+        guard let start = LedgerKey(bytes: key), start.generation > 0,
+            let row = try? LedgerRow.decode(value, with: JSONReader())
         else { return }
         let name = "\(start.app)/\(start.installation)/\(row.type)"
         if let known = newest[name], known.at > row.at { return }

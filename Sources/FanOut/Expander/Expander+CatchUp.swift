@@ -34,6 +34,9 @@ extension Expander {
             if let scope = try table.scope(whole.bytes) { scopes.append((whole, scope)) }
             let own = whole.of(recipient)
             if let scope = try table.scope(own.bytes) { scopes.append((own, scope)) }
+            if let life = scopes.map(\.scope.generation).max() {
+                try enterOwn(row, of: recipient, group: group, life: life, app: id)
+            }
         }
         if let scope = try table.scope(alone.bytes) { scopes.append((alone, scope)) }
         guard let newest = Newest(scopes), isWanted(until: newest.state.deadline) else { return }

@@ -37,16 +37,15 @@ extension Expander {
             }
             told.generation = life
         case .end:
-            let life = max(told.generation, own?.generation ?? 0)
             // A newer end says the same. An older one may still be on its way to some of them.
             if max(whole.endedAt, own?.endedAt ?? 0) > told.version {
                 return .exclude(ExpansionExclusion.ended)
             }
-            // The group's newer updates may have overtaken a recipient's end, and a phone ignores what is older
-            // than what it shows. A newer life is not meant.
-            if max(life, whole.generation) < told.version {
-                told.timestamp = max(told.version, whole.version, own?.version ?? 0)
-            }
+            // Newer updates may have overtaken an end, and a phone ignores what is older than what it shows. What was
+            // started since is not meant, and shows its start at least.
+            let lives = [whole.generation, own?.generation ?? 0].filter { $0 > told.version }
+            let latest = lives.min().map { $0 - 1 } ?? Int64.max
+            told.timestamp = max(told.version, min(latest, max(whole.version, own?.version ?? 0)))
         }
         return .send(variant(of: told, walk), generation: told.generation, version: told.version)
     }

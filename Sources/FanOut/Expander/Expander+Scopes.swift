@@ -16,6 +16,12 @@ extension Expander {
         var scope = try table.scope(key) ?? LaneScope()
         if expansion.content.event == .update, expansion.isTakenBack(by: scope) { return }
         let before = scope
+        if expansion.saysOwnState {
+            scope.hasStarts = true
+            scope.generation = max(scope.generation, expansion.generation)
+            if scope != before { set(scope, under: key) }
+            return
+        }
         scope.begin(
             with: expansion, generation: expansion.generation, version: expansion.version,
             walk: expansion.content.event == .start ? nil : WalkCursor(ordinal: expansion.ordinal).bytes)
@@ -82,6 +88,12 @@ extension LaneScope {
 }
 
 extension Expansion {
+    /// A start of one recipient who has a newer state than the group carries that one, which is not the group's.
+    fileprivate var saysOwnState: Bool {
+        guard case .recipients(let list) = targets, content.event == .start else { return false }
+        return list.contains { $0.version > version }
+    }
+
     func isTakenBack(by scope: LaneScope) -> Bool {
         content.event != .end && scope.cancelled.contains(send)
     }

@@ -8,9 +8,12 @@ package struct PageSize: Sendable {
     private static let grow = 1.25
 
     private let millisecondsMax: Double
-    package private(set) var rows = 10_000
+    package private(set) var rows: Int
 
-    package init(millisecondsMax: Int) { self.millisecondsMax = Double(millisecondsMax) }
+    package init(rowsAtStart: Int, millisecondsMax: Int) {
+        rows = min(max(Self.rowsMin, rowsAtStart), Self.rowsMax)
+        self.millisecondsMax = Double(millisecondsMax)
+    }
 
     /// - Parameter looked: tokens of the transaction; one that had less to do than it might says nothing.
     package mutating func took(_ milliseconds: Double, for looked: Int) {

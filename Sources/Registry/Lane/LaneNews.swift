@@ -45,7 +45,7 @@ package struct LaneNews: ~Copyable {
         items.append(Item(app: app, kinds: kinds, hasOld: hasOld))
     }
 
-    mutating func removeAll() {
+    package mutating func removeAll() {
         items.removeAll(keepingCapacity: true)
         rows.removeAll()
         oldRows.removeAll()

@@ -10,6 +10,11 @@ package struct TopicViewForm: Sendable {
     package let table: String
     /// Another number is another layout of the file; then it is rebuilt.
     package let schema: Int
+    /// A row that the view keeps beside that of a record; nil for a record that brings none along.
+    package var derive: Derivation?
+
+    package typealias Derivation =
+        @Sendable (_ key: Span<UInt8>, _ value: Span<UInt8>) -> (key: [UInt8], value: [UInt8])?
 
     package init(topic: String, table: String, schema: Int) {
         self.topic = topic
@@ -29,6 +34,7 @@ package final class TopicView {
     package let place: Kafka.TopicPartition
     private let file: StateFile
     private let table: Table
+    private let derive: TopicViewForm.Derivation?
     /// The next offset of the topic that the file wants.
     package private(set) var applied: Int64
     /// Read from the topic, and not in the file yet.
@@ -54,6 +60,7 @@ package final class TopicView {
         self.place = place
         self.file = file
         table = file.table(form.table)
+        derive = form.derive
         taken = found ?? Applied(offset: 0, asOf: now)
         identity = TopicIdentity(found)
         applied = taken.offset
@@ -74,6 +81,7 @@ package final class TopicView {
         guard let key = record.key, (1...Limits.keyBytesMax).contains(key.count) else { return }
         if let value = record.value {
             rows.putChecked(key, value)
+            if let row = derive?(key, value) { rows.putChecked(row.key.span, row.value.span) }
         } else {
             rows.remove(key)
         }
@@ -85,6 +93,9 @@ package final class TopicView {
     package func keep(_ key: Span<UInt8>, _ value: Span<UInt8>) {
         kept.putChecked(key, value)
     }
+
+    /// A row of the file that its topic has let go by its age; `settle` takes it out.
+    package func drop(_ key: Span<UInt8>) { kept.remove(key) }
 
     /// Everything below the offset has been taken.
     package func reached(_ end: Int64, now: WallTime) {

@@ -8,6 +8,11 @@ internal import Topics
 package struct Blockage: Sendable {
     package var retryAt: Instant
     package var why: String
+
+    package init(retryAt: Instant, why: String) {
+        self.retryAt = retryAt
+        self.why = why
+    }
 }
 
 /// The loop whose views these are.
@@ -225,7 +230,8 @@ package final class TopicViews {
         return true
     }
 
-    private func settle(_ number: Int32) throws {
+    /// Enters what was taken from the topic, or kept.
+    package func settle(_ number: Int32) throws {
         guard let view = files[number], blockage == nil else { return }
         do throws(StoreError) {
             try view.settle { key in overlays[number]?.applied(key) }

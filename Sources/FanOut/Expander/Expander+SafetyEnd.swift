@@ -1,0 +1,104 @@
+package import LiveActivity
+package import Registry
+package import Store
+
+// The system ends an activity after eight hours, with whatever it shows then. Shortly before, the lane ends it
+// itself, with the newest state of its scope.
+
+/// The end of an activity before the system's own.
+package enum SafetyEnd {
+    /// After the start.
+    package static let milliseconds: Int64 = (7 * 60 + 50) * 60_000
+    /// The send's id in jobs and receipts where no send has said anything of the scope.
+    static let send = "safety-end"
+    /// The generation under which the ledger has activities that their app began by itself.
+    static let ownGeneration: Int64 = 0
+
+    package static func isDue(_ row: LedgerRow, at now: Int64) -> Bool {
+        row.endedAt == 0 && now >= row.at + milliseconds
+    }
+}
+
+extension Expander {
+    /// Ends what came of a start, and enters that.
+    package mutating func endSafely(_ key: LedgerKey, page: inout TokenPage) throws(StoreError) {
+        let bytes = key.bytes
+        guard var start = try table.start(bytes), SafetyEnd.isDue(start, at: now),
+            let app = catalog.app(key.app)
+        else { return }
+        let whole = GroupKey(app: key.app, group: key.group)
+        let scopes = [whole, whole.of(key.recipient)]
+        var newest: ScopeState?
+        for scope in scopes {
+            guard let state = try table.scope(scope.bytes)?.newest else { continue }
+            if state.version > newest?.version ?? -1 { newest = state }
+        }
+        let version = max(now / 1000, newest?.version ?? 0)
+        start.endedAt = version
+        table.set(start, under: bytes)
+        let installation = Array(key.installation.utf8)
+        var variant: JobOutput.Variant?
+        for tokens in [Selection.Tokens.updates(group: key.group), .updates(group: nil)] {
+            var selection = Selection(app: key.app, tokens, environments: app.environments, now: now)
+            selection.recipients = NamedRecipients([key.recipient])
+            var cursor: PageCursor? = PageCursor()
+            while let place = cursor {
+                cursor = try registry.page(selection, from: place, into: &page)
+                for index in 0..<page.count where installation.holds(page[index].installation) {
+                    guard
+                        try key.group.isGroup(of: page[index], joined: joined(page[index], app: key.app))
+                    else { continue }
+                    let made = variant ?? safetyEnd(of: key, saying: newest, version: version, by: app)
+                    variant = made
+                    output.add(
+                        page[index], type: page[index].attributesType, as: made, lane: lane, isUrgent: false)
+                }
+            }
+        }
+    }
+
+    private mutating func safetyEnd(
+        of key: LedgerKey, saying newest: ScopeState?, version: Int64, by app: App
+    ) -> JobOutput.Variant {
+        let send = newest?.send ?? SafetyEnd.send
+        let name = VariantName(
+            send: "\(SafetyEnd.send)/\(key.app)/\(key.group)/\(send)", version: version,
+            generation: key.generation, scope: .recipient)
+        if let variant = variants[name] { return variant }
+        var content = PushContent(.end)
+        content.contentState = newest?.content.contentState
+        let deadline = now / 1000 + SafetyEnd.deadlineSeconds
+        let head = SheetHead(
+            topic: app.pushTopic, priority: newest?.priority ?? SafetyEnd.priority, expiration: deadline,
+            app: key.app, environment: .production, send: send, group: key.group, scope: .recipient,
+            generation: key.generation, version: version, event: .end, deadline: deadline, acceptedAt: now)
+        let variant = output.variant(head, body: PayloadBuilder.body(content, timestamp: version))
+        variants[name] = variant
+        return variant
+    }
+
+    /// An activity that its app began by itself has no start in the ledger; it is entered when its first token
+    /// comes, so that it ends in time, too.
+    mutating func enterOwn(
+        _ row: borrowing TokenPageRow, of recipient: Recipient, group: String, life: Int64, app: String
+    ) throws(StoreError) {
+        guard let type = row.attributesType else { return }
+        let installation = String(decoding: [UInt8](copying: row.installation), as: UTF8.self)
+        var key = LedgerKey(
+            app: app, group: group, recipient: recipient, generation: life, installation: installation)
+        if try table.hasStart(key.bytes) { return }
+        key.generation = SafetyEnd.ownGeneration
+        if try table.hasStart(key.bytes) { return }
+        table.set(
+            LedgerRow(
+                version: 0, at: now, type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
+            under: key.bytes)
+    }
+}
+
+extension SafetyEnd {
+    /// A phone that is away gets it later; by then the system has ended the activity.
+    static let deadlineSeconds: Int64 = 3600
+    /// It interrupts nobody.
+    static let priority = 5
+}

@@ -1,0 +1,38 @@
+internal import Kafka
+internal import Lifecycle
+internal import Stages
+internal import Telemetry
+
+extension ExpanderLoop {
+    /// How often a view of a partition without news is told that it is still up to date.
+    static let asOfMilliseconds = 600_000
+
+    /// Once a second.
+    func upkeep(_ now: Instant) throws {
+        try starts.retryBlocked(now, opening: owned.keys)
+        registry.retryBlocked(now)
+        transaction.serve()
+        writer.serve()
+        if writer.isRuined { throw StageFailure.client("a producer of the expander is at its end") }
+        tellObstacles()
+        metrics.overlay.set(Double(starts.overlayRows))
+        metrics.pageRows.set(Double(pageSize.rows))
+        let queues = owned.values.flatMap(\.queues.values)
+        metrics.shared.inFlight.set(Double(queues.reduce(0) { $0 + $1.count }))
+        let oldest = queues.compactMap { $0.waiting.first?.stamp }.min()
+        metrics.shared.oldestSeconds.set(Double(max(0, oldest.map { decisionTime - $0 } ?? 0)) / 1000)
+        metrics.blocked.set(Double(owned.values.count { !$0.isServing && (!isSettled || !$0.isReadable) }))
+        guard isSettled, now >= nextAsOf else { return }
+        nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
+        try starts.refreshAsOf()
+    }
+
+    private func tellObstacles() {
+        var obstacles = owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
+        for blockage in [starts.blockage, registry.blockage].compactMap(\.self) {
+            obstacles.insert(blockage.why, at: 0)
+        }
+        if catalog == nil { obstacles.insert("the catalogue has not been read to its end", at: 0) }
+        state.setObstacles(obstacles)
+    }
+}

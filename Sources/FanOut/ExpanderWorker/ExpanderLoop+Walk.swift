@@ -1,0 +1,56 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Store
+internal import Telemetry
+
+extension ExpanderLoop {
+    /// One page of the walk through `starts`.
+    func walkOn(_ now: Instant) throws {
+        let serving = owned.values.filter { $0.isServing && $0.registryCommitted != nil }.map(\.number)
+        guard let number = startsWalk.next(of: serving, at: now), let view = starts[number] else { return }
+        var range = startsWalk.range
+        var found = StartsWalk.Found()
+        let time = decisionTime
+        let more: Bool
+        do throws(StoreError) {
+            more = try view.page(&range, rows: StartsWalk.rowsMax) { key, value in
+                // Of what is newer than the view, everything that has to be known is known.
+                guard starts.overlays[number]?[KeyBytes([UInt8](copying: key))] == nil else { return }
+                StartsWalk.look(key, value, at: time, with: reader, into: &found)
+            }
+        } catch {
+            return try starts.rebuild(number, error)
+        }
+        onStep(.walked)
+        guard try endSafely(found.due, in: number) else { return }
+        for key in found.outlived { view.drop(key.span) }
+        if !found.outlived.isEmpty { try starts.settle(number) }
+        startsWalk.range = range
+        if !more { startsWalk.finish() }
+    }
+
+    /// False when they are still to be ended.
+    private func endSafely(_ due: [LedgerKey], in number: Int32) throws -> Bool {
+        if due.isEmpty { return true }
+        guard let catalog, let lane = owned[number], let worker = lane.worker else { return false }
+        worker.table.removeChanges()
+        worker.expander.begin(at: decisionTime, catalog: ExpanderView(view: catalog))
+        do throws(StoreError) {
+            for key in due { try worker.expander.endSafely(key, page: &page) }
+        } catch {
+            try repair(number, error)
+            return false
+        }
+        guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {
+            giveUp("the lanes are another's by now", "")
+            return false
+        }
+        metrics.safetyEnds.add(worker.expander.output.jobs)
+        // With an offset that is committed already, so that a member that is none any more commits nothing.
+        return try commit(
+            [LaneShare(lane: lane, worker: worker, registryOffset: lane.registryCommitted)], of: .usual, group
+        )
+    }
+}

@@ -1,0 +1,312 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Registry
+internal import Stages
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// What a transaction has done of a lane.
+struct LaneShare {
+    let lane: OwnedLane
+    let worker: LaneWorker
+    /// Requests of the topic that it took.
+    var taken = 0
+    /// Behind what it has heard of the registry.
+    var registryOffset: Int64?
+}
+
+extension ExpanderLoop {
+    /// Requests of a lane's usual topic that are read ahead; beyond it reading them waits. What is left of a long
+    /// expansion goes to the topic's end, so that these are enough for all to have their turn.
+    private static let requestsAheadMax = 64
+    private static let bytesAheadMax = 4 << 20
+    /// Requests of one lane in a transaction.
+    private static let requestsMax = 1000
+    /// A request costs at least as much as so many tokens.
+    private static let requestRows = 4
+    /// How long a transaction may walk before its commit, so that urgent ones do not wait for it.
+    private static let walkMilliseconds = 50
+    /// How long the registry's offsets can wait when nobody has to be told.
+    private static let registryMilliseconds = 1000
+
+    // MARK: Reading
+
+    /// Sorts what was read by its lanes.
+    func queueRequests() {
+        onStep(.requestsRead)
+        for index in 0..<batch.count {
+            let (number, offset) = (batch[index].partition, batch[index].offset)
+            let topic = ExpandedTopic(number: batch[index].topic)
+            guard let lane = owned[number], lane.isServing, lane.queues[topic]?.isNew(offset) == true else {
+                continue
+            }
+            let request: ExpansionRequest?
+            do throws(Misfit) {
+                request = try read(batch[index])
+            } catch {
+                bury(index, of: batch, from: topic, as: error)
+                request = nil
+            }
+            lane.queues[topic]?.append(
+                WaitingRequest(
+                    request: request, offset: offset, bytes: batch[index].byteCount,
+                    stamp: batch[index].timestamp))
+        }
+        for lane in owned.values where lane.isServing && !lane.isPaused && isAhead(lane) {
+            lane.isPaused = true
+            pause(.usual, of: lane)
+        }
+    }
+
+    private func isAhead(_ lane: OwnedLane) -> Bool {
+        guard let queue = lane.queues[.usual] else { return false }
+        return queue.count >= Self.requestsAheadMax || queue.bytes >= Self.bytesAheadMax
+    }
+
+    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> ExpansionRequest {
+        guard let value = record.value else { throw Misfit("empty", "the record has no value") }
+        do throws(RecordError) {
+            return try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                try unsafe ExpansionRequest.decode(bytes, with: reader)
+            }
+        } catch {
+            throw Misfit(error)
+        }
+    }
+
+    private func bury(
+        _ index: Int, of batch: borrowing RecordBatch, from topic: ExpandedTopic, as misfit: Misfit
+    ) {
+        let record = batch[index]
+        metrics.shared.deadLetters(misfit.code).add()
+        let letter = DeadLetter(
+            stage: FanOutService.name, code: misfit.code, reason: misfit.reason,
+            topic: layout.name(topic.name), partition: record.partition, offset: record.offset,
+            writtenAt: record.timestamp ?? 0, at: decisionTime)
+        writer.bury(record, as: letter)
+    }
+
+    // MARK: Working
+
+    /// One transaction, if there is something to do: urgent requests have theirs alone.
+    func work() throws {
+        let serving = owned.values.filter { $0.worker != nil }.sorted { $0.number < $1.number }
+        if serving.isEmpty { return }
+        let isUrgent = serving.contains { $0.isServing && $0.queues[.urgent]?.isEmpty == false }
+        let topic: ExpandedTopic = isUrgent ? .urgent : .usual
+        let hasWork = serving.contains { $0.isServing && $0.queues[topic]?.isEmpty == false }
+        let hasNews = serving.contains { ($0.registryCommitted ?? -1) < registry.taken($0.number) }
+        guard hasWork || hasNews else { return }
+        turn += 1
+        let began = Instant.now()
+        // Of the assignment that the requests were read under: nothing was polled since.
+        let epoch = consumer.epoch
+        let first = turn % serving.count
+        guard
+            var shares = try walk(
+                Array(serving[first...] + serving[..<first]), topic, began: began, hasWork: hasWork)
+        else { return }
+        let rows = shares.rows
+        shares.list.removeAll { $0.taken == 0 && $0.registryOffset == nil }
+        let isEmpty = shares.list.allSatisfy {
+            $0.worker.expander.output.isEmpty && $0.worker.table.changed.isEmpty
+        }
+        if shares.list.allSatisfy({ $0.taken == 0 }), isEmpty {
+            guard began >= nextRegistryCommit else { return }
+        }
+        nextRegistryCommit = began.advanced(byMilliseconds: Self.registryMilliseconds)
+        if let problem = writer.acknowledge() {
+            return giveUp("expansions could not be set aside", problem)
+        }
+        onStep(.lettersAcknowledged)
+        // Captured before the transaction's first record: what is asked later could be a newer membership's.
+        guard let group = consumer.captureGroup(forEpoch: epoch) else {
+            return giveUp("the lanes are another's by now", "")
+        }
+        guard try commit(shares.list, of: topic, group) else { return }
+        let took = Instant.now().seconds(since: began)
+        metrics.shared.batchSeconds.observe(took)
+        if topic == .usual { pageSize.took(took * 1000, for: rows) }
+    }
+
+    /// Lets every lane hear its news, and walk its share of the page. Nil when something has to be read anew.
+    private func walk(
+        _ lanes: [OwnedLane], _ topic: ExpandedTopic, began: Instant, hasWork: Bool
+    ) throws -> (list: [LaneShare], rows: Int)? {
+        guard let catalog else { return nil }
+        let now = decisionTime
+        let view = ExpanderView(view: catalog)
+        let busy = lanes.count { $0.isServing && $0.queues[topic]?.isEmpty == false }
+        let share = max(1, pageSize.rows / max(1, busy))
+        var list: [LaneShare] = []
+        var rows = 0
+        for lane in lanes {
+            guard let worker = lane.worker else { continue }
+            worker.table.removeChanges()
+            worker.expander.begin(at: now, catalog: view)
+            var done = LaneShare(lane: lane, worker: worker)
+            do throws(StoreError) {
+                done.registryOffset = try hear(lane, worker)
+                if lane.isServing { rows += try walk(&done, topic, rowsMax: share, began: began) }
+            } catch {
+                try repair(lane.number, error)
+                return nil
+            }
+            if let newer = worker.table.newerRecord {
+                throw StageFailure.newerRecord(newer.description)
+            }
+            list.append(done)
+        }
+        onStep(.pagesWalked)
+        return (list, rows)
+    }
+
+    /// - Returns: the registry's offset that the transaction commits, where that is another one.
+    private func hear(_ lane: OwnedLane, _ worker: LaneWorker) throws(StoreError) -> Int64? {
+        let offset = registry.taken(lane.number)
+        if let committed = lane.registryCommitted, offset <= committed { return nil }
+        try registry.commit(lane.number, tellingInto: &news)
+        onStep(.registryApplied)
+        try worker.expander.hear(news)
+        metrics.caughtUp.add(worker.expander.output.jobs)
+        onStep(.newsHeard)
+        return offset
+    }
+
+    private func walk(
+        _ share: inout LaneShare, _ topic: ExpandedTopic, rowsMax: Int, began: Instant
+    ) throws(StoreError) -> Int {
+        var rows = 0
+        guard let waiting = share.lane.queues[topic]?.waiting else { return 0 }
+        for request in waiting.prefix(Self.requestsMax) {
+            if rows >= rowsMax || Instant.now().milliseconds(since: began) >= Self.walkMilliseconds,
+                share.taken > 0
+            {
+                break
+            }
+            switch request.request {
+            case .expansion(let expansion):
+                rows += try share.worker.expander.expand(
+                    expansion, isUrgent: topic == .urgent, rowsMax: max(1, rowsMax - rows), page: &page)
+            case .stop(let stop): try share.worker.expander.stop(stop)
+            case nil: break
+            }
+            rows += Self.requestRows
+            share.taken += 1
+        }
+        return rows
+    }
+
+    func repair(_ number: Int32, _ error: StoreError) throws {
+        // Whose file it is stands in the error; a view's directory has its topic's name.
+        if error.description.contains("/registry-") {
+            try registry.repair(number, error)
+            startOverLater()
+        } else {
+            try starts.rebuild(number, error)
+        }
+    }
+
+    // MARK: Committing
+
+    func commit(_ shares: [LaneShare], of topic: ExpandedTopic, _ group: GroupMetadata) throws -> Bool {
+        var offsets: [OffsetToCommit] = []
+        for share in shares {
+            let number = share.lane.number
+            if let offset = share.registryOffset {
+                offsets.append(OffsetToCommit(TopicPartition(layout.name(.registry), number), offset: offset))
+            }
+            if share.taken > 0, let last = share.lane.queues[topic]?.waiting.prefix(share.taken).last {
+                offsets.append(OffsetToCommit(place(topic, number), offset: last.offset + 1))
+            }
+        }
+        if offsets.isEmpty { return true }
+        func onTransactionStep(_ step: StageTransaction.Step) {
+            onStep(step == .begun ? .transactionBegun : .offsetsSent)
+        }
+        let outcome = try transaction.run(offsets, group, onStep: onTransactionStep) { producer, topics in
+            send(shares, by: JobSender(producer), to: topics)
+        }
+        guard outcome == .committed else {
+            startOverLater()
+            return false
+        }
+        onStep(.committed)
+        let now = Instant.now()
+        for share in shares { remember(share, topic, at: now) }
+        onStep(.overlaid)
+        return true
+    }
+
+    private func remember(_ share: LaneShare, _ topic: ExpandedTopic, at now: Instant) {
+        let lane = share.lane
+        share.worker.table.commit(at: now)
+        if let offset = share.registryOffset { lane.registryCommitted = offset }
+        lane.queues[topic]?.removeFirst(share.taken)
+        if lane.isPaused, let queue = lane.queues[.usual], queue.count < Self.requestsAheadMax / 4,
+            queue.bytes < Self.bytesAheadMax / 4
+        {
+            lane.isPaused = false
+            _ = resume([.usual], of: lane)
+        }
+        count(share)
+    }
+
+    private func count(_ share: LaneShare) {
+        let jobs = share.worker.expander.output.jobs
+        let sheets = share.worker.expander.output.sheets.count
+        metrics.jobs.add(jobs)
+        metrics.sheets.add(sheets)
+        metrics.shared.records("expanded").add(share.taken)
+        for progress in share.worker.expander.output.progress {
+            if case .lane(_, let tally) = progress.part { metrics.count(tally) }
+        }
+    }
+
+    /// False when the producer did not take a record.
+    private func send(_ shares: [LaneShare], by sender: JobSender, to topics: [Topic]) -> Bool {
+        for share in shares {
+            guard
+                sender.send(
+                    share.worker.expander.output, urgent: topics[Place.jobsUrgent.rawValue],
+                    usual: topics[Place.jobs.rawValue])
+            else { return false }
+        }
+        onStep(.jobsSent)
+        for share in shares {
+            for (key, value) in share.worker.table.changed {
+                guard
+                    sender.send(
+                        key: key.bytes, value: value, to: topics[Place.starts.rawValue],
+                        partition: share.lane.number)
+                else { return false }
+            }
+        }
+        onStep(.startsSent)
+        for share in shares {
+            for progress in share.worker.expander.output.progress {
+                let key = RecordKey.join(progress.send)
+                guard
+                    sender.send(
+                        key: key, value: progress.encoded(), to: topics[Place.progress.rawValue],
+                        partition: Int32(lanes.partition(of: key)))
+                else { return false }
+            }
+        }
+        onStep(.progressSent)
+        for share in shares {
+            for left in share.worker.expander.output.continuations {
+                let place: Place = left.isUrgent ? .expansionsUrgent : .expansions
+                guard
+                    sender.send(
+                        key: nil, value: left.expansion.encoded(), to: topics[place.rawValue],
+                        partition: share.lane.number)
+                else { return false }
+            }
+        }
+        onStep(.continuationsSent)
+        return true
+    }
+}

@@ -1,0 +1,212 @@
+internal import Catalog
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Registry
+internal import Stages
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The expander's one thread: owns lanes as a member of the group, keeps their registry and their rows of
+/// `starts`, and turns their expansions into jobs, one page of every lane with work in a transaction.
+///
+/// Everything it does falls into turns, and a turn leaves nothing half done: a transaction is committed, or
+/// everything is read again from the committed offsets with the views read anew to their ends. That is the one
+/// way in which anything is repaired here: a transaction of unknown outcome, a producer that is lost, a view
+/// that is damaged, lanes that come and go.
+final class ExpanderLoop: StageLoop {
+    static let group = "expander"
+    /// How long a turn waits for expansions when there is nothing else to do. What the registry tells waits as
+    /// long; and so does a stop.
+    static let idleMilliseconds: Int32 = 50
+    /// How long a turn waits when something has to be tried again.
+    static let troubleMilliseconds: Int32 = 20
+    static let upkeepMilliseconds = 1000
+    /// How long a full overlay holds up pages at a time; a member must poll now and then.
+    static let fullMilliseconds = 10_000
+
+    let settings: FanOutSettings
+    let layout: TopicLayout
+    let state: LoopState
+    let log: Log
+    let metrics: ExpanderMetrics
+    let clock: () -> WallTime
+    let onStep: (ExpanderStep) -> Void
+
+    let consumer: Consumer
+    let starts: TopicViews
+    let registry: RegistryLanes
+    let writer: PlainWriter
+    let transaction: StageTransaction
+    let reader = JSONReader()
+    let lanes: Lanes
+    private let readCatalog: () -> CatalogView?
+
+    var batch = RecordBatch(recordsMax: 1000, bytesMax: 16 << 20)
+    var page = TokenPage()
+    var news = LaneNews()
+    var pageSize: PageSize
+    /// By number; those of the assignment that this loop has answered.
+    var owned: [Int32: OwnedLane] = [:]
+    /// The offsets from which everything has to be read again are not known yet.
+    var mustStartOver = false
+    var nextStartOver = Instant.now()
+    var pauseMilliseconds = 0
+    var nextUpkeep = Instant.now()
+    /// When offsets of the registry alone are committed next: news that nobody is to be told of can wait.
+    var nextRegistryCommit = Instant.now()
+    /// Views that were just read to their ends are of now; to ask for each anew holds up the first expansions.
+    var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
+    /// The lane with which the next transaction begins, so that none is always last.
+    var turn = 0
+    var startsWalk = StartsWalk()
+
+    init(
+        _ settings: FanOutSettings, in environment: StageEnvironment, state: LoopState, log: Log,
+        metrics: Metrics, clock: @escaping () -> WallTime, onStep: @escaping (ExpanderStep) -> Void
+    ) throws {
+        self.settings = settings
+        self.state = state
+        self.log = log
+        self.clock = clock
+        self.onStep = onStep
+        self.metrics = ExpanderMetrics(metrics)
+        let layout = environment.layout
+        self.layout = layout
+        lanes = Lanes(count: layout.lanes)
+        readCatalog = { environment.catalog }
+        pageSize = PageSize(
+            rowsAtStart: settings.pageRowsAtStart, millisecondsMax: settings.pageMilliseconds)
+        let kafka = environment.cluster.settings
+        let identity = environment.identity(
+            of: FanOutService.name, loop: FanOutService.Loop.expander.rawValue)
+        let directory = environment.stateDirectory(of: FanOutService.name)
+        var member = ConsumerOptions(
+            .group(
+                layout.prefix + Self.group, instanceID: identity,
+                topics: ExpandedTopic.allCases.map { layout.name($0.name) }))
+        member.sessionMilliseconds = settings.sessionMilliseconds
+        consumer = try Consumer(kafka, member, name: "expander-expansions", log: log, metrics: metrics)
+        let writer = try PlainWriter(kafka, layout, name: "expander-plain", log: log, metrics: metrics)
+        self.writer = writer
+        var form = TopicViewForm(
+            topic: layout.name(.starts), table: "starts", schema: StartsTable.viewSchema)
+        form.derive = NewestStart.row
+        starts = try TopicViews(
+            form, directory: directory, limits: settings.viewLimits, kafka: kafka, name: "expander-starts",
+            log: log, metrics: metrics, numbers: self.metrics.views)
+        registry = try RegistryLanes(
+            topic: layout.name(.registry), directory: directory, limits: settings.viewLimits, kafka: kafka,
+            log: log, metrics: metrics
+        ) { writer.ends(of: $0) }
+        transaction = StageTransaction(topics: Place.allCases.map { layout.name($0.topic) }, log: log) {
+            // Sheets of one body are much alike; what they share is written once for all of them.
+            var options = ProducerOptions()
+            options.compression = .lz4
+            return try TransactionalProducer(
+                kafka, options, transactionalID: identity, name: "expander-transactions", log: log,
+                metrics: metrics)
+        }
+        starts.owner = self
+        if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
+            throw StageFailure.client(obstacle)
+        }
+    }
+
+    /// What a transaction writes to, in this order.
+    enum Place: Int, CaseIterable {
+        case jobsUrgent
+        case jobs
+        case starts
+        case progress
+        case expansionsUrgent
+        case expansions
+
+        var topic: TopicName {
+            switch self {
+            case .jobsUrgent: .jobsUrgent
+            case .jobs: .jobs
+            case .starts: .starts
+            case .progress: .progress
+            case .expansionsUrgent: .expansionsUrgent
+            case .expansions: .expansions
+            }
+        }
+    }
+
+    /// Runs until it is told to stop, or cannot go on.
+    func run() throws {
+        defer { state.setObstacles(["stopped"]) }
+        while !state.mustStop { try runOneTurn() }
+        try finish()
+    }
+
+    private func runOneTurn() throws {
+        try readViews(waitMilliseconds: isRestoring && !mustStartOver ? Self.troubleMilliseconds : 0)
+        try makeRoom()
+        try startOver()
+        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        for event in events { try take(event) }
+        if !batch.isEmpty {
+            // What came along with a change of the assignment belongs to an assignment that is over.
+            if !mustStartOver { queueRequests() }
+            batch.clear()
+        }
+        if isSettled { try work() }
+        let now = Instant.now()
+        if isSettled { try walkOn(now) }
+        if now >= nextUpkeep {
+            nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
+            try upkeep(now)
+        }
+    }
+
+    var isSettled: Bool { !mustStartOver && starts.blockage == nil && registry.blockage == nil }
+
+    /// Nil until the catalogue is known.
+    var catalog: CatalogView? { readCatalog() }
+
+    /// What restores a view waits there, not here.
+    private var waitMilliseconds: Int32 {
+        if starts.isOpening || hasWork { return 0 }
+        if mustStartOver || !isSettled { return Self.troubleMilliseconds }
+        return isRestoring ? 0 : Self.idleMilliseconds
+    }
+
+    private var hasWork: Bool {
+        isSettled && owned.values.contains { $0.isServing && $0.queues.values.contains { !$0.isEmpty } }
+    }
+
+    private var isRestoring: Bool { owned.values.contains { $0.condition == .restoring } }
+
+    /// With a full overlay it walks no further until the views have caught up.
+    private func makeRoom() throws {
+        let until = Instant.now().advanced(byMilliseconds: Self.fullMilliseconds)
+        while isFull, isSettled, !state.mustStop, Instant.now() < until {
+            try readViews(waitMilliseconds: Self.troubleMilliseconds)
+        }
+    }
+
+    private var isFull: Bool {
+        starts.overlayRows > settings.overlayRowsMax || starts.overlayBytes > settings.overlayBytesMax
+    }
+
+    /// The end in order: what is not committed is read again by whoever comes next.
+    private func finish() throws {
+        batch.clear()
+        owned.removeAll()
+        if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        registry.finish()
+        try starts.finish()
+    }
+}
+
+/// The catalogue as pages ask it.
+struct ExpanderView: ExpanderCatalog {
+    let view: CatalogView
+
+    func app(_ id: String) -> App? { view.apps[id] }
+    func segment(_ name: String, of app: String) -> SegmentRule? { view.segment(name, of: app)?.rule }
+}

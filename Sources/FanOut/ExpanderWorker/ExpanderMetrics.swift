@@ -1,0 +1,54 @@
+internal import LiveActivity
+internal import Stages
+internal import Telemetry
+
+/// The expander's numbers beside those of every loop of the stage. Asked for once, used per transaction.
+struct ExpanderMetrics {
+    let shared: FanOutMetrics
+    private let metrics: Metrics
+    let overlay: Gauge
+    let restoreSeconds: Histogram
+    let jobs: Counter
+    let sheets: Counter
+    let caughtUp: Counter
+    let safetyEnds: Counter
+    let pageRows: Gauge
+    let blocked: Gauge
+    let views: TopicViewMetrics
+
+    init(_ metrics: Metrics) {
+        self.metrics = metrics
+        shared = FanOutMetrics(metrics, loop: "expander")
+        overlay = metrics.gauge(
+            "flotilla_fan_out_starts_overlay_rows", help: "rows of starts committed and not yet read back")
+        restoreSeconds = metrics.histogram(
+            "flotilla_fan_out_restore_seconds",
+            help: "from a partition being assigned to its view being complete", labels: ["view": "lane"])
+        jobs = metrics.counter("flotilla_fan_out_jobs_total", help: "jobs committed")
+        sheets = metrics.counter("flotilla_fan_out_sheets_total", help: "sheets of jobs committed")
+        caughtUp = metrics.counter(
+            "flotilla_fan_out_late_jobs_total", help: "jobs for tokens that came when their send had passed")
+        safetyEnds = metrics.counter(
+            "flotilla_fan_out_safety_ends_total",
+            help: "jobs that ended an activity shortly before the system would have")
+        pageRows = metrics.gauge(
+            "flotilla_fan_out_page_rows", help: "tokens that a transaction may look at, as it has adapted")
+        blocked = metrics.gauge(
+            "flotilla_fan_out_lanes_blocked",
+            help: "lanes whose expansions wait because a view cannot be written, or are out of range")
+        views = TopicViewMetrics(
+            metrics, of: "starts", views: "flotilla_fan_out_views_total",
+            applied: "flotilla_fan_out_applied_offset")
+    }
+
+    func dropped(_ reason: String) -> Counter {
+        metrics.counter(
+            "flotilla_fan_out_left_out_total",
+            help: "tokens of finished expansions that got no job, by reason", labels: ["reason": reason])
+    }
+
+    func count(_ tally: LaneTally) {
+        if tally.dropped > 0 { dropped("superseded").add(tally.dropped) }
+        for (reason, count) in tally.excluded { dropped(reason).add(count) }
+    }
+}

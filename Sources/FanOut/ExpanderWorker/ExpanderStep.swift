@@ -1,0 +1,22 @@
+/// The places between which an expander can die, in their order within a transaction. A test or a proof is told
+/// of each and may end the process there; an operator's process has nobody to tell.
+package enum ExpanderStep: Int, Sendable, CaseIterable {
+    case requestsRead = 1
+    case newsHeard
+    case pagesWalked
+    case lettersAcknowledged
+    case transactionBegun
+    case jobsSent
+    case startsSent
+    case progressSent
+    case continuationsSent
+    case offsetsSent
+    case committed
+    case overlaid
+    case viewSettled
+    case registryApplied
+    case assigned
+    case viewOpened
+    case restored
+    case walked
+}

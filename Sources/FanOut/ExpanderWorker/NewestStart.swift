@@ -1,0 +1,105 @@
+internal import LiveActivity
+internal import Store
+
+/// The newest start of a type on an installation: a row that the view keeps beside those of the topic, made
+/// from each row of the ledger as its parts stand there, escapes and all. Its value is the time of the start
+/// and the key of its ledger row.
+enum NewestStart {
+    /// No key of the topic begins with it.
+    private static let mark: UInt8 = 0
+    private static let separator = UInt8(ascii: "/")
+    private static let slashes = 4
+    private static let type = Array(#""type":""#.utf8)
+    private static let at = Array(#""at":"#.utf8)
+    private static let quote = UInt8(ascii: "\"")
+    private static let escape = UInt8(ascii: "\\")
+    private static let timeBytes = 8
+
+    static func isKey(_ key: Span<UInt8>) -> Bool { key.count > 0 && key[0] == mark }
+
+    static func key(app: String, installation: String, type: String) -> [UInt8] {
+        let key = LedgerKey(
+            app: app, group: "-", recipient: .user("-"), generation: 1, installation: installation
+        ).bytes
+        let row = LedgerRow(version: 0, at: 0, type: type).encoded()
+        return self.row(of: key.span, row.span)?.key ?? []
+    }
+
+    /// Nil for a row that is no start, or one of an activity that its app began: no other comes of that.
+    @Sendable
+    static func row(of key: Span<UInt8>, _ value: Span<UInt8>) -> (key: [UInt8], value: [UInt8])? {
+        var found = 0
+        var (first, last) = (0, 0)
+        for index in 0..<key.count where key[index] == separator {
+            if found == 0 { first = index }
+            last = index
+            found += 1
+        }
+        guard found == slashes, !isOwn(key, before: last), let name = typeName(in: value),
+            let time = time(in: value)
+        else { return nil }
+        var newest: [UInt8] = [mark]
+        newest.append(span: key.extracting(0..<first))
+        newest.append(span: key.extracting(last..<key.count))
+        newest.append(separator)
+        newest.append(span: value.extracting(name))
+        guard newest.count <= Limits.keyBytesMax else { return nil }
+        var stored: [UInt8] = []
+        for shift in stride(from: 8 * (timeBytes - 1), through: 0, by: -8) {
+            stored.append(UInt8(truncatingIfNeeded: time >> Int64(shift)))
+        }
+        stored.append(span: key)
+        return (newest, stored)
+    }
+
+    /// Milliseconds since 1970, and the ledger's key; nil for what is no such row.
+    static func read(_ value: Span<UInt8>) -> (at: Int64, key: LedgerKey)? {
+        guard value.count > timeBytes else { return nil }
+        var time: Int64 = 0
+        for index in 0..<timeBytes { time = time << 8 | Int64(value[index]) }
+        let rest = [UInt8](copying: value.extracting(timeBytes..<value.count))
+        return LedgerKey(bytes: rest).map { (time, $0) }
+    }
+
+    /// Whether the part before the last is the generation of activities that their app began.
+    private static func isOwn(_ key: Span<UInt8>, before last: Int) -> Bool {
+        last >= 2 && key[last - 1] == UInt8(ascii: "0") && key[last - 2] == separator
+    }
+
+    private static func typeName(in value: Span<UInt8>) -> Range<Int>? {
+        guard let start = end(of: type, in: value) else { return nil }
+        var end = start
+        while end < value.count, value[end] != quote { end += value[end] == escape ? 2 : 1 }
+        return start < end && end < value.count ? start..<end : nil
+    }
+
+    private static func time(in value: Span<UInt8>) -> Int64? {
+        guard var index = end(of: at, in: value) else { return nil }
+        var time: Int64 = 0
+        while index < value.count, (0x30...0x39).contains(value[index]) {
+            let (product, isTooMuch) = time.multipliedReportingOverflow(by: 10)
+            if isTooMuch { return nil }
+            time = product &+ Int64(value[index] - 0x30)
+            index += 1
+        }
+        return time
+    }
+
+    /// Where the name of a member ends.
+    private static func end(of name: [UInt8], in value: Span<UInt8>) -> Int? {
+        var start = 0
+        while start + name.count <= value.count {
+            var matched = 0
+            while matched < name.count, value[start + matched] == name[matched] { matched += 1 }
+            if matched == name.count { return start + name.count }
+            start += 1
+        }
+        return nil
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(span: Span<UInt8>) {
+        unsafe span.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+}

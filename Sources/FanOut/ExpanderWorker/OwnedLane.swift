@@ -1,0 +1,112 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Registry
+
+/// A request that was read and is not in a committed transaction yet.
+struct WaitingRequest {
+    /// Nil for what was no request, and went to the dead letters.
+    let request: ExpansionRequest?
+    let offset: Int64
+    let bytes: Int
+    /// Milliseconds since 1970 of its record.
+    let stamp: Int64?
+}
+
+/// What was read of one topic of a lane.
+struct RequestQueue {
+    /// Read, and not committed, in the topic's order.
+    private(set) var waiting: ArraySlice<WaitingRequest> = []
+    private(set) var bytes = 0
+    /// Where reading goes on; what comes again from below it was read already.
+    private(set) var next: Int64?
+    /// The newest offset that was committed. Nil: from the beginning.
+    private(set) var committed: Int64?
+
+    var isEmpty: Bool { waiting.isEmpty }
+    var count: Int { waiting.count }
+
+    mutating func begin(at committed: Int64?) {
+        waiting = []
+        bytes = 0
+        (self.committed, next) = (committed, committed)
+    }
+
+    func isNew(_ offset: Int64) -> Bool { next.map { offset >= $0 } ?? true }
+
+    mutating func append(_ request: WaitingRequest) {
+        waiting.append(request)
+        bytes += request.bytes
+        next = request.offset + 1
+    }
+
+    /// The first so many are committed.
+    mutating func removeFirst(_ count: Int) {
+        for request in waiting.prefix(count) {
+            bytes -= request.bytes
+            committed = request.offset + 1
+        }
+        waiting = ArraySlice(waiting.dropFirst(count))
+    }
+}
+
+/// One lane that is ours.
+final class OwnedLane {
+    enum Condition: Equatable {
+        /// Its views are read up to the ends of their topics. Its expansions wait.
+        case restoring
+        /// Expansions flow.
+        case serving
+        /// The expansions that come next are gone; a person decides where to go on.
+        case outOfRange(String)
+    }
+
+    let number: Int32
+    var condition = Condition.restoring
+    /// Since the lane was assigned, or its views began again.
+    var restoringSince: Instant
+    /// The rows of `starts` are read to their end.
+    var hasStarts = false
+    var queues: [ExpandedTopic: RequestQueue] = [.urgent: RequestQueue(), .usual: RequestQueue()]
+    /// The registry's offset that is committed.
+    var registryCommitted: Int64?
+    /// Made when its views are open.
+    var worker: LaneWorker?
+    /// Reading the usual topic waits until some of what was read is done.
+    var isPaused = false
+
+    init(_ number: Int32, at now: Instant) {
+        self.number = number
+        restoringSince = now
+    }
+
+    /// Why its expansions wait, for a person; nil when they flow.
+    var obstacle: String? {
+        switch condition {
+        case .serving: nil
+        case .restoring: "lane \(number) is being restored"
+        case .outOfRange(let text): "lane \(number) stopped: \(text)"
+        }
+    }
+
+    var isServing: Bool { condition == .serving }
+    var isReadable: Bool { if case .outOfRange = condition { false } else { true } }
+}
+
+/// The expander of a lane, with its rows of `starts`.
+final class LaneWorker {
+    let table: StartsTable
+    var expander: Expander<StartsTable>
+
+    init(_ registry: Lane, _ table: StartsTable, jobsPerSheet: Int) {
+        self.table = table
+        expander = Expander(
+            lane: Int(table.lane), registry, table, catalog: NoCatalog(), jobsPerSheet: jobsPerSheet)
+    }
+}
+
+/// Before the first transaction.
+private struct NoCatalog: ExpanderCatalog {
+    func app(_ id: String) -> App? { nil }
+    func segment(_ name: String, of app: String) -> SegmentRule? { nil }
+}

@@ -1,0 +1,281 @@
+internal import Kafka
+internal import Lifecycle
+internal import Registry
+internal import Stages
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The registry's files of the lanes that are ours, and what is read for them. Pinned to the loop's thread.
+///
+/// A file is a cache of its topic: what goes wrong with one has one repair, it is built anew. What was told of
+/// a lane's news counts when the loop's transaction has committed the offset; until then it is told again.
+final class RegistryLanes {
+    /// One lane's file on its way to the topic's end.
+    private final class Entry {
+        var lane: Lane
+        /// While the file holds nothing: everything below the committed offset goes through it, sorted.
+        var restore: LaneRestore?
+        /// The next offset to be taken.
+        var taken: Int64
+        var asOf: WallTime
+        /// It has been to the end of everything that was written.
+        var isComplete = false
+
+        init(_ lane: Lane, asOf: WallTime) {
+            self.lane = lane
+            self.asOf = asOf
+            taken = lane.applied ?? 0
+        }
+
+        func take(_ record: borrowing Kafka.Record) throws(StoreError) {
+            if let restore, record.offset < lane.newsBegins ?? .max {
+                try restore.take(key: record.key, value: record.value, offset: record.offset)
+            } else {
+                try finishRestore()
+                try lane.take(key: record.key, value: record.value, offset: record.offset)
+            }
+            taken = max(taken, record.offset + 1)
+            if let time = record.timestamp { asOf = WallTime(milliseconds: time) }
+        }
+
+        func finishRestore() throws(StoreError) {
+            guard let restore else { return }
+            let offset = min(taken, lane.newsBegins ?? taken)
+            try restore.finish(Applied(offset: offset, asOf: asOf))
+            self.restore = nil
+        }
+    }
+
+    /// How long a disk without room is left alone.
+    private static let retryMilliseconds = 1000
+    private static let ageMarginMilliseconds: Int64 = 3_600_000
+
+    private let topic: String
+    private let directory: String
+    private let limits: Store.Limits
+    private let boot: BootID
+    private let cluster: String
+    private let consumer: Consumer
+    private let ends: (Kafka.TopicPartition) -> Watermarks?
+    private let log: Log
+    private let metrics: LaneMetrics
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+    /// Open files, kept over a rebalance: most lanes come back.
+    private var entries: [Int32: Entry] = [:]
+    private(set) var blockage: Blockage?
+
+    /// - Parameter ends: where a partition begins and ends now, asked by another client.
+    init(
+        topic: String, directory: String, limits: Store.Limits, kafka: KafkaSettings, log: Log,
+        metrics: Metrics, ends: @escaping (Kafka.TopicPartition) -> Watermarks?
+    ) throws {
+        self.topic = topic
+        self.directory = directory
+        self.limits = limits
+        self.ends = ends
+        self.log = log
+        self.metrics = LaneMetrics(metrics)
+        boot = try BootID.current()
+        consumer = try Consumer(
+            kafka, ConsumerOptions(.manual), name: "expander-registry", log: log, metrics: metrics)
+        guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
+            throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
+        }
+        self.cluster = cluster
+    }
+
+    subscript(number: Int32) -> Lane? { entries[number]?.lane }
+
+    /// Whether pages of the lane may be served.
+    func isComplete(_ number: Int32) -> Bool { entries[number]?.isComplete ?? false }
+
+    /// Whether it is complete, or has so much in hand that it must be entered before more is read.
+    func isReady(_ number: Int32) -> Bool {
+        guard let entry = entries[number], entry.restore == nil else { return false }
+        return entry.isComplete || entry.lane.isFull
+    }
+
+    /// Where the group's offset is when what was taken is entered.
+    func taken(_ number: Int32) -> Int64 { entries[number]?.taken ?? 0 }
+
+    // MARK: Opening
+
+    func keep(_ numbers: some Collection<Int32>) {
+        for number in entries.keys where !numbers.contains(number) {
+            if let entry = entries.removeValue(forKey: number) { close(entry) }
+        }
+    }
+
+    /// One file a turn: a large one is read through before it is believed, and a member must poll.
+    ///
+    /// - Returns: whether all are open.
+    func openNext(of numbers: some Collection<Int32>) throws -> Bool {
+        let closed = numbers.filter { entries[$0] == nil }.sorted()
+        guard let number = closed.first else { return true }
+        do throws(StoreError) {
+            var lane = try makeLane(number)
+            if let reason = whyOutdated(lane, number) {
+                try lane.condemn(reason)
+                lane = try makeLane(number)
+            }
+            entries[number] = Entry(lane, asOf: .now())
+        } catch {
+            guard error.passes else { throw error }
+            block(error)
+            return false
+        }
+        return closed.count == 1
+    }
+
+    private func makeLane(_ number: Int32) throws(StoreError) -> Lane {
+        try Lane(
+            "\(directory)/registry-\(number)", Store.TopicPartition(topic, number), origin: cluster,
+            ageMaxMilliseconds: TopicLayout.deleteRetentionMilliseconds - Self.ageMarginMilliseconds,
+            limits: limits, now: .now(), boot: boot, log: log, metrics: metrics)
+    }
+
+    private func whyOutdated(_ lane: Lane, _ number: Int32) -> String? {
+        guard let applied = lane.applied, applied > 0,
+            let ends = ends(Kafka.TopicPartition(topic, number))
+        else { return nil }
+        if applied > ends.high { return "it has offset \(applied) of a topic that ends at \(ends.high)" }
+        if applied < ends.low { return "it has offset \(applied) of a topic that begins at \(ends.low)" }
+        return nil
+    }
+
+    // MARK: Reading
+
+    /// Reads on from what the group has committed: what lies above is news, whatever the files have already.
+    ///
+    /// - Parameter committed: nil where nothing is committed yet. Then nothing was ever begun in the lane, and
+    ///   so nobody is to be told of what is there.
+    /// - Returns: false when the cluster did not say where a lane ends.
+    func begin(_ committed: [Int32: Int64?]) throws -> Bool {
+        var starts: [PartitionStart] = []
+        for (number, offset) in committed {
+            guard let known = entries[number] else { continue }
+            let place = Kafka.TopicPartition(topic, number)
+            guard let end = offset ?? ends(place)?.high else { return false }
+            // What is pending in the lane is of before; a lane that is opened anew has nothing pending.
+            if known.lane.newsBegins != nil {
+                close(known)
+                entries[number] = nil
+                guard try openNext(of: [number]) else { return false }
+            }
+            guard let entry = entries[number] else { return false }
+            entry.lane.newsBegins = end
+            entry.isComplete = false
+            if entry.lane.applied == nil, entry.restore == nil {
+                entry.restore = LaneRestore(entry.lane)
+                entry.taken = 0
+            }
+            if end == 0 { try finishRestore(entry, number) }
+            let start = entry.restore == nil ? entry.lane.start : nil
+            starts.append(
+                PartitionStart(place, start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning))
+        }
+        try consumer.assign(starts)
+        return true
+    }
+
+    func letGo() { try? consumer.release() }
+
+    /// Takes what the topic has. It is entered, and told, by `commit`.
+    func read(waitMilliseconds: Int32) throws {
+        if blockage != nil || entries.values.contains(where: { $0.restore == nil && $0.lane.isFull }) {
+            return
+        }
+        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        defer { batch.clear() }
+        for index in 0..<batch.count {
+            let number = batch[index].partition
+            guard let entry = entries[number] else { continue }
+            let record = batch[index]
+            do throws(StoreError) {
+                try entry.take(record)
+            } catch {
+                return try repair(number, error)
+            }
+        }
+        for event in events {
+            switch event {
+            case .end(let place, let offset): try reached(offset, place)
+            case .failed(.outOfRange(let place, let text)):
+                return try repair(place.partition, .corrupt(path: place.description, what: text))
+            case .failed(.rebuild(let error)), .failed(.fenced(let error)):
+                throw StageFailure.client(error.description)
+            case .failed(let failure):
+                log.warning("the registry cannot be read now", .field("error", failure))
+            default: break
+            }
+        }
+    }
+
+    /// The end of a reader of committed records is where the oldest open transaction begins; complete is the
+    /// lane at the end of everything that was written.
+    private func reached(_ offset: Int64, _ place: Kafka.TopicPartition) throws {
+        guard let entry = entries[place.partition] else { return }
+        entry.taken = max(entry.taken, offset)
+        entry.asOf = .now()
+        guard let ends = consumer.knownWatermarks(of: place), entry.taken >= ends.high else { return }
+        try finishRestore(entry, place.partition)
+        entry.isComplete = true
+    }
+
+    private func finishRestore(_ entry: Entry, _ number: Int32) throws {
+        do throws(StoreError) {
+            try entry.finishRestore()
+        } catch {
+            try repair(number, error)
+        }
+    }
+
+    // MARK: Entering
+
+    /// Enters what was taken, and tells what became new by it.
+    func commit(_ number: Int32, tellingInto news: inout LaneNews) throws(StoreError) {
+        news.removeAll()
+        guard let entry = entries[number], entry.restore == nil else { return }
+        try entry.lane.commit(Applied(offset: entry.taken, asOf: entry.asOf), tellingInto: &news)
+    }
+
+    // MARK: Trouble
+
+    func block(_ error: StoreError) {
+        log.error("no room for the registry of this process; its work waits", .field("error", error))
+        blockage = Blockage(
+            retryAt: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds), why: error.description)
+    }
+
+    func retryBlocked(_ now: Instant) {
+        if let blocked = blockage, now >= blocked.retryAt { blockage = nil }
+    }
+
+    /// The file goes, and is built anew; the loop starts over.
+    func repair(_ number: Int32, _ error: StoreError) throws {
+        if error.passes { return block(error) }
+        guard error.isCorruption else { throw error }
+        log.warning(
+            "the registry's file is damaged, it is built anew from its topic", .field("lane", number),
+            .field("error", error))
+        if let entry = entries.removeValue(forKey: number) { try entry.lane.condemn(error.description) }
+    }
+
+    private func close(_ entry: Entry) {
+        do throws(StoreError) {
+            try entry.lane.close()
+        } catch {
+            log.warning(
+                "the registry's file was not closed in order; it is looked at more closely at the next start",
+                .field("error", error))
+        }
+    }
+
+    func finish() {
+        batch.clear()
+        _ = consumer.close()
+        for entry in entries.values { close(entry) }
+        entries.removeAll()
+    }
+}

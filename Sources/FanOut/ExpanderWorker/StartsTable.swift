@@ -1,0 +1,103 @@
+internal import Cryptography
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Store
+internal import Telemetry
+
+/// A lane's rows of `starts` as the transaction in hand makes them: over what is committed and not read back,
+/// and over the view.
+final class StartsTable: LaneTable {
+    /// Another number is another layout of the views' files; then they are rebuilt.
+    static let viewSchema = 1
+
+    let lane: Int32
+    private let views: TopicViews
+    private let reader: JSONReader
+    private let log: Log
+    /// What the transaction writes, the last value of each key.
+    private(set) var changed: [KeyBytes: [UInt8]] = [:]
+    /// Set where a newer program has written what stands here.
+    private(set) var newerRecord: RecordError?
+
+    init(of lane: Int32, in views: TopicViews, reader: JSONReader, log: Log) {
+        self.lane = lane
+        self.views = views
+        self.reader = reader
+        self.log = log
+    }
+
+    func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? { try look(key) }
+    func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? { try look(key) }
+
+    func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool {
+        var isThere = false
+        try look(Self.stored(key)) { _ in isThere = true }
+        return isThere
+    }
+
+    func newestStart(app: String, installation: String, type: String) throws(StoreError) -> LedgerKey? {
+        var found: LedgerKey?
+        try look(KeyBytes(NewestStart.key(app: app, installation: installation, type: type))) { value in
+            found = NewestStart.read(value)?.key
+        }
+        return found
+    }
+
+    func set(_ scope: LaneScope, under key: [UInt8]) { changed[Self.stored(key)] = scope.encoded() }
+
+    func set(_ start: LedgerRow, under key: [UInt8]) { set(start: EncodedStart(start), under: key) }
+
+    func set(start: EncodedStart, under key: [UInt8]) { changed[Self.stored(key)] = start.bytes }
+
+    /// The transaction has happened, or will be made again.
+    func removeChanges() { changed.removeAll(keepingCapacity: true) }
+
+    /// What it wrote is looked at before the view until that has read it back.
+    func commit(at now: Instant) {
+        for (key, value) in changed {
+            views.overlays[lane]?.committed(key, value, at: now)
+            if let newest = NewestStart.row(of: key.bytes.span, value.span) {
+                views.overlays[lane]?.committed(KeyBytes(newest.key), newest.value, at: now)
+            }
+        }
+        removeChanges()
+    }
+
+    /// A key of more bytes than a view takes, of the longest of names, stands as its digest; no other has its form.
+    private static func stored(_ key: [UInt8]) -> KeyBytes {
+        if key.count <= Limits.keyBytesMax { return KeyBytes(key) }
+        return KeyBytes(RecordKey.join("", "", Hex.text(SHA256.digest(key))))
+    }
+
+    private func look<Row: LiveActivity.Record>(_ key: [UInt8]) throws(StoreError) -> Row? {
+        var found: Row?
+        try look(Self.stored(key)) { value in
+            do throws(RecordError) {
+                found = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                    try unsafe Row.decode(bytes, with: reader)
+                }
+            } catch {
+                // The sum before the value is right, so this is what the topic holds.
+                if case .unknownVersion = error { newerRecord = error }
+                log.error(
+                    "a record of starts cannot be read; its scope begins a new one", .field("lane", lane),
+                    .field("error", error))
+            }
+        }
+        return found
+    }
+
+    /// Calls back with the row, if there is one.
+    private func look(_ key: KeyBytes, _ found: (Span<UInt8>) -> Void) throws(StoreError) {
+        if let value = changed[key] { return found(value.span) }
+        if let value = views.overlays[lane]?[key] {
+            if !value.isEmpty { found(value.span) }
+            return
+        }
+        guard let view = views[lane] else { return }
+        try view.read { picture throws(StoreError) in try view.look(key.bytes.span, picture, found) }
+    }
+}

@@ -1,0 +1,71 @@
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Store
+
+/// Where the expander is in walking through all rows of `starts`, a page at a time: for activities that are to
+/// be ended before the system does it, and rows that the topic has let go.
+struct StartsWalk {
+    /// Rows looked at in one page.
+    static let rowsMax = 2000
+    /// Between two pages.
+    static let pageMilliseconds = 20
+    /// Between the beginnings of two passes: how late a safety end can come.
+    static let passMilliseconds = 60_000
+    /// What the topic keeps, and a margin for clocks that differ.
+    private static let keptMilliseconds: Int64 = (48 + 1) * 3_600_000
+
+    /// What one page of it has found.
+    struct Found {
+        var due: [LedgerKey] = []
+        var outlived: [[UInt8]] = []
+    }
+
+    private(set) var lane: Int32?
+    var range = KeyRange.everything
+    private var rest: [Int32] = []
+    private var nextPass = Instant.now()
+    private var nextPage = Instant.now()
+
+    /// The lane to look at now; nil when nothing is due.
+    mutating func next(of lanes: some Collection<Int32>, at now: Instant) -> Int32? {
+        if now < nextPage { return nil }
+        nextPage = now.advanced(byMilliseconds: Self.pageMilliseconds)
+        if let lane, !lanes.contains(lane) { self.lane = nil }
+        if lane == nil, rest.isEmpty, now >= nextPass {
+            rest = lanes.sorted(by: >)
+            nextPass = now.advanced(byMilliseconds: Self.passMilliseconds)
+        }
+        while lane == nil, let number = rest.popLast() {
+            if lanes.contains(number) { (lane, range) = (number, .everything) }
+        }
+        return lane
+    }
+
+    /// The lane has no more.
+    mutating func finish() { lane = nil }
+
+    static func look(
+        _ key: Span<UInt8>, _ value: Span<UInt8>, at now: Int64, with reader: JSONReader,
+        into found: inout Found
+    ) {
+        let ledger = unsafe key.withUnsafeBytes { unsafe LedgerKey(bytes: $0) }
+        let at: Int64?
+        if NewestStart.isKey(key) {
+            at = NewestStart.read(value)?.at
+        } else if let ledger {
+            let row = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                try unsafe LedgerRow.decode(bytes, with: reader)
+            }
+            if let row, SafetyEnd.isDue(row, at: now) { found.due.append(ledger) }
+            at = row?.at
+        } else {
+            at = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                try unsafe LaneScope.read(bytes, with: reader) { $0["at"].time() }
+            }
+        }
+        guard let at, now - at > keptMilliseconds else { return }
+        found.outlived.append([UInt8](copying: key))
+    }
+}

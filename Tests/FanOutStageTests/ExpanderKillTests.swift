@@ -1,0 +1,32 @@
+import FanOut
+import FanOutTesting
+import Foundation
+import IngestTesting
+import KafkaTesting
+import ProcessTesting
+import Simulation
+import Testing
+
+/// The small form of `deploy/prove fan-out-kills`.
+@Suite struct ExpanderKillTests {
+    @Test func `two expanders that die at steps, at random and as zombies write each job once`() async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let directory = try TemporaryDirectory()
+        var plan = ExpanderKills.Plan()
+        plan.steps = [
+            .newsHeard, .pagesWalked, .transactionBegun, .jobsSent, .continuationsSent, .offsetsSent,
+            .committed, .restored,
+        ]
+        plan.phones = 1500 * trials(1)
+        plan.seed =
+            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0...999_999)
+        let result = try await ExpanderKills(
+            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        ).run()
+        #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
+        #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
+    }
+}

@@ -1,0 +1,53 @@
+import FanOut
+import FanOutTesting
+import IngestTesting
+import KafkaTesting
+import Lifecycle
+import Stages
+import Telemetry
+
+/// A running expander on a bed, with its state in a directory of its own.
+final class ExpanderStage: Sendable {
+    let service: FanOutService
+    let metrics = Metrics()
+    private let environment: StageEnvironment
+    private let failures = TracedLock<[String]>([])
+
+    /// - Parameter before: the stage that this one begins again; it has the same slot.
+    init(
+        _ bed: IngestBed, directory: String, after before: ExpanderStage? = nil,
+        _ change: (inout FanOutSettings) -> Void = { _ in },
+        clock: @escaping @Sendable () -> WallTime = { .now() },
+        onStep: @escaping @Sendable (ExpanderStep) -> Void = { _ in }
+    ) async throws {
+        var settings = FanOutSettings()
+        settings.sessionMilliseconds = 6000
+        change(&settings)
+        environment = try before?.environment ?? bed.environment(under: directory)
+        service = FanOutService(
+            settings, in: environment, loops: [.expander], clock: clock, onPlannerStep: { _ in },
+            onExpanderStep: onStep)
+        let failures = failures
+        try await service.start(
+            ServiceContext(log: .silent, metrics: metrics) { error in
+                failures.withLock { $0.append("\(error)") }
+            })
+    }
+
+    var failure: String? { failures.withLock { $0.first } }
+    var obstacles: [String] { service.obstacles }
+
+    func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+
+    /// The number behind a metric's name and labels, as Prometheus would read it.
+    func metric(_ name: String) -> Double {
+        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+        return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
+    }
+}
+
+extension WallTime {
+    static func now(plus milliseconds: Int64) -> WallTime {
+        WallTime(milliseconds: WallTime.now().milliseconds + milliseconds)
+    }
+}

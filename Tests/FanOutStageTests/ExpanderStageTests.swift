@@ -1,0 +1,208 @@
+import FanOut
+import FanOutTesting
+import IngestTesting
+import Kafka
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Stages
+import Telemetry
+import Testing
+import Topics
+
+/// The expander on real transactions: what it reads back and what others see.
+@Suite struct ExpanderStageTests {
+    private static let startedOver = "flotilla_fan_out_started_over_total{loop=\"expander\"}"
+
+    private func update(_ number: Int64, send: String? = nil, group: String = "match") -> Expansion {
+        ExpanderBed.expansion(
+            .update, of: group, send: send ?? "u\(number)", version: 1_763_600_000 + number)
+    }
+
+    @Test func `a send to a group is one job for each token, on sheets, and each lane closes it`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        var tokens: Set<String> = []
+        for number in 0..<500 {
+            tokens.insert(world.report("p\(number)", .update(activity: "a\(number)"), group: "match"))
+        }
+        world.expand(update(1))
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: directory.path, { $0.jobsPerSheet = 20 })
+        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        let jobs = try ExpanderBed.jobs(in: bed)
+        #expect(jobs.count == 500 && Set(jobs.map(\.token)) == tokens)
+        #expect(Set(jobs.map(\.body)).count == 1)
+        let sheets = try TopicContent(.jobs, bed).records.count
+        #expect(sheets >= 500 / 20 && sheets < 500)
+        let tallies = try ExpanderBed.tallies(of: "u1", in: bed)
+        #expect(tallies.count == 4 && tallies.reduce(0) { $0 + $1.expanded } == 500)
+    }
+
+    @Test(arguments: [
+        ExpanderStep.transactionBegun, .jobsSent, .startsSent, .progressSent, .continuationsSent,
+        .offsetsSent,
+    ])
+    func `a transaction that fails at any place is one start over, and each token gets one job`(
+        step: ExpanderStep
+    ) async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        for number in 0..<4000 { world.report("p\(number)", .start(type: "Match")) }
+        world.expand(
+            ExpanderBed.expansion(
+                .start, of: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
+        #expect(world.finish())
+        let times = TracedLock(0)
+        let settings = bed.settings
+        let identity = try bed.environment(under: directory.path).identity(
+            of: FanOutService.name, loop: 1)
+        let stage = try await ExpanderStage(
+            bed, directory: directory.path,
+            {
+                $0.sessionMilliseconds = 45_000
+                $0.pageRowsAtStart = 500
+            },
+            onStep: { reached in
+                guard reached == step else { return }
+                let isSecond = times.withLock { times in
+                    times += 1
+                    return times == 2
+                }
+                if isSecond {
+                    let other = try? TransactionalProducer(
+                        settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
+                    try? other?.initialise()
+                }
+            })
+        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        #expect(stage.metric(Self.startedOver) == 1)
+        await stage.stop()
+        let jobs = try ExpanderBed.jobs(in: bed)
+        #expect(jobs.count == 4000 && Set(jobs.map(\.token)).count == 4000)
+        let ledger = try TopicContent(.starts, bed).newest.keys.count {
+            $0.count { $0 == UInt8(ascii: "/") } == 4
+        }
+        #expect(ledger == 4000)
+    }
+
+    @Test func `a token that comes while nobody runs is brought the newest state by whoever comes next`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let world = try ExpanderBed(bed)
+        world.report("p1", .update(activity: "a1"), group: "match")
+        world.expand(update(1))
+        #expect(world.finish())
+        var stage = try await ExpanderStage(bed, directory: first.path)
+        try await eventually("the first update") { world.isDone() || stage.failure != nil }
+        await stage.stop()
+        let late = world.report("p2", .update(activity: "a2"), group: "match")
+        #expect(world.finish())
+        // Without any file: everything is read again, and the news are news all the same.
+        stage = try await ExpanderStage(bed, directory: second.path)
+        try await eventually("the late token") {
+            (try? ExpanderBed.jobs(in: bed).count) == 2 || stage.failure != nil
+        }
+        #expect(stage.failure == nil)
+        let later = world.report("p3", .update(activity: "a3"), group: "match")
+        #expect(world.finish())
+        try await eventually("a token that comes while it runs") {
+            (try? ExpanderBed.jobs(in: bed).count) == 3 || stage.failure != nil
+        }
+        await stage.stop()
+        // The same files again: nobody is told twice.
+        stage = try await ExpanderStage(bed, directory: second.path, after: stage)
+        world.expand(update(2))
+        #expect(world.finish())
+        try await eventually("the second update") { world.isDone() || stage.failure != nil }
+        await stage.stop()
+        let jobs = try ExpanderBed.jobs(in: bed)
+        #expect(jobs.filter { $0.send == "u1" }.map(\.token).suffix(2) == [late, later])
+        #expect(jobs.filter { $0.send == "u2" }.count == 3 && jobs.count == 6)
+    }
+
+    @Test func `a process without files starts nobody twice, and ends what is old`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let world = try ExpanderBed(bed)
+        for number in 0..<3000 { world.report("p\(number)", .start(type: "Match")) }
+        func start(_ send: String) -> Expansion {
+            ExpanderBed.expansion(
+                .start, of: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000)
+        }
+        world.expand(start("s"))
+        #expect(world.finish())
+        var stage = try await ExpanderStage(bed, directory: first.path)
+        try await eventually("all started") { world.isDone() || stage.failure != nil }
+        await stage.stop()
+        world.expand(start("again"))
+        world.report("p7", .update(activity: "a7"), group: "match")
+        #expect(world.finish())
+        // A working day later.
+        stage = try await ExpanderStage(bed, directory: second.path, clock: { .now(plus: 8 * 3_600_000) })
+        try await eventually("the second start") { world.isDone() || stage.failure != nil }
+        try await eventually("its end before the system's") {
+            stage.metric("flotilla_fan_out_safety_ends_total") == 1 || stage.failure != nil
+        }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        let jobs = try ExpanderBed.jobs(in: bed)
+        #expect(jobs.filter { $0.event == .start }.count == 3000)
+        #expect(jobs.filter { $0.event == .end }.count == 1)
+    }
+
+    @Test func `what is no expansion goes to the dead letters, and the next ones are expanded`() async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        world.report("p1", .update(activity: "a1"), group: "match")
+        world.send(raw: Array("no JSON".utf8), lane: 0)
+        world.expand(update(1))
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: directory.path)
+        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        #expect(try ExpanderBed.jobs(in: bed).count == 1)
+        let letters = try TopicContent(.deadLetters, bed).records
+        #expect(letters.count == 1 && letters[0].headers["flotilla-dead-stage"] == "fan-out")
+    }
+
+    @Test func `one user's send is not stuck behind a long one`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        for number in 0..<3000 { world.report("p\(number)", .update(activity: "a\(number)"), group: "match") }
+        world.report("single", .update(activity: "single"), group: "other")
+        world.expand(update(1))
+        world.expand(
+            ExpanderBed.expansion(
+                .update, of: "other", send: "single", version: 1_763_600_005, to: "single"))
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: directory.path, { $0.pageRowsAtStart = 500 })
+        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        #expect(try ExpanderBed.jobs(in: bed).count == 3001)
+        let urgent = try TopicContent(.jobsUrgent, bed).records
+        let last = try TopicContent(.jobs, bed).records.map(\.timestamp).max() ?? 0
+        #expect(urgent.count == 1 && urgent[0].timestamp <= last)
+    }
+}

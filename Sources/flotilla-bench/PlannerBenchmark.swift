@@ -1,4 +1,5 @@
 internal import FanOut
+internal import FanOutTesting
 internal import Foundation
 internal import Glibc
 internal import IngestTesting
@@ -6,6 +7,7 @@ internal import Kafka
 internal import KafkaTesting
 internal import Lifecycle
 internal import LiveActivity
+internal import ProcessTesting
 internal import Telemetry
 internal import Topics
 
@@ -66,7 +68,8 @@ enum PlannerBenchmark {
         }
         print("  median: \(grouped(rates.median)) sends a core-second")
         let planner = try PlannerUnderTest(brokers)
-        let latencies = try planner.oneByOne(300)
+        try planner.untilReady()
+        let latencies = try planner.traffic.oneByOne(300)
         print("  one send at a time, from the call that sends it to its visible expansion: \(latencies)")
         try planner.stop()
     }
@@ -76,40 +79,54 @@ enum PlannerBenchmark {
             "planner: \(grouped(Double(options.groups))) groups of one phone each, half of them private ones of one name"
         )
         let planner = try PlannerUnderTest(brokers)
-        let memory = PrivateMemory()
         let usage = try planner.backlog(options.groups, isMixed: true)
         print(
             "  first update of each: \(grouped(Double(options.groups) / usage.seconds)) a second, "
                 + "\(grouped(Double(options.groups) / usage.processorSeconds)) a core-second")
-        let latencies = try planner.stream(options.rate, seconds: options.seconds, groups: options.groups)
+        let latencies = try planner.traffic.stream(
+            options.rate, seconds: options.seconds, groups: options.groups)
         print("  \(options.rate) updates a second for \(options.seconds) s, until visible: \(latencies)")
-        print("  private memory: \(memory.stop()) MiB")
         try planner.stop()
         let start = Instant.now()
         let fresh = try PlannerUnderTest(brokers, on: planner.bed)
         try fresh.untilReady()
         print("  a fresh process without state files is ready after \(Instant.now().seconds(since: start)) s")
         try fresh.stop()
+        try alone(options, planner.bed)
     }
 }
 
-/// One planner in this process, and who writes sends and watches for what comes of them.
+extension PlannerBenchmark {
+    /// The same in a process of its own, whose memory is nobody else's: it restores the views and takes the updates.
+    private static func alone(_ options: Options, _ bed: IngestBed) throws {
+        let directory = try BenchmarkDirectory()
+        let worker = try PlannerProcess(CommandLine.arguments[0], bed, data: directory.path)
+        let process = worker.process
+        let memory = PrivateMemory(of: process.identifier)
+        let traffic = try SendTraffic(bed)
+        // When the first one is through, its view is complete.
+        _ = try traffic.oneByOne(1, limitMilliseconds: 120_000)
+        let latencies = try traffic.stream(options.rate, seconds: options.seconds, groups: options.groups)
+        print("  the same in a process of its own, after its restore: \(latencies)")
+        print("  its private memory: \(memory.stop()) MiB")
+        worker.stop()
+        _ = try waiting { try await process.exitStatus() }
+    }
+}
+
+/// One planner in this process.
 private final class PlannerUnderTest {
     let bed: IngestBed
+    let traffic: SendTraffic
     private let service: FanOutService
     private let metrics = Metrics()
     private let directory: String
-    private let sender: ReportSender
-    private let watcher: Consumer
-    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
 
     init(_ brokers: [String], on bed: IngestBed? = nil) throws {
         let bed = try bed ?? IngestBed(brokers, lanes: TopicLayout.lanesDefault)
         self.bed = bed
         directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
-        sender = try ReportSender(bed, to: .sends)
-        watcher = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+        traffic = try SendTraffic(bed)
         service = FanOutService(
             FanOutSettings(), in: try bed.environment(under: directory), loops: [.planner],
             onPlannerStep: { _ in })
@@ -124,7 +141,7 @@ private final class PlannerUnderTest {
     func stop() throws {
         let service = service
         try waiting { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
-        _ = watcher.close()
+        traffic.stop()
         try? FileManager.default.removeItem(atPath: directory)
     }
 
@@ -151,8 +168,8 @@ private final class PlannerUnderTest {
             "flotilla_fan_out_records_total", help: "records, by what became of them",
             labels: ["loop": "planner", "outcome": "planned"])
         return try Usage.of {
-            for number in 0..<count { send(number, round: 0, isMixed: isMixed) }
-            guard sender.finish() else { throw BenchmarkFailure("the sends were not stored") }
+            for number in 0..<count { traffic.send(number, round: 0, isMixed: isMixed) }
+            try traffic.finish()
             let limit = Instant.now().advanced(byMilliseconds: 600_000)
             while counter.value < count {
                 guard Instant.now() < limit else { throw BenchmarkFailure("the backlog did not go") }
@@ -161,8 +178,30 @@ private final class PlannerUnderTest {
         }
     }
 
+}
+
+/// Who writes sends, and watches for what comes of them.
+private final class SendTraffic {
+    private let bed: IngestBed
+    private let sender: ReportSender
+    private let watcher: Consumer
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+
+    init(_ bed: IngestBed) throws {
+        self.bed = bed
+        sender = try ReportSender(bed, to: .sends)
+        watcher = try Consumer(
+            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+    }
+
+    func stop() { _ = watcher.close() }
+
+    func finish() throws {
+        guard sender.finish() else { throw BenchmarkFailure("the sends were not stored") }
+    }
+
     /// To a phone of its own each: half of the groups are private ones of one name.
-    private func send(_ number: Int, round: Int, isMixed: Bool) {
+    func send(_ number: Int, round: Int, isMixed: Bool) {
         let user = "user-\(number)"
         let isPrivate = !isMixed || number % 2 == 0
         var content = PushContent(.update)
@@ -210,18 +249,17 @@ private final class PlannerUnderTest {
         batch.clear()
     }
 
-    func oneByOne(_ count: Int) throws -> Latencies {
-        try untilReady()
+    func oneByOne(_ count: Int, limitMilliseconds: Int = 10_000) throws -> Latencies {
         try watch()
         var latencies = Latencies()
         for number in 0..<count {
             let start = Instant.now()
             send(number, round: 1, isMixed: false)
-            guard sender.finish() else { throw BenchmarkFailure("a send was not stored") }
+            try finish()
             var isSeen = false
             while !isSeen {
                 look(waitMilliseconds: 100) { if $0 == number { isSeen = true } }
-                if start.advanced(byMilliseconds: 10_000) < .now() {
+                if start.advanced(byMilliseconds: limitMilliseconds) < .now() {
                     throw BenchmarkFailure("a send was lost")
                 }
             }
@@ -233,7 +271,6 @@ private final class PlannerUnderTest {
     }
 
     func stream(_ rate: Int, seconds: Int, groups: Int) throws -> Latencies {
-        try untilReady()
         try watch()
         var latencies = Latencies()
         let count = rate * seconds

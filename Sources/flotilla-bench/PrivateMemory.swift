@@ -1,15 +1,18 @@
 internal import Glibc
 internal import Synchronization
 
-/// The most memory that is this process's alone, looked at every few milliseconds: the anonymous pages
+/// The most memory that is a process's alone, looked at every few milliseconds: the anonymous pages
 /// that are resident, `RssAnon`: what `smaps_rollup` calls anonymous, without its walk through all pages.
 /// Pages of a mapped file are the kernel's cache and not counted, though `smaps_rollup` calls them
 /// private as long as nobody else has the file mapped.
 final class PrivateMemory: Sendable {
     private let peak = Atomic(0)
     private let isStopped = Atomic(false)
+    private let path: String
 
-    init() {
+    /// - Parameter process: nil for this one.
+    init(of process: Int32? = nil) {
+        path = "/proc/\(process.map(String.init) ?? "self")/status"
         Task.detached { [self] in
             while !isStopped.load(ordering: .relaxed) {
                 look()
@@ -26,7 +29,7 @@ final class PrivateMemory: Sendable {
     }
 
     private func look() {
-        guard let file = unsafe fopen("/proc/self/status", "re") else { return }
+        guard let file = unsafe fopen(path, "re") else { return }
         defer { unsafe fclose(file) }
         var text = [UInt8](repeating: 0, count: 4096)
         let count = unsafe fread(&text, 1, text.count, file)

@@ -346,11 +346,24 @@ import Testing
     #expect(held.verdicts == [.held])
     #expect(held.progress[0].key == ben.whole)
     // It does not go first.
-    #expect(try planner.release(ben, now: dawn + 1, in: &rows).held == Plan.Held(key: ben, at: dawn + 2))
+    let early = try planner.release(ben, now: dawn + 1, in: &rows)
+    #expect(early.held == Plan.Held(key: ben, at: dawn + 2))
+    #expect(early.progress.isEmpty)
     #expect(try planner.release(ben.whole, now: dawn + 1, in: &rows).versions == [dawn + 6])
     let own = try planner.release(ben, now: dawn + 2, in: &rows)
     #expect(own.verdicts == [.planned])
     #expect(own.versions == [dawn + 7])
+}
+
+@Test
+func `one user's update waits behind the whole group's, also where its own version would be early enough`()
+    throws
+{
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    for _ in 1...5 { _ = try planner.plan(makeSend(.update, to: .users(["ada"])), at: 0, in: &rows) }
+    #expect(try planner.plan(makeSend(.update, id: "all"), at: 0, in: &rows).verdicts == [.held])
+    #expect(try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).verdicts == [.held])
 }
 
 @Test func `what cannot wait lets what waits go before it`() throws {
@@ -457,6 +470,20 @@ import Testing
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: 20, in: &rows)
     #expect(plan.versions == [dawn + 10])
     #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":5}"#))
+}
+
+@Test func `a row that has outlived its use is none, forgotten or not`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
+    let days = GroupRow.keptMilliseconds / 1000
+    var almost = rows
+    #expect(
+        try planner.plan(makeSend(.start, to: .everyone), at: days - 1, in: &almost).parts[0].expansion
+            .generation
+            == dawn)
+    let plan = try planner.plan(makeSend(.start, to: .everyone, state: 2), at: days, in: &rows)
+    #expect(plan.parts[0].expansion.generation == dawn + days)
+    #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":2}"#))
 }
 
 @Test func `names that make too long a key are refused`() throws {

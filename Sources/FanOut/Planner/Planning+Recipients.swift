@@ -81,9 +81,13 @@ extension Planning {
         let life = ScopeLife(own: own, whole: whole)
         if send.content.event == .start, life == .open {
             let hasOwn = own.generation > whole.generation
+            // The version is that of the state that comes with it. Where that is the whole group's, the lane knows
+            // what is newer for the recipient.
+            let isOwnState = isAlone(send) && own.newest != nil && own.version > whole.version
             return Expansion.ScopedRecipient(
                 recipient, scope: hasOwn ? .recipient : .group,
-                generation: max(own.generation, whole.generation), version: max(own.version, whole.version))
+                generation: max(own.generation, whole.generation),
+                version: isOwnState ? own.version : max(whole.version, own.generation))
         }
         if send.content.event != .start, life == .ended || own.hasEnded(since: send.scheduledAt) {
             return nil
@@ -108,12 +112,16 @@ extension Planning {
     /// A recipient's row keeps the state that was for that recipient alone: of a list of ten thousand, rows with the
     /// state would be ten thousand copies of it, and the lanes have it anyway.
     private func keep(_ send: Send, version: Int64, in own: inout GroupRow, _ whole: GroupRow) {
-        let isAlone = if case .users(let users) = send.audience { users.count == 1 } else { false }
+        let isAlone = isAlone(send)
         let shown = own.version > whole.version ? own.newest : whole.newest
         own.previous = isAlone && send.content.event == .update ? shown : nil
         own.newest = isAlone ? state(send, whole, version: version) : nil
         own.version = version
         own.lastAt = stamp
+    }
+
+    private func isAlone(_ send: Send) -> Bool {
+        if case .users(let users) = send.audience { users.count == 1 } else { false }
     }
 
     /// Only a lane knows whose an activity is: the version exceeds all scopes of the group, every lane gets it, and

@@ -162,7 +162,7 @@ package final class ExpanderKills {
             if !doomed.isRunning { return true }
             if round % 10 == 0 { send() }
             // Of a group of which nobody has heard.
-            world.report("late", .update(activity: "late-\(round)"), group: "unknown")
+            world.report("late-\(round)", .update(activity: "late-\(round)"), group: "unknown")
             try await Task.sleep(for: .milliseconds(50))
         }
         return false

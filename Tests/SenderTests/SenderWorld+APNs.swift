@@ -69,7 +69,7 @@ extension SenderWorld {
             return .sent(
                 PushAnswer(answered: .tokenGone, status: 410, reason: "Unregistered", timestamp: wall),
                 late: nil)
-        case 97..<99:
+        case 97..<99 where job.head.app == "shop":
             return .sent(
                 PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken"), late: nil)
         default:

@@ -68,7 +68,8 @@ final class SenderWorld {
     // MARK: A step
 
     func step() {
-        pass(random.below(isCalm ? 7_000 : 120))
+        // Now and then nothing happens for so long that tiers and sessions end meanwhile.
+        pass(random.below(isCalm ? 7_000 : chance(4) ? 8_000 : 120))
         switch random.below(100) {
         case 0..<12: if !isCalm { makeSheet() }
         case 12..<14: if !isCalm, let note = makeNote() { notes.append(note) }

@@ -107,6 +107,7 @@ extension SenderCore {
         lanes.removeAll()
         commitsAsked = []
         isLastCommitAsked = false
+        mustConfirm = false
         releaseBy = nil
         orders.isReleased = true
     }
@@ -146,16 +147,17 @@ extension SenderCore {
     /// Commits what has advanced, now and then; sooner where sheets wait for it.
     mutating func commit() {
         guard commitsAsked.isEmpty, releaseBy == nil, !lanes.isEmpty else { return }
-        let isDue = moment.now >= nextCommit || mustConfirm
+        let confirms = mustConfirm && moment.now >= nextConfirm
+        if confirms { nextConfirm = moment.now.advanced(byMilliseconds: limits.commitMilliseconds) }
+        let isDue = moment.now >= nextCommit || confirms
         if isDue { nextCommit = moment.now.advanced(byMilliseconds: limits.commitMilliseconds) }
         for lane in lanes.values {
             for topic in JobTopic.allCases {
                 let track = lane.tracks[topic.rawValue]
                 let isNew = track.tracker.base > track.committed && (isDue || !track.ahead.isEmpty)
-                if isNew || mustConfirm && lane.hasBegun { askCommit(lane, topic, isEnding: false) }
+                if isNew || confirms && lane.hasBegun { askCommit(lane, topic, isEnding: false) }
             }
         }
-        if !commitsAsked.isEmpty { mustConfirm = false }
         orders.commits = commitsAsked
     }
 
@@ -164,6 +166,7 @@ extension SenderCore {
     package mutating func suspended() {
         leaseUntil = Instant(nanoseconds: 0)
         mustConfirm = true
+        nextConfirm = Instant(nanoseconds: 0)
     }
 
     private mutating func askCommit(_ lane: Lane, _ topic: JobTopic, isEnding: Bool) {

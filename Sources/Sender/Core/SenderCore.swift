@@ -26,8 +26,9 @@ package struct SenderCore {
     var releaseBy: Instant?
     var commitsAsked: [SenderOrders.Commit] = []
     var isLastCommitAsked = false
-    /// A commit must show that the lanes are still ours.
+    /// A commit must show that the lanes are still ours, and when it is asked for next: one may fail.
     var mustConfirm = false
+    var nextConfirm = Instant(nanoseconds: 0)
     var nextCommit = Instant(nanoseconds: 0)
 
     // MARK: Sheets in hand
@@ -95,7 +96,11 @@ package struct SenderCore {
     // MARK: The clock
 
     /// Pushes may leave until then; a time that is past stops them.
-    package mutating func leased(until: Instant) { leaseUntil = until }
+    package mutating func leased(until: Instant) {
+        leaseUntil = until
+        // Whoever gives a lease knows that they are ours.
+        if until.nanoseconds > 0 { mustConfirm = false }
+    }
 
     /// Does what is due, sends what may be sent, writes and commits. After each event, or many of them.
     ///

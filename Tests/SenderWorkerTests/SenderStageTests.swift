@@ -73,4 +73,17 @@ import Topics
         await sender.stop()
         #expect(stand.journal.requests == 100)
     }
+
+    @Test func `an app whose tokens are all refused is paused, and loses none`() async throws {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        let sender = try await RunningSender(stand, slots: "one")
+        try stand.write(stand.head(.update), to: 0..<200, lane: 0, areKnown: false)
+        let gauge = #"flotilla_sender_breaker_open{app="shop",environment="production"}"#
+        try await eventually("the breaker is open") { sender.metric(gauge) == 1 }
+        try await eventually("all wait in tiers") { sender.outcomes(.moved) >= 200 }
+        await sender.stop()
+        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
+        #expect(try stand.finals().isEmpty)
+    }
 }

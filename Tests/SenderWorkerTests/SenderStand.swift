@@ -102,10 +102,17 @@ final class SenderStand: Sendable {
     }
 
     /// Writes a sheet of jobs to phones with these numbers, and waits until it is there.
-    func write(_ head: SheetHead, to phones: Range<Int>, lane: Int32, _ topic: TopicName = .jobs) throws {
+    ///
+    /// - Parameter areKnown: whether APNs knows the phones' tokens.
+    func write(
+        _ head: SheetHead, to phones: Range<Int>, lane: Int32, _ topic: TopicName = .jobs,
+        areKnown: Bool = true
+    ) throws {
         var lines = JobLines()
         for phone in phones {
-            let token = "bb" + String(repeating: "0", count: 54) + String(100_000_000 + phone).suffix(8)
+            let token =
+                (areKnown ? "bb" : "aa") + String(repeating: "0", count: 54)
+                + String(100_000_000 + phone).suffix(8)
             lines.append(
                 token: Array(token.utf8).span, installation: Array("i\(phone)".utf8).span,
                 entry: Array(head.event == .start ? "start:Match".utf8 : "update:a\(phone)".utf8).span,

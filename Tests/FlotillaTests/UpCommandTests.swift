@@ -35,7 +35,7 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         for _ in 1...2 {
             let process = try up(directory.path, "--demo")
-            try await process.waitFor("Not built yet")
+            try await process.waitFor("pushed by itself")
             let screens =
                 #/(\d+) of them run.*started +(\d+) activities.*updated +(\d+) to 1:0.*show (\d+) × {"home":1,"away":0}\n/#
                 .dotMatchesNewlines()

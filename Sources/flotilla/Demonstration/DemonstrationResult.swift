@@ -52,7 +52,7 @@ struct DemonstrationResult {
         Watch it:     curl -s http://\(installation.admin)/metrics
         Stop it:      Ctrl-C; what was acknowledged is there at the next start.
 
-        Not built yet: fan-out and the sender. The demonstration walked the registry and pushed by itself.
+        The demonstration walked the registry and pushed by itself; a backend posts its sends to the gateway.
 
         """
     }

@@ -16,8 +16,8 @@ internal import Telemetry
 
 /// What `flotilla up --demo` shows, on the installation that it has just started: simulated phones report
 /// through the gateway, ingest makes a registry of it, and a start and an update reach every lock screen
-/// over the APNs simulator. Fan-out and the sender are not built yet; the demonstration walks the
-/// registry and pushes by itself, with the parts that they will use, and says so.
+/// over the APNs simulator. It does not send as a backend would: it walks the registry and pushes by
+/// itself, with the parts that fan-out and sender are made of, and says so.
 ///
 /// `@unchecked Sendable`: `running` is written by `start` and `stop`, which the process calls one after
 /// the other, and read by nobody else.

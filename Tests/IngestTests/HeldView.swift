@@ -4,14 +4,14 @@ import Telemetry
 import Topics
 
 /// A transaction of somebody else's that is open in a partition of `installations`: what is committed
-/// behind it stays hidden, as behind a marker that comes late. The cluster ends it after
-/// two minutes at the latest.
+/// behind it stays hidden, as behind a marker that comes late. The cluster ends it after a while.
 final class HeldView {
     private let producer: TransactionalProducer
 
-    init(_ bed: IngestBed, partition: Int32 = 0) throws {
+    /// - Parameter limit: after so long the cluster ends it; a busy machine takes a minute for what a test does.
+    init(_ bed: IngestBed, partition: Int32 = 0, heldMilliseconds limit: Int = 120_000) throws {
         producer = try TransactionalProducer(
-            bed.settings, transactionalID: "\(bed.layout.prefix)holder", timeoutMilliseconds: 120_000,
+            bed.settings, transactionalID: "\(bed.layout.prefix)holder", timeoutMilliseconds: limit,
             name: "holder", log: .silent, metrics: Metrics())
         let topic = try producer.topic(bed.layout.name(.installations))
         try producer.initialise()

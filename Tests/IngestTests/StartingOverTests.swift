@@ -178,8 +178,8 @@ import Topics
         let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
         var stage = try await Stage(bed, directory: first.path)
         try await send(report(.heartbeat, "another"), to: stage, handled: 1)
-        // Never ended here: the cluster ends it after a while.
-        let held = try HeldView(bed)
+        // Never ended here: the cluster ends it.
+        let held = try HeldView(bed, heldMilliseconds: TransactionalProducer.transactionMilliseconds)
         try await send(report(.startToken, type: "A"), to: stage, handled: 2)
         await stage.stop()
         stage = try await Stage(bed, directory: second.path)

@@ -85,7 +85,8 @@ package final class SendLookup: @unchecked Sendable {
                     let part = try? Progress.decode(value, with: reader)
                 else { return false }
                 progress.add(part)
-                return progress.isComplete
+                // A send that every lane is done with can still be taken back: only the end says that it was not.
+                return false
             } isFound: {
                 progress.key != nil
             }

@@ -65,7 +65,7 @@ final class RawPeer {
 
     /// Reads until the other side closes, or until there are as many answers as wanted, or nothing more
     /// comes for so long.
-    func answers(_ wanted: Int = .max, within milliseconds: Int = 20_000) -> [RawAnswer] {
+    func answers(_ wanted: Int = .max, within milliseconds: Int = 60_000) -> [RawAnswer] {
         let end = DispatchTime.now() + .milliseconds(milliseconds)
         while !isClosed, parsed().count < wanted, DispatchTime.now() < end {
             var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -41,7 +41,10 @@ private struct StrayingLeader: BrokerWeather {
         let producer = try Producer(kafka, options, name: "test", log: .silent, metrics: Metrics())
         let topic = try producer.topic("jobs")
         var deliveries: [Delivery] = []
-        for index in 0..<300 {
+        // A broker takes any number for the first of a producer that it has not seen: so the first one comes alone.
+        #expect(producer.put(topic, partition: 0, nil, "0", collecting: &deliveries) == .queued)
+        #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
+        for index in 1..<300 {
             #expect(producer.put(topic, partition: 0, nil, "\(index)", collecting: &deliveries) == .queued)
             if index % 10 == 0 { _ = producer.collect(into: &deliveries, waitMilliseconds: 1) }
         }

@@ -67,6 +67,7 @@ let package = Package(
             "Kafka", "CRdKafka", "CLinux", "Cryptography", "Telemetry", "Lifecycle", features: "Lifetimes"),
         module("Store", "CLMDB", "CCRC32C", "CLinux", "Telemetry", features: "Lifetimes"),
         module("JSON", "CSimdJSON"),
+        module("HTTPClient", "Lifecycle"),
         module("HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
@@ -102,11 +103,17 @@ let package = Package(
             "Sender", "Stages", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
 
+        // What people do about what failed.
+        module(
+            "Replay", "APNs", "LiveActivity", "Topics", "Kafka", "JSON", "Lifecycle", "Telemetry",
+            features: "Lifetimes"),
+
         // The outside world on one machine.
         module(
             "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
         module(
-            "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPServer", "JSON", "Cryptography", "TLS",
+            "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPClient", "HTTPServer", "JSON",
+            "Cryptography", "TLS",
             "Lifecycle", "Telemetry", "CLinux"),
 
         // What only tests import.
@@ -118,20 +125,23 @@ let package = Package(
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         module(
             "FanOutTesting", "FanOut", "IngestTesting", "Topics", "LiveActivity", "Kafka", "Store", "JSON",
-            "ProcessTesting", "Simulation"),
+            "ProcessTesting", "Simulation", "Lifecycle", "Telemetry"),
+        module(
+            "SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity", "Kafka", "JSON",
+            "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
-            "Catalog", "Stages", "Ingest", "IngestTesting", "FanOut", "FanOutTesting", "Registry",
-            "Simulation",
-            "ProcessTesting"),
+            "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "FanOut", "FanOutTesting", "Sender",
+            "SenderTesting", "Registry", "Simulation", "ProcessTesting"),
         command(
-            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPServer", "JSON",
+            "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
+            "JSON",
             "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
-            "Stages", "Gateway", "Ingest", "Registry", "FanOut", "Sender"),
+            "Stages", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Replay"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
@@ -148,6 +158,7 @@ let package = Package(
         tests("KafkaPureTests", "Kafka", "Lifecycle", "ProcessTesting"),
         tests(
             "KafkaTests", "Kafka", "KafkaTesting", "Broker", "Telemetry", "Lifecycle", "ProcessTesting"),
+        tests("HTTPClientTests", "HTTPClient"),
         tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         // Tests of the domain.
@@ -196,9 +207,17 @@ let package = Package(
             "LiveActivity",
             "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "SenderWorkerTests", "Sender", "APNs", "APNsSimulator", "IngestTesting", "Stages", "Catalog",
+            "SenderWorkerTests", "Sender", "SenderTesting", "Replay", "APNs", "APNsSimulator", "Broker",
+            "IngestTesting",
+            "Stages",
+            "Catalog",
             "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Cryptography", "TLS", "Settings",
             "Lifecycle", "Telemetry", "ProcessTesting"),
+
+        tests(
+            "ReplayTests", "Replay", "IngestTesting", "Topics", "LiveActivity", "Kafka", "KafkaTesting",
+            "JSON",
+            "Telemetry", "ProcessTesting"),
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),

@@ -54,6 +54,12 @@ package final class CatalogWriter: Sendable {
         try change(SealingRecord.key, record.encoded(), entry)
     }
 
+    /// A line in the audit about what changes nothing. Returns the cluster's stamp.
+    package func note(_ action: String, now: WallTime) throws -> Int64? {
+        let entry = entry(now, action, app: AuditEntry.everyApp)
+        return try producer.store("write the audit", in: audit, key: entry.key, value: entry.encoded()).stamp
+    }
+
     private func entry(_ now: WallTime, _ action: String, app: String, subject: String? = nil) -> AuditEntry {
         AuditEntry(at: now.milliseconds, by: author, action: action, app: app, subject: subject)
     }

@@ -12,6 +12,7 @@ package final class ExpanderBed {
     private let registry: ReportSender
     private let urgent: ReportSender
     private let usual: ReportSender
+    private let starts: ReportSender
     private var tokens = 0
     /// Closing records that there will be.
     private var closings = 0
@@ -21,20 +22,28 @@ package final class ExpanderBed {
         registry = try ReportSender(bed, to: .registry)
         urgent = try ReportSender(bed, to: .expansionsUrgent)
         usual = try ReportSender(bed, to: .expansions)
+        starts = try ReportSender(bed, to: .starts)
     }
 
     /// A token in its recipient's lane; nil takes the row away.
     ///
     /// - Returns: the token.
     @discardableResult
-    package func report(_ installation: String, _ entry: RegistryKey.Entry, group: String? = nil) -> String {
+    package func report(
+        _ installation: String, _ entry: RegistryKey.Entry, group: String? = nil,
+        sealedBy seal: TokenSeal? = nil
+    ) -> String {
         tokens += 1
         let digits = String(tokens, radix: 16)
         let token = String(repeating: "0", count: 32 - digits.count) + digits
+        var stored = token
+        if let seal, let clear = PushToken(hex: token) {
+            stored = seal.seal(clear, app: Self.app, entry: entry.text)
+        }
         let key = RegistryKey(
             app: Self.app, recipient: .installation(installation), installation: installation, entry: entry)
         let row = TokenRow(
-            environment: .production, token: token, tokenHash: token, attributesType: "Match", group: group,
+            environment: .production, token: stored, tokenHash: token, attributesType: "Match", group: group,
             registeredAt: 1_763_600_000_000 + Int64(tokens))
         registry.send(key: key.bytes, value: row.encoded(), partition: lane(of: key.recipient))
         return token
@@ -59,22 +68,40 @@ package final class ExpanderBed {
         closings += 1
     }
 
+    /// The ledger has a start of the group on the installation.
+    ///
+    /// - Parameter time: milliseconds since 1970.
+    package func start(_ installation: String, in group: String, generation: Int64, at time: Int64) {
+        let key = LedgerKey(
+            app: Self.app, .group(group), recipient: .installation(installation), generation: generation,
+            installation: installation)
+        let row = LedgerRow(version: generation, at: time, type: "Match")
+        starts.send(key: key.bytes, value: row.encoded(), partition: lane(of: key.recipient))
+    }
+
     package func send(raw: [UInt8], lane: Int32) { usual.send(key: nil, value: raw, partition: lane) }
 
-    package func finish() -> Bool { registry.finish() && urgent.finish() && usual.finish() }
-
-    /// Whether everything is done that was asked for. What is left of an expansion lies behind the ends that the
-    /// lanes were at, so these say nothing.
-    package func isDone() -> Bool {
-        guard let records = try? TopicContent(.progress, bed).records else { return false }
-        return records.count >= closings
+    package func finish() -> Bool {
+        registry.finish() && urgent.finish() && usual.finish() && starts.finish()
     }
+
+    /// Closing records that are still to come; nil where the cluster did not say. What is left of an expansion
+    /// lies behind the ends that the lanes were at, so these say nothing.
+    package func closingsLeft() -> Int? {
+        guard let records = try? TopicContent(.progress, bed).records else { return nil }
+        return closings - records.count
+    }
+
+    /// Whether everything is done that was asked for.
+    package func isDone() -> Bool { closingsLeft().map { $0 <= 0 } ?? false }
 
     /// A sheet's jobs, as a sender reads them.
     package struct Job {
         package let send: String
         package let event: PushEvent
         package let token: String
+        /// The row of the registry that the token is of, as it was sealed.
+        package let entry: String
         package let version: Int64
         package let body: String
     }
@@ -82,23 +109,53 @@ package final class ExpanderBed {
     /// All jobs of both topics that were committed.
     package static func jobs(in bed: IngestBed) throws -> [Job] {
         var jobs: [Job] = []
+        try eachSheet(in: bed) { head, sheet, body in
+            let body = String(decoding: body, as: UTF8.self)
+            sheet.forEachJob { _, job in
+                let token = (0..<job.token.count).map { job.token[$0] }
+                let entry = (0..<job.entry.count).map { job.entry[$0] }
+                jobs.append(
+                    Job(
+                        send: head.send, event: head.event, token: String(decoding: token, as: UTF8.self),
+                        entry: String(decoding: entry, as: UTF8.self), version: head.version, body: body))
+            }
+        }
+        return jobs
+    }
+
+    /// The number of a token, as `report` counts them.
+    package static func number(ofToken token: Span<UInt8>) -> Int? {
+        var number = 0
+        for index in 0..<token.count {
+            let digit: UInt8
+            switch token[index] {
+            case let byte where (0x30...0x39).contains(byte): digit = byte - 0x30
+            case let byte where (0x61...0x66).contains(byte): digit = byte - 0x61 + 10
+            default: return nil
+            }
+            guard number < 1 << 40 else { return nil }
+            number = number << 4 | Int(digit)
+        }
+        return number
+    }
+
+    /// The sheets of both topics, one by one.
+    ///
+    /// - Parameter withAborted: those too that no transaction has committed.
+    package static func eachSheet(
+        in bed: IngestBed, withAborted: Bool = false,
+        _ body: (SheetHead, borrowing SheetJobs, [UInt8]) throws -> Void
+    ) throws {
         for topic in [TopicName.jobs, .jobsUrgent] {
-            for record in try TopicContent(topic, bed).records {
+            try TopicContent.each(of: topic, bed, withAborted: withAborted) { record in
+                let record = ReadRecord(record)
                 let apns = Array((record.headers["apns"] ?? "").utf8)
                 let flotilla = Array((record.headers["flotilla"] ?? "").utf8)
                 let to = Array((record.headers["to"] ?? "").utf8)
                 let head = try SheetHead(apns: apns.span, flotilla: flotilla.span)
-                let body = String(decoding: record.value ?? [], as: UTF8.self)
-                try SheetJobs(to.span).forEachJob { _, job in
-                    let token = (0..<job.token.count).map { job.token[$0] }
-                    jobs.append(
-                        Job(
-                            send: head.send, event: head.event, token: String(decoding: token, as: UTF8.self),
-                            version: head.version, body: body))
-                }
+                try body(head, SheetJobs(to.span), record.value ?? [])
             }
         }
-        return jobs
     }
 
     /// What lanes said of their parts of a send.

@@ -1,15 +1,14 @@
 package import FanOut
 package import IngestTesting
 internal import LiveActivity
-internal import ProcessTesting
 internal import Simulation
 internal import Topics
 
 /// Two processes of the expander die again and again while sends expand: at every numbered step, at random
 /// moments, frozen beyond their session and woken as zombies, and stopped in order. In the end each token must
-/// have exactly one job of each send.
-package final class ExpanderKills {
-    package struct Plan: Sendable {
+/// have exactly one job of each send, and no death may have cost more work than one page.
+package final class ExpanderKills: KillScene {
+    package struct Plan: KillPlan {
         package var phones = 3000
         /// How often each step kills.
         package var rounds = 1
@@ -26,83 +25,78 @@ package final class ExpanderKills {
         package var stepsMet: Set<ExpanderStep> = []
         package var sends = 0
         package var jobs = 0
+        /// Jobs that were written once more, as their transaction was not committed.
+        package var redone = 0
         /// Nil: everything is exactly right.
         package var fault: String?
-    }
-
-    private enum Act {
-        case dieAt(ExpanderStep)
-        case kill
-        case freeze
-        case restart
     }
 
     /// Whom a send has to reach.
     private enum Reach {
         case starts
         case updates
-        case one(String)
+        /// The one token of that number.
+        case one(Int)
     }
+
+    /// Sends to all that are under way; until one of them is through, one phone's go on alone.
+    private static let openMax = 3
+    private static let singles = 50
 
     private let plan: Plan
     private let bed: IngestBed
-    private let program: String
-    private let directory: String
+    private let pair: KilledPair<Plan>
     private let world: ExpanderBed
     private var chance: SeededGenerator
-    private var starts: Set<String> = []
-    private var updates: Set<String> = []
-    private var singles: [String] = []
     private var reaches: [String: Reach] = [:]
     private var result = Result()
 
     package init(_ plan: Plan, program: String, bed: IngestBed, directory: String) throws {
         self.plan = plan
-        self.program = program
         self.bed = bed
-        self.directory = directory
+        pair = KilledPair(plan, .expander, of: program, on: bed, directory: directory)
         world = try ExpanderBed(bed)
         chance = SeededGenerator(plan.seed)
     }
 
     package func run() async throws -> Result {
         for number in 0..<plan.phones {
-            starts.insert(world.report("p\(number)", .start(type: "Match")))
-            let token = world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
-            updates.insert(token)
-            if number < 50 { singles.append(token) }
+            world.report("p\(number)", .start(type: "Match"))
+            world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
         }
-        guard world.finish() else { throw Fault("the registry was not stored") }
-        var acts: [Act] = []
-        for _ in 0..<plan.rounds { acts += plan.steps.map { .dieAt($0) } }
-        acts += Array(repeating: .kill, count: plan.randomKills)
-        acts += Array(repeating: .freeze, count: plan.freezes)
-        acts += Array(repeating: .restart, count: plan.freezes)
-        acts.shuffle(using: &chance)
-        var pair = [try start(0), try start(1)]
-        for act in acts {
-            send()
-            let which = chance.below(2)
-            pair[which] = try await play(act, with: pair[which], which)
-        }
-        try await settle(&pair)
-        for process in pair { process.stop() }
-        for process in pair { _ = try await process.process.exitStatus() }
+        guard world.finish() else { throw KillFault("the registry was not stored") }
+        try await pair.run(self)
+        (result.kills, result.stepsMet) = (pair.kills, pair.stepsMet)
         try judge()
         return result
     }
 
-    private func start(_ which: Int, _ death: (ExpanderStep, Int)? = nil) throws -> ExpanderProcess {
-        try ExpanderProcess(program, bed, data: "\(directory)/\(which)", death: death)
+    package var firstRareStep: ExpanderStep { .viewSettled }
+    package var settleSeconds: Int { 300 }
+
+    package func work(_ moment: KillMoment) {
+        guard case .awaitsStep(let round) = moment else { return send() }
+        if round % 10 == 0 { send() }
+        // Of a group of which nobody has heard.
+        world.report("late-\(round)", .update(activity: "late-\(round)"), group: "unknown")
     }
+
+    package func finish() -> Bool { world.finish() }
+
+    package func isSettled() -> Bool { world.isDone() }
+
+    /// The numbers of a phone's two tokens, in the order in which they were reported.
+    private static func token(ofStart phone: Int) -> Int { 2 * phone + 1 }
+    private static func token(ofUpdate phone: Int) -> Int { 2 * phone + 2 }
 
     /// A start of a new group, an update of the one that all have, or an update for one of them.
     private func send() {
         let number = reaches.count + 1
+        let isBusy = (world.closingsLeft() ?? .max) >= Self.openMax * bed.layout.lanes
         let version = 1_763_600_000 + Int64(number)
         let send = "s\(number)"
         var expansion: Expansion
-        switch chance.below(3) {
+        switch isBusy ? 2 : chance.below(3) {
         case 0:
             expansion = ExpanderBed.expansion(
                 .start, of: "group-\(number)", send: send, version: version, generation: version)
@@ -111,10 +105,10 @@ package final class ExpanderKills {
             expansion = ExpanderBed.expansion(.update, of: "match", send: send, version: version)
             reaches[send] = .updates
         default:
-            let one = chance.below(singles.count)
+            let one = chance.below(Self.singles)
             expansion = ExpanderBed.expansion(
                 .update, of: "match", send: send, version: version, to: "p\(one)")
-            reaches[send] = .one(singles[one])
+            reaches[send] = .one(Self.token(ofUpdate: one))
         }
         // Each is to reach everybody, whatever is newer.
         expansion.conflate = false
@@ -122,96 +116,58 @@ package final class ExpanderKills {
         result.sends += 1
     }
 
-    private func play(_ act: Act, with victim: ExpanderProcess, _ which: Int) async throws -> ExpanderProcess
-    {
-        switch act {
-        case .dieAt(let step):
-            // The old one makes room for one that knows when to die.
-            victim.kill()
-            _ = try await victim.process.exitStatus()
-            let isRare = step.rawValue >= ExpanderStep.viewSettled.rawValue
-            let doomed = try start(which, (step, isRare ? 1 : 1 + chance.below(3)))
-            if try await dies(doomed) { result.stepsMet.insert(step) }
-            doomed.kill()
-            _ = try await doomed.process.exitStatus()
-            result.kills += 2
-            return try start(which)
-        case .kill:
-            try await Task.sleep(for: .milliseconds(20 + chance.below(1500)))
-            victim.kill()
-            _ = try await victim.process.exitStatus()
-            result.kills += 1
-            return try start(which)
-        case .freeze:
-            // Longer than its session: it wakes when its lanes are the other's.
-            victim.freeze()
-            send()
-            try await Task.sleep(for: .milliseconds(ExpanderProcess.sessionMilliseconds + 2500))
-            victim.thaw()
-            return victim
-        case .restart:
-            victim.stop()
-            _ = try await victim.process.exitStatus()
-            return try start(which)
-        }
-    }
-
-    /// Whether it met its step; sends come until then, as some steps want them.
-    private func dies(_ doomed: ExpanderProcess) async throws -> Bool {
-        for round in 0..<400 {
-            if !doomed.isRunning { return true }
-            if round % 10 == 0 { send() }
-            // Of a group of which nobody has heard.
-            world.report("late-\(round)", .update(activity: "late-\(round)"), group: "unknown")
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        return false
-    }
-
-    /// Until everything is committed. A process that gave up is started again, as a supervisor would.
-    private func settle(_ pair: inout [ExpanderProcess]) async throws {
-        guard world.finish() else { throw Fault("the sends were not stored") }
-        for _ in 0..<3000 {
-            for which in pair.indices where !pair[which].isRunning { pair[which] = try start(which) }
-            if world.isDone() { return }
-            try await Task.sleep(for: .milliseconds(100))
-        }
-        throw Fault("expansions are left over: \(pair.map { $0.process.errors.suffix(800) })")
-    }
-
     private func judge() throws {
-        var found: [String: [String: Int]] = [:]
-        for job in try ExpanderBed.jobs(in: bed) {
-            found[job.send, default: [:]][job.token, default: 0] += 1
-            result.jobs += 1
+        var found: [String: [UInt8]] = [:]
+        var strange: Set<String> = []
+        let tokens = 2 * plan.phones
+        try ExpanderBed.eachSheet(in: bed) { head, sheet, _ in
+            if reaches[head.send] == nil { strange.insert(head.send) }
+            sheet.forEachJob { _, job in
+                result.jobs += 1
+                guard let number = ExpanderBed.number(ofToken: job.token), number <= tokens else {
+                    strange.insert(head.send)
+                    return
+                }
+                found[head.send, default: [UInt8](repeating: 0, count: tokens + 1)][number] &+= 1
+            }
         }
         for (send, reach) in reaches.sorted(by: { $0.key < $1.key }) {
-            let wanted: Set<String> =
-                switch reach {
-                case .starts: starts
-                case .updates: updates
-                case .one(let token): [token]
-                }
-            let jobs = found.removeValue(forKey: send) ?? [:]
-            let doubled = jobs.filter { $0.value != 1 }.count
-            let missing = wanted.subtracting(jobs.keys).count
-            let strange = Set(jobs.keys).subtracting(wanted).count
-            if doubled + missing + strange > 0 {
-                result.fault =
-                    "\(send): \(missing) of \(wanted.count) jobs are missing, \(doubled) doubled, \(strange) strange"
+            let jobs = found[send] ?? [UInt8](repeating: 0, count: tokens + 1)
+            var (doubled, missing, wrong) = (0, 0, 0)
+            for number in jobs.indices {
+                let isWanted =
+                    switch reach {
+                    case .starts: number > 0 && number % 2 == 1
+                    case .updates: number > 0 && number % 2 == 0
+                    case .one(let token): number == token
+                    }
+                if isWanted, jobs[number] == 0 { missing += 1 }
+                if isWanted, jobs[number] > 1 { doubled += 1 }
+                if !isWanted, jobs[number] > 0 { wrong += 1 }
+            }
+            if doubled + missing + wrong > 0 {
+                result.fault = "\(send): \(missing) jobs are missing, \(doubled) doubled, \(wrong) strange"
                 return
             }
             let lanes = try ExpanderBed.tallies(of: send, in: bed).count
             let all = if case .one = reach { 1 } else { bed.layout.lanes }
             if lanes != all { result.fault = "\(send): \(lanes) lanes closed it, not \(all)" }
         }
-        if !found.isEmpty {
-            result.fault = "jobs of sends that nobody sent: \(found.keys.sorted().prefix(3))"
+        if !strange.isEmpty {
+            result.fault = "jobs that nobody sent: \(strange.sorted().prefix(3))"
         }
+        try judgeRedone()
     }
 
-    package struct Fault: Error, CustomStringConvertible {
-        package let description: String
-        init(_ description: String) { self.description = description }
+    /// Each death, and each stop of a zombie, leaves at most one transaction behind that is not committed.
+    private func judgeRedone() throws {
+        var written = 0
+        try ExpanderBed.eachSheet(in: bed, withAborted: true) { _, sheet, _ in written += sheet.count }
+        result.redone = written - result.jobs
+        let deaths = result.kills + plan.freezes
+        let most = deaths * (PageSize.rowsMin + bed.layout.lanes)
+        if result.redone > most, result.fault == nil {
+            result.fault = "\(result.redone) jobs were written again after \(deaths) deaths, \(most) at most"
+        }
     }
 }

@@ -14,10 +14,13 @@ extension Merge {
             let token = try token(
                 report, after: old, under: entry, &hearing, grain: Grain.heartbeatMilliseconds)
         else { return }
-        let wasUsable = hearing.installation.isUsable(hearing.installation.facts[0].starts[index])
+        let before = hearing.installation.facts[0].starts[index]
+        let wasUsable = hearing.installation.isUsable(before)
         hearing.installation.facts[0].starts[index].token = token
-        // The same token again, but not on the same side of a refusal, or of an unregistration.
-        if wasUsable != hearing.installation.isUsable(hearing.installation.facts[0].starts[index]) {
+        let after = hearing.installation.facts[0].starts[index]
+        // The same token again, but not on the same side of a refusal, or of an unregistration: the latter counts
+        // for a token that cannot be used, too, as the one for every type starts its type again.
+        if wasUsable != hearing.installation.isUsable(after) || before.isUnwanted != after.isUnwanted {
             hearing.noteChange()
         }
         if old?.hash != token.hash { announce(.startToken, token, report, &hearing) }

@@ -1,4 +1,4 @@
-internal import Kafka
+package import Kafka
 internal import Lifecycle
 internal import Telemetry
 package import Topics
@@ -19,23 +19,43 @@ package struct TopicContent {
 
     package struct NoEnd: Error {}
 
-    /// Reads every partition up to the end of what was written, open transactions waited for.
+    /// How long nothing may come before the end.
+    private static let silentMilliseconds = 60_000
+
+    /// All of it at once.
     package init(_ topic: TopicName, _ bed: IngestBed) throws {
+        var records: [ReadRecord] = []
+        try Self.each(of: topic, bed) { records.append(ReadRecord($0)) }
+        self.records = records
+    }
+
+    /// Reads every partition up to the end of what was written, open transactions waited for.
+    ///
+    /// - Parameter withAborted: as a reader sees it that takes what no transaction has committed, too.
+    package static func each(
+        of topic: TopicName, _ bed: IngestBed, withAborted: Bool = false,
+        _ body: (borrowing Record) throws -> Void
+    ) throws {
         let name = bed.layout.name(topic)
+        var options = ConsumerOptions(.manual)
+        options.readsOpenTransactions = withAborted
         let consumer = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "judge", log: .silent, metrics: Metrics())
+            bed.settings, options, name: "judge", log: .silent, metrics: Metrics())
         defer { _ = consumer.close() }
-        let places = (0..<Int32(bed.layout.partitions(topic))).map { TopicPartition(name, $0) }
-        try consumer.assign(places.map { PartitionStart($0, .beginning) })
-        var open = Set(places)
+        let partitions = (0..<Int32(bed.layout.partitions(topic))).map { TopicPartition(name, $0) }
+        try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
+        var open = Set(partitions)
         var batch = RecordBatch()
-        let limit = Instant.now().advanced(byMilliseconds: 60_000)
+        var limit = Instant.now().advanced(byMilliseconds: silentMilliseconds)
         while !open.isEmpty {
             guard Instant.now() < limit else { throw NoEnd() }
             let events = consumer.poll(into: &batch, waitMilliseconds: 100)
-            for index in 0..<batch.count { records.append(ReadRecord(batch[index])) }
-            for case .end(let place, let offset) in events {
-                if let ends = consumer.knownWatermarks(of: place), offset >= ends.high { open.remove(place) }
+            for index in 0..<batch.count { try body(batch[index]) }
+            if !batch.isEmpty { limit = Instant.now().advanced(byMilliseconds: silentMilliseconds) }
+            for case .end(let partition, let offset) in events {
+                if let ends = consumer.knownWatermarks(of: partition), offset >= ends.high {
+                    open.remove(partition)
+                }
             }
             batch.clear()
         }
@@ -50,7 +70,7 @@ package struct TopicContent {
 }
 
 extension ReadRecord {
-    init(_ record: borrowing Record) {
+    package init(_ record: borrowing Record) {
         partition = record.partition
         offset = record.offset
         timestamp = record.timestamp ?? 0

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 
 /// The TCP port on which a process listens, so that the system can choose it; nil as long as there is none.
 package func listeningPort(of identifier: Int32) -> Int? {
@@ -29,4 +30,23 @@ extension ChildProcess {
         }
         return port ?? 0
     }
+}
+
+/// A port that nobody has now: for what must come back where it was. Another process may be faster.
+package func freePort() throws -> Int {
+    struct NoPort: Error {}
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard socket >= 0 else { throw NoPort() }
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = unsafe withUnsafeMutablePointer(to: &address) { address in
+        unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            unsafe bind(socket, address, length) == 0 ? getsockname(socket, address, &length) : -1
+        }
+    }
+    guard code == 0 else { throw NoPort() }
+    return Int(UInt16(bigEndian: address.sin_port))
 }

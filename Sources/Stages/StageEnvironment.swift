@@ -12,17 +12,21 @@ package struct StageEnvironment: Sendable {
     package let slot: Slot
     /// Nil: tokens travel in the clear.
     package let sealingKeys: SealingKeys?
+    /// Nil: who pushes does so to where its settings say.
+    package let standIn: APNsStandIn?
     private let readCatalog: @Sendable () -> CatalogView?
     private let readCatalogOn: @Sendable (@escaping @Sendable (CatalogView?) -> Void) -> Void
 
     /// - Parameter catalog: the process's one reader of the catalogue.
     package init(
-        cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?, catalog: CatalogReader
+        cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?, catalog: CatalogReader,
+        standIn: APNsStandIn? = nil
     ) {
         self.cluster = cluster
         self.layout = layout
         self.slot = slot
         self.sealingKeys = sealingKeys
+        self.standIn = standIn
         readCatalog = { catalog.view }
         readCatalogOn = { then in catalog.readOn(then: then) }
     }
@@ -36,6 +40,7 @@ package struct StageEnvironment: Sendable {
         self.layout = layout
         self.slot = slot
         self.sealingKeys = sealingKeys
+        standIn = nil
         readCatalog = catalog
         readCatalogOn = { then in then(catalog()) }
     }

@@ -13,7 +13,7 @@ final class PinnedProcess {
 
     let output: String
     private let name: String
-    private var identifier: pid_t = 0
+    private(set) var identifier: pid_t = 0
 
     init(_ arguments: [String], processor: Int, output: String) throws {
         self.output = output
@@ -23,7 +23,8 @@ final class PinnedProcess {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         let flags = O_WRONLY | O_CREAT | O_TRUNC
         unsafe posix_spawn_file_actions_addopen(&actions, 1, output, flags, 0o600)
-        unsafe posix_spawn_file_actions_addopen(&actions, 2, output + ".errors", flags, 0o600)
+        unsafe posix_spawn_file_actions_addopen(
+            &actions, 2, output == "/dev/null" ? output : output + ".errors", flags, 0o600)
         let all = ["taskset", "-c", String(processor)] + arguments
         var words = unsafe all.map { unsafe strdup($0) } + [nil]
         defer { for index in unsafe words.indices { unsafe free(words[index]) } }
@@ -31,6 +32,14 @@ final class PinnedProcess {
         guard code == 0 else {
             throw BenchmarkFailure("cannot start \(name): \(unsafe String(cString: strerror(code)))")
         }
+    }
+
+    /// Puts this process itself on one processor, and what it starts from now on and does not pin.
+    static func stay(on processor: Int) throws {
+        let taskset = try PinnedProcess(
+            ["taskset", "-acp", String(processor), String(getpid())], processor: processor,
+            output: "/dev/null")
+        _ = try taskset.wait()
     }
 
     deinit { if identifier > 0 { _ = stop() } }
@@ -42,6 +51,12 @@ final class PinnedProcess {
             throw BenchmarkFailure("\(name) ended with status \(status): \(text().suffix(500))")
         }
         return cost
+    }
+
+    /// Ends it in order, as a supervisor would.
+    func terminate() throws -> Cost {
+        kill(identifier, SIGTERM)
+        return try wait()
     }
 
     func stop() -> Cost {

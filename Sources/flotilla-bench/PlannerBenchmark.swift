@@ -100,7 +100,8 @@ extension PlannerBenchmark {
     /// The same in a process of its own, whose memory is nobody else's: it restores the views and takes the updates.
     private static func alone(_ options: Options, _ bed: IngestBed) throws {
         let directory = try BenchmarkDirectory()
-        let worker = try PlannerProcess(CommandLine.arguments[0], bed, data: directory.path)
+        let worker = try StageProcess(
+            .planner, of: CommandLine.arguments[0], on: bed, data: directory.path)
         let process = worker.process
         let memory = PrivateMemory(of: process.identifier)
         let traffic = try SendTraffic(bed)
@@ -297,21 +298,5 @@ private final class SendTraffic {
             }
         }
         return latencies
-    }
-}
-
-private struct Latencies: CustomStringConvertible {
-    private var seconds: [Double] = []
-
-    mutating func add(_ value: Double) { seconds.append(value) }
-
-    var description: String {
-        let sorted = seconds.sorted()
-        func milliseconds(_ share: Double) -> String {
-            guard !sorted.isEmpty else { return "–" }
-            let index = min(sorted.count - 1, Int(Double(sorted.count) * share))
-            return String(format: "%.1f", sorted[index] * 1000)
-        }
-        return "\(milliseconds(0.5)) ms median, \(milliseconds(0.99)) ms p99, \(milliseconds(1)) ms at most"
     }
 }

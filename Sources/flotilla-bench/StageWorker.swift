@@ -6,6 +6,10 @@ internal import Ingest
 internal import IngestTesting
 internal import Kafka
 internal import Lifecycle
+internal import LiveActivity
+internal import Sender
+internal import SenderTesting
+internal import Settings
 internal import Stages
 internal import Telemetry
 internal import Topics
@@ -15,7 +19,7 @@ internal import Topics
 enum StageWorker {
     static func runIngest(_ arguments: [String]) throws {
         var settings = IngestSettings()
-        settings.sessionMilliseconds = IngestProcess.sessionMilliseconds
+        settings.sessionMilliseconds = StageProcess.sessionMilliseconds
         // Smaller than usual, so that there are more places to die at.
         settings.batchRecordsMax = 2000
         let options = try StageWorkerOptions(arguments)
@@ -27,8 +31,8 @@ enum StageWorker {
 
     static func runPlanner(_ arguments: [String]) throws {
         var settings = FanOutSettings()
-        settings.sessionMilliseconds = PlannerProcess.sessionMilliseconds
         let options = try StageWorkerOptions(arguments)
+        settings.sessionMilliseconds = options.sessionMilliseconds ?? StageProcess.sessionMilliseconds
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
         try run(options, "planner") { [settings] environment, death in
             FanOutService(
@@ -38,10 +42,10 @@ enum StageWorker {
 
     static func runExpander(_ arguments: [String]) throws {
         var settings = FanOutSettings()
-        settings.sessionMilliseconds = ExpanderProcess.sessionMilliseconds
-        // Smaller than usual, so that there are more places to die at.
-        settings.pageRowsAtStart = 500
-        settings.pageMilliseconds = 10
+        settings.sessionMilliseconds = StageProcess.sessionMilliseconds
+        // As small as they get, so that there are more places to die at, and a proof knows how much one holds.
+        settings.pageRowsAtStart = PageSize.rowsMin
+        settings.pageMilliseconds = 1
         try run(StageWorkerOptions(arguments), "expander") { [settings] environment, death in
             FanOutService(
                 settings, in: environment, loops: [.expander], onPlannerStep: { _ in },
@@ -49,8 +53,33 @@ enum StageWorker {
         }
     }
 
+    /// As operators have it.
+    static func runFanOut(_ arguments: [String]) throws {
+        var settings = FanOutSettings()
+        let options = try StageWorkerOptions(arguments)
+        settings.jobsPerSheet = options.jobsPerSheet ?? settings.jobsPerSheet
+        try run(options, "fan-out") { [settings] environment, _ in FanOutService(settings, in: environment) }
+    }
+
+    static func runSender(_ arguments: [String]) throws {
+        let options = try StageWorkerOptions(arguments)
+        var settings = SenderSettings()
+        settings.sessionMilliseconds = StageProcess.sessionMilliseconds
+        settings.keysDirectory = options.keys
+        settings.authorities = options.authorities
+        settings.production = options.apns
+        settings.sandbox = options.apnsSandbox
+        settings.limits.permitsMax = options.permits ?? settings.limits.permitsMax
+        settings.answerMilliseconds = options.answerMilliseconds ?? settings.answerMilliseconds
+        settings.limits.settleMilliseconds =
+            options.settleMilliseconds ?? settings.limits.settleMilliseconds
+        try run(options, "sender", apps: SenderBed.catalog) { [settings] environment, _ in
+            SenderService(settings, in: environment)
+        }
+    }
+
     private static func run(
-        _ options: StageWorkerOptions, _ name: String,
+        _ options: StageWorkerOptions, _ name: String, apps: [String: App] = IngestBed.apps,
         make: (StageEnvironment, DeathAtStep) -> any Stage
     ) throws {
         // Before there is a second thread.
@@ -61,9 +90,9 @@ enum StageWorker {
         let environment = StageEnvironment(
             cluster: Cluster(KafkaSettings(brokers: options.brokers)), layout: layout,
             slot: try Slot.take(under: options.data), sealingKeys: nil,
-            catalog: { CatalogView(apps: IngestBed.apps) })
+            catalog: { CatalogView(apps: apps) })
         let service = make(
-            environment, DeathAtStep(options.dieAtStep, time: options.atTime, after: options.afterStep))
+            environment, DeathAtStep(options))
         let shutdown = Shutdown()
         Signals.watch(shutdown, reload: {}, exitNow: { _exit(1) })
         let services = Services(
@@ -88,9 +117,20 @@ private struct StageWorkerOptions {
     var lanes = 12
     var data = ""
     var sweepMilliseconds: Int?
+    var jobsPerSheet: Int?
+    /// A sender's: its keys, where APNs is, who vouches for it, and what it may have without a receipt.
+    var keys = ""
+    var apns: HostPort?
+    var apnsSandbox: HostPort?
+    var authorities = ""
+    var permits: Int?
+    var answerMilliseconds: Int?
+    var settleMilliseconds: Int?
     var dieAtStep: Int?
     var atTime = 1
     var afterStep: Int?
+    var isStop = false
+    var sessionMilliseconds: Int?
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -101,9 +141,19 @@ private struct StageWorkerOptions {
             case "--lanes": lanes = Int(value) ?? lanes
             case "--data": data = value
             case "--sweep-milliseconds": sweepMilliseconds = Int(value)
+            case "--per-sheet": jobsPerSheet = Int(value)
+            case "--keys": keys = value
+            case "--apns": apns = HostPort(settingText: value)
+            case "--apns-sandbox": apnsSandbox = HostPort(settingText: value)
+            case "--authorities": authorities = value
+            case "--permits": permits = Int(value)
+            case "--answer-milliseconds": answerMilliseconds = Int(value)
+            case "--settle-milliseconds": settleMilliseconds = Int(value)
             case "--die-at-step": dieAtStep = Int(value)
             case "--at-time": atTime = Int(value) ?? 1
             case "--after-step": afterStep = Int(value)
+            case "--stop-there": isStop = value == "1"
+            case "--session-milliseconds": sessionMilliseconds = Int(value)
             default: throw BenchmarkFailure("\(name) is not known")
             }
         }
@@ -111,25 +161,27 @@ private struct StageWorkerOptions {
     }
 }
 
-/// Ends the process as a power cut would, at one step.
+/// Ends the process as a power cut would, at one step; or stops it there.
 ///
 /// `@unchecked Sendable`: called on the stage's one thread only.
 private final class DeathAtStep: @unchecked Sendable {
     private let step: Int?
+    private let signal: Int32
     private var timesLeft: Int
     /// Nil once it was reached.
     private var awaited: Int?
 
-    init(_ step: Int?, time: Int, after awaited: Int?) {
-        self.step = step
-        self.awaited = awaited
-        timesLeft = time
+    init(_ options: StageWorkerOptions) {
+        step = options.dieAtStep
+        signal = options.isStop ? SIGSTOP : SIGKILL
+        awaited = options.afterStep
+        timesLeft = options.atTime
     }
 
     func reached(_ step: Int) {
         if step == awaited { awaited = nil }
         guard step == self.step, awaited == nil else { return }
         timesLeft -= 1
-        if timesLeft == 0 { kill(getpid(), SIGKILL) }
+        if timesLeft == 0 { kill(getpid(), signal) }
     }
 }

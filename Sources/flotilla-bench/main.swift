@@ -34,6 +34,10 @@ private let benchmarks = [
         name: "broker-log", what: "one partition's log: appends, reads, a start after a kill",
         options: "[--mib N] [--records N] [--runs N] [--dir DIRECTORY]", run: BrokerLogBenchmark.run),
     Benchmark(
+        name: "freshness", what: "a group updated faster than APNs takes it, with and without conflation",
+        options: "[--phones N] [--seconds N] [--delay-milliseconds N]", needsCluster: true,
+        run: FreshnessBenchmark.run),
+    Benchmark(
         name: "gateway", what: "reports over HTTP into Kafka, with h2load as the phones",
         needsCluster: true, run: GatewayBenchmark.run),
     Benchmark(
@@ -57,9 +61,13 @@ private let benchmarks = [
         options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
             + "[--at-time N] [--after-step N]", run: StageWorker.runExpander),
     Benchmark(
-        name: "fanout", what: "expansions through fan-out's expander: from Kafka to visible jobs",
-        options: "[--tokens N] [--rounds N] [--body BYTES] [--per-sheet N] [--singles N]", needsCluster: true,
-        run: ExpanderBenchmark.run),
+        name: "fanout", what: "sends through fan-out as a process: from Kafka to visible jobs",
+        options: "[--tokens N] [--rounds N] [--body BYTES] [--per-sheet N] [--singles N] "
+            + "| --small GROUPS [--rate N] [--seconds N]", needsCluster: true, run: FanOutBenchmark.run),
+    Benchmark(
+        name: "fan-out-worker", what: "planner and expander as one process, for the above",
+        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--per-sheet N]",
+        run: StageWorker.runFanOut),
     Benchmark(
         name: "fan-out-kills", what: "the expander killed at every step while sends expand: each job once",
         options: "[--phones N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
@@ -88,6 +96,19 @@ private let benchmarks = [
         name: "registry", what: "a lane of the registry restored, walked in pages, changed",
         options: "[--tokens N] [--scans N] [--changes N] [--kafka ROWS]", needsCluster: true,
         run: RegistryBenchmark.run),
+    Benchmark(
+        name: "sender", what: "jobs through the sender: from Kafka to receipts in Kafka, beside h2load",
+        options: "[--jobs N] [--rounds N] [--body BYTES] [--per-sheet N] [--backlog N]", needsCluster: true,
+        run: SenderBenchmark.run),
+    Benchmark(
+        name: "sender-kills", what: "senders, broker and APNs killed while jobs flow: each is done once",
+        options: "[--jobs N] [--kills N] [--freezes N] [--stops N] [--broker-kills N] [--apns-kills N] "
+            + "[--permits N] [--seed N]", needsCluster: true, run: SenderKillsProof.run),
+    Benchmark(
+        name: "sender-worker", what: "the sender as a process of its own",
+        options: "--brokers HOST:PORT --data DIRECTORY --keys DIRECTORY --apns HOST:PORT --authorities FILE "
+            + "[--apns-sandbox HOST:PORT] [--prefix P] [--lanes N] [--permits N] [--answer-milliseconds N] [--settle-milliseconds N]",
+        run: StageWorker.runSender),
     Benchmark(
         name: "sends", what: "sends over HTTP into Kafka, with h2load as the backends",
         needsCluster: true, run: SendsBenchmark.run),

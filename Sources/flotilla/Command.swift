@@ -27,7 +27,7 @@ struct Command: Sendable {
     /// In the order in which a newcomer meets them.
     static let all: [Command] = [
         .up, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel, .user,
-        .installation, .lag, .replay, .simulator,
+        .installation, .lag, .deadLetters, .replay, .simulator, .sealingKeys, .doctor, .healthCheck,
         .config,
         .version,
     ]

@@ -1,26 +1,38 @@
 internal import Foundation
 internal import Kafka
 internal import Lifecycle
+internal import LiveActivity
+internal import Replay
 internal import Settings
 internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// For operators in trouble. What it does has no effect outside: it throws away files that are copies
-    /// of topics, and the stage makes them anew.
+    /// For operators in trouble. A rebuild has no effect outside: it throws away files that are copies of
+    /// topics, and the stage makes them anew. A resend pushes.
     static let replay = Command(
         name: "replay",
-        summary: "Rebuilds a stage's state files from their topic at its next start.",
-        usage: "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--yes]",
+        summary:
+            "Rebuilds a stage's state files from their topic at its next start, or pushes a send's failed jobs once more.",
+        usage:
+            "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--yes] | resend SEND --app APP [--dry-run] [--yes]",
         example: "flotilla replay rebuild --stage ingest --data /var/lib/flotilla",
         namespace: "run", settings: ["run.data", "topics.", "kafka."],
         options: [
-            ("--stage", true, "whose state: \(Rebuild.all.map(\.stage).joined(separator: ", "))"),
+            ("--stage", true, "rebuild: whose state: \(Rebuild.all.map(\.stage).joined(separator: ", "))"),
+            ("--app", true, "resend: the app's id"),
+            (
+                "--unknown-starts", false,
+                "resend: also starts of which nobody knows whether they arrived; a phone may then show two"
+            ),
+            ("--dry-run", false, "resend: says what would be done, and asks nothing"),
             ("--yes", false, "does it without asking"),
+            ("--json", false, "resend: one JSON object a line instead of sentences"),
         ]
     ) { invocation in
+        if invocation.words.first == "resend" { return try resend(invocation) }
         guard invocation.words == ["rebuild"] else {
-            throw Refusal(status: .usage, "say what to replay: rebuild")
+            throw Refusal(status: .usage, "say what to replay: rebuild, or resend and a send")
         }
         let known = Rebuild.all.map(\.stage).joined(separator: " or ")
         guard let rebuild = Rebuild.all.first(where: { $0.stage == invocation.options["--stage"] }) else {
@@ -29,6 +41,68 @@ extension Command {
         let named = invocation.settings[RunSettings.self].data
         let data = named.isEmpty ? try DataDirectory.ofUser() : named
         try rebuild.run(under: data + "/slots", invocation)
+    }
+
+    private static func resend(_ invocation: Invocation) throws {
+        guard let app = invocation.options["--app"], AppID.problem(app) == nil else {
+            throw Refusal(status: .usage, "name the app with --app")
+        }
+        guard invocation.words.count == 2, Name.problem(invocation.words[1]) == nil else {
+            throw Refusal(status: .usage, "name one send by the id that it was accepted with")
+        }
+        let resend = Resend(
+            try invocation.letterBox(), send: invocation.words[1], of: app,
+            withUnknownStarts: invocation.options["--unknown-starts"] != nil, author: CatalogAccess.author,
+            run: Invocation.freshRun())
+        let planned = try resend.survey()
+        let isJSON = invocation.options["--json"] != nil
+        if !isJSON { print(ResendReport(planned).text(isDone: false)) }
+        if invocation.options["--dry-run"] != nil {
+            if isJSON { print(ResendReport(planned).json(as: nil)) }
+            return
+        }
+        guard planned.jobs > 0 else {
+            if isJSON { print(ResendReport(planned).json(as: nil)) }
+            return
+        }
+        try invocation.confirm(orElse: "nothing was pushed")
+        let lanes = TopicLayout(invocation.settings).lanes
+        let done = try resend.carryOut { lane, tally in
+            invocation.tellProgress("lane \(lane) of \(lanes), \(tally.jobs) of \(planned.jobs) jobs")
+        }
+        print(
+            isJSON
+                ? ResendReport(done).json(as: resend.newSend)
+                : ResendReport(done).text(isDone: true) + "\nthey are jobs of \(resend.newSend)")
+    }
+}
+
+/// What a resend does, or has done.
+private struct ResendReport {
+    private let tally: Resend.Tally
+
+    init(_ tally: Resend.Tally) { self.tally = tally }
+
+    func text(isDone: Bool) -> String {
+        var lines = ["\(tally.jobs) failed jobs \(isDone ? "were pushed" : "are to be pushed") once more"]
+        func add(_ count: Int, _ why: String) { if count > 0 { lines.append("\(count) stay: \(why)") } }
+        add(tally.gone, "their token is dead, a new one gets the newest state by itself")
+        add(tally.unknown, "starts that perhaps arrived; --unknown-starts pushes them, too")
+        add(tally.before, "they were sent again before")
+        add(tally.lost, "their sheet is not kept any more")
+        return (lines + tally.objections.lines).joined(separator: "\n")
+    }
+
+    func json(as send: String?) -> String {
+        var line = JSONLine()
+        line.field(send == nil ? "wouldPush" : "pushed", Int64(tally.jobs))
+        if let send { line.field("sendId", send) }
+        line.field("tokenGone", Int64(tally.gone))
+        line.field("unknownStarts", Int64(tally.unknown))
+        line.field("sentAgainBefore", Int64(tally.before))
+        line.field("notKept", Int64(tally.lost))
+        line.add(tally.objections)
+        return line.text
     }
 }
 
@@ -63,9 +137,7 @@ private struct Rebuild {
         let records = (try? records(invocation.settings)).map { "at most \($0)" } ?? "the"
         print(Table(["state of \(stage)", "bytes"], files.map { [$0, String(bytes(of: $0))] }).text)
         print("They are removed, and made anew from \(records) records of \(topic.rawValue).")
-        guard invocation.options["--yes"] != nil || isConfirmed() else {
-            throw Refusal(status: .usage, "nothing was removed; --yes does it without asking")
-        }
+        try invocation.confirm(orElse: "nothing was removed")
         for (index, file) in files.enumerated() {
             do {
                 try FileManager.default.removeItem(atPath: file)
@@ -95,11 +167,5 @@ private struct Rebuild {
             sum += (files?.fileAttributes?[.size] as? NSNumber)?.intValue ?? 0
         }
         return sum
-    }
-
-    private func isConfirmed() -> Bool {
-        print("Go on? Say yes: ", terminator: "")
-        fflush(nil)
-        return readLine() == "yes"
     }
 }

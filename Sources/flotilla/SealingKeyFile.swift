@@ -38,6 +38,15 @@ enum SealingKeyFile {
         return try keys(path)
     }
 
+    /// A file that is there stays as it is: without its keys what they sealed is lost.
+    static func makeNew(_ path: String) throws {
+        if unsafe access(path, F_OK) == 0 {
+            throw Refusal(status: .cannotCreate, "\(path) is there already; nothing was changed")
+        }
+        let slash = path.lastIndex(of: "/")
+        try make(path, in: slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
+    }
+
     /// For a command, which writes beside the processes: nil when no file is named.
     static func read(_ settings: ResolvedSettings, for view: CatalogView) throws -> SealingKeys? {
         guard let path = settings[SealingSettings.self].keysFile else { return nil }

@@ -3,6 +3,7 @@ internal import Catalog
 internal import Gateway
 internal import Kafka
 internal import Lifecycle
+internal import Sender
 internal import Settings
 internal import Stages
 internal import Topics
@@ -32,7 +33,7 @@ extension Command {
         try invocation.refuseWords()
         let isDemo = invocation.options["--demo"] != nil
         let settings = invocation.settings
-        let data = try dataDirectory(settings)
+        let data = try dataDirectory(settings, isDemo: isDemo)
         let process = RunningProcess(settings)
         let cluster = Cluster()
         let layout = TopicLayout(settings, replication: 1)
@@ -40,7 +41,7 @@ extension Command {
         let environment = StageEnvironment(
             cluster: cluster, layout: layout, slot: try Slot.take(under: data + "/slots"),
             sealingKeys: try SealingKeyFile.readOrMake(settings, data: data, log: process.log),
-            catalog: catalog)
+            catalog: catalog, standIn: isDemo ? APNsStandIn() : nil)
         let stages = StageKind.all.map { $0.make(settings, environment) }
         let admin = AdminService(settings, stages: stages)
         var brokerSettings = settings[BrokerSettings.self]
@@ -50,20 +51,32 @@ extension Command {
         }
         let topics = TopicsService(duty: .create, layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)
-        var services: [any Service] = [admin, broker, topics, catalog, keys] + stages
+        var services: [any Service] = [admin, broker, topics, catalog, keys]
         if isDemo {
-            guard let gateway = stages.lazy.compactMap({ $0 as? GatewayService }).first else {
-                preconditionFailure("up runs all stages")
-            }
-            services.append(
-                DemonstrationService(
-                    data: data, settings, in: environment, gateway: gateway, admin: admin))
+            services += demonstration(of: stages, data: data, settings, in: environment)
+        } else {
+            services += stages
         }
         try await process.run(services) { admin.beginServing() }
     }
 
-    private static func dataDirectory(_ settings: ResolvedSettings) throws -> String {
+    /// The stages, and around them what shows them: the phones are there before the sender, which pushes to them.
+    private static func demonstration(
+        of stages: [any Stage], data: String, _ settings: ResolvedSettings, in environment: StageEnvironment
+    ) -> [any Service] {
+        guard let gateway = stages.lazy.compactMap({ $0 as? GatewayService }).first else {
+            preconditionFailure("up runs all stages")
+        }
+        let phones = DemonstrationPhones(data: data, settings, in: environment, gateway: gateway)
+        let show = DemonstrationService(data: data, in: environment, gateway: gateway, phones: phones)
+        return stages.flatMap { stage -> [any Service] in stage is SenderService ? [phones, stage] : [stage] }
+            + [show]
+    }
+
+    /// A demonstration has its own: its sender pushes everything to simulated phones.
+    private static func dataDirectory(_ settings: ResolvedSettings, isDemo: Bool) throws -> String {
         let named = settings[UpSettings.self].data
-        return try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
+        if !named.isEmpty { return try DataDirectory.make(named) }
+        return try DataDirectory.make(DataDirectory.ofUser() + (isDemo ? "-demo" : ""))
     }
 }

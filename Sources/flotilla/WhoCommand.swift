@@ -3,6 +3,7 @@ internal import JSON
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Replay
 internal import Settings
 internal import Telemetry
 internal import Topics
@@ -61,7 +62,9 @@ extension Command {
         // Says at once what is wrong with the cluster, the topic or the number of lanes.
         try layout.require([topic], on: Admin(kafka, log: .silent, metrics: Metrics()))
         let partition = Murmur2.partition(of: key.span, of: layout.lanes)
-        try TopicScan(kafka: kafka, place: TopicPartition(layout.name(topic), Int32(partition))).run(each)
+        try TopicScanner(kafka).read(TopicPartition(layout.name(topic), Int32(partition))) { record in
+            if let key = [UInt8](copying: record.key) { each(key, [UInt8](copying: record.value)) }
+        }
     }
 
     private static func show(

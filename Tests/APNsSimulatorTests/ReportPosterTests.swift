@@ -137,29 +137,3 @@ private func run(
     }
     #expect(room == 0)
 }
-
-@Test func `an answer is read in any pieces`() {
-    func read(_ text: String, by size: Int) -> PostAnswer.Step {
-        var answer = PostAnswer()
-        var step = PostAnswer.Step.more
-        let bytes = Array(text.utf8)
-        for start in stride(from: 0, to: bytes.count, by: size) where step == .more {
-            step = bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { answer.read($0) }
-        }
-        return step
-    }
-    for size in [1, 2, 7, 1_000] {
-        #expect(
-            read(
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length:3\r\n\r\nabc", by: size)
-                == .complete(status: 202, isKept: true))
-        #expect(read("HTTP/1.1 204 None\r\n\r\n", by: size) == .complete(status: 204, isKept: true))
-        #expect(read("HTTP/1.1 202 A\r\nContent-Length: 3\r\n\r\nab", by: size) == .more)
-        #expect(
-            read("HTTP/1.1 500 A\r\nTransfer-Encoding: chunked\r\n\r\n", by: size)
-                == .complete(status: 500, isKept: false))
-        #expect(read("SSH-2.0-x\r\n\r\n", by: size) == .malformed)
-        #expect(read("HTTP/1.1 202 A\r\nContent-Length: -3\r\n\r\n", by: size) == .malformed)
-    }
-    #expect(read(String(repeating: "x", count: 20_000), by: 100) == .malformed)
-}

@@ -3,6 +3,7 @@ import FanOutTesting
 import IngestTesting
 import KafkaTesting
 import Lifecycle
+import LiveActivity
 import Stages
 import Telemetry
 
@@ -16,6 +17,7 @@ final class ExpanderStage: Sendable {
     /// - Parameter before: the stage that this one begins again; it has the same slot.
     init(
         _ bed: IngestBed, directory: String, after before: ExpanderStage? = nil,
+        sealingKeys: SealingKeys? = nil,
         _ change: (inout FanOutSettings) -> Void = { _ in },
         clock: @escaping @Sendable () -> WallTime = { .now() },
         onStep: @escaping @Sendable (ExpanderStep) -> Void = { _ in }
@@ -23,7 +25,7 @@ final class ExpanderStage: Sendable {
         var settings = FanOutSettings()
         settings.sessionMilliseconds = 6000
         change(&settings)
-        environment = try before?.environment ?? bed.environment(under: directory)
+        environment = try before?.environment ?? bed.environment(under: directory, sealingKeys: sealingKeys)
         service = FanOutService(
             settings, in: environment, loops: [.expander], clock: clock, onPlannerStep: { _ in },
             onExpanderStep: onStep)

@@ -1,6 +1,8 @@
 import FanOut
 import FanOutTesting
+import Foundation
 import IngestTesting
+import JSON
 import Kafka
 import KafkaTesting
 import Lifecycle
@@ -96,6 +98,59 @@ import Topics
         #expect(ledger == 4000)
     }
 
+    @Test
+    func `one user's send does not wait for a view that does not catch up with the starts of all`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        let phones = 3000
+        for number in 0..<phones { world.report("p\(number)", .start(type: "Match")) }
+        world.report("single", .update(activity: "a"), group: "single")
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: directory.path) {
+            $0.overlayRowsMax = 1000
+            $0.pageRowsAtStart = 500
+        }
+        func single(_ number: Int64) async throws {
+            world.expand(
+                ExpanderBed.expansion(
+                    .update, of: "single", send: "u\(number)", version: 1_763_600_000 + number, to: "single"))
+            #expect(world.finish())
+            // Pages held the whole loop up for ten seconds at a time.
+            try await eventually("its job is there", seconds: number == 1 ? 120 : 8) {
+                try ExpanderBed.jobs(in: bed).contains { $0.send == "u\(number)" } || stage.failure != nil
+            }
+        }
+        try await single(1)
+        // What somebody has not committed hides all that comes behind it from the view.
+        let holder = try TransactionalProducer(
+            bed.settings, transactionalID: "\(bed.layout.prefix)holder", timeoutMilliseconds: 120_000,
+            name: "holder", log: .silent, metrics: Metrics())
+        let starts = try holder.topic(bed.layout.name(.starts))
+        try holder.initialise()
+        try holder.begin()
+        let key = Array("shop/nobody".utf8)
+        let isQueued = holder.send(to: starts, partition: 0, key: key.span, value: nil) == .queued
+        while isQueued, holder.outstanding > 0 { holder.serve() }
+        world.expand(
+            ExpanderBed.expansion(
+                .start, of: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
+        #expect(world.finish())
+        try await eventually("the overlay is full") {
+            try ExpanderBed.jobs(in: bed).count { $0.send == "s" } > 1000 || stage.failure != nil
+        }
+        try await single(2)
+        #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "s" } < phones)
+        try holder.abort()
+        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "s" } == phones)
+    }
+
     @Test func `a token that comes while nobody runs is brought the newest state by whoever comes next`()
         async throws
     {
@@ -151,9 +206,11 @@ import Topics
         await stage.stop()
         world.expand(start("again"))
         world.report("p7", .update(activity: "a7"), group: "match")
+        // As if it had been a working day ago.
+        world.start(
+            "p7", in: "match", generation: 1_763_600_000, at: WallTime.now().milliseconds - 8 * 3_600_000)
         #expect(world.finish())
-        // A working day later.
-        stage = try await ExpanderStage(bed, directory: second.path, clock: { .now(plus: 8 * 3_600_000) })
+        stage = try await ExpanderStage(bed, directory: second.path)
         try await eventually("the second start") { world.isDone() || stage.failure != nil }
         try await eventually("its end before the system's") {
             stage.metric("flotilla_fan_out_safety_ends_total") == 1 || stage.failure != nil
@@ -163,6 +220,81 @@ import Topics
         let jobs = try ExpanderBed.jobs(in: bed)
         #expect(jobs.filter { $0.event == .start }.count == 3000)
         #expect(jobs.filter { $0.event == .end }.count == 1)
+    }
+
+    @Test func `tokens travel to the sender as they are sealed, and open there for their own row alone`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys")
+        try Data(SealingKeys.makeText().utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        let keys = try SealingKeys(file: path)
+        let seal = TokenSeal(keys)
+        let world = try ExpanderBed(bed)
+        var tokens: [String: String] = [:]
+        for number in 0..<50 {
+            let entry = RegistryKey.Entry.update(activity: "a\(number)")
+            tokens[entry.text] = world.report("p\(number)", entry, group: "match", sealedBy: seal)
+        }
+        world.expand(update(1))
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: directory.path, sealingKeys: keys)
+        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        let jobs = try ExpanderBed.jobs(in: bed)
+        #expect(jobs.count == 50)
+        for job in jobs {
+            #expect(job.token.hasPrefix("s"), "not in the clear")
+            let opened = try seal.open(job.token, app: ExpanderBed.app, entry: job.entry)
+            #expect(String(decoding: opened.hex, as: UTF8.self) == tokens[job.entry])
+            #expect(throws: TokenSeal.Failure.wrongRow) {
+                try seal.open(job.token, app: ExpanderBed.app, entry: "update:other")
+            }
+        }
+    }
+
+    @Test(arguments: [-172_800, -3600, 3600, 172_800] as [Int64])
+    func `with a clock that is wrong nothing is lost, nothing early, and nothing held back`(seconds: Int64)
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        let (hour, now) = (3_600_000 as Int64, WallTime.now().milliseconds)
+        world.report("new", .start(type: "Match"))
+        world.report("young", .update(activity: "young"), group: "match")
+        world.start("young", in: "match", generation: 1, at: now - 2 * hour)
+        world.report("old", .update(activity: "old"), group: "match")
+        world.start("old", in: "match", generation: 1, at: now - 8 * hour)
+        var wanted = update(1)
+        wanted.deadline = now / 1000 + 1800
+        world.expand(wanted)
+        world.expand(
+            ExpanderBed.expansion(
+                .start, of: "other", send: "s", version: 1_763_600_001, generation: 1_763_600_001))
+        #expect(world.finish())
+        let stage = try await ExpanderStage(
+            bed, directory: directory.path, clock: { .now(plus: seconds * 1000) })
+        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        try await eventually("the end of what is old") {
+            stage.metric("flotilla_fan_out_safety_ends_total") > 0 || stage.failure != nil
+        }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        let jobs = try ExpanderBed.jobs(in: bed)
+        #expect(jobs.filter { $0.event == .update }.map(\.entry).sorted() == ["update:old", "update:young"])
+        #expect(jobs.filter { $0.event == .end }.map(\.entry) == ["update:old"])
+        #expect(jobs.filter { $0.event == .start }.count == 1)
+        let ledger = try TopicContent(.starts, bed).newest.compactMap { key, value in
+            LedgerKey(bytes: key)?.installation == "new"
+                ? try LedgerRow.decode(value, with: JSONReader()) : nil
+        }
+        #expect(ledger.count == 1 && ledger.allSatisfy { $0.at >= now }, "its own end is not early")
     }
 
     @Test func `what is no expansion goes to the dead letters, and the next ones are expanded`() async throws

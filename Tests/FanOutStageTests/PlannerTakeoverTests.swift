@@ -51,6 +51,33 @@ import Topics
         #expect(versions.count == 4 && Set(versions).count == 2)
     }
 
+    @Test
+    func `what the last planner held is planned, also where its row changes before it is looked for`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let sender = try ReportSender(bed, to: .sends)
+        let first = try await PlannerStage(bed, directory: one.path)
+        for number in 0..<7 {
+            sender.send(makeSend(.update, group: "burst", id: "b\(number)", state: number))
+        }
+        #expect(sender.finish())
+        try await eventually("the burst is handled") { first.handled == 7 || first.failure != nil }
+        await first.stop()
+        let key = GroupKey(app: "shop", group: "burst")
+        let cancel = Cancel(send: "b0", app: "shop", key: key, acceptedAt: 1_763_600_000_000)
+        sender.send(key: key.bytes, value: cancel.encoded())
+        #expect(sender.finish())
+        let second = try await PlannerStage(bed, directory: two.path)
+        try await eventually("what waited is planned", seconds: 60) {
+            try bed.verdicts()["b6"]?.last == .planned || second.failure != nil
+        }
+        #expect(second.failure == nil)
+        await second.stop()
+    }
+
     @Test func `two processes share the partitions, and one that stops leaves nothing undone`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 4)

@@ -204,6 +204,46 @@ struct ExpanderTests {
         #expect(updates.map { Push($0.body).state } == ["4"])
     }
 
+    @Test func `every activity is ended once before the system does it, with its newest state`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        try lane.phone("p1", .update(activity: "started"))
+        try lane.expand(makeExpansion(.update, generation: 1, version: 2, state: 7))
+        // Begun by their apps: in a group that has a life, in one that nobody has sent to, and in none.
+        try lane.phone("p2", .update(activity: "told"))
+        try lane.phone("p3", .update(activity: "unknown")) { $0.group = "nobody's" }
+        try lane.phone("p4", .update(activity: "alone")) { $0.group = nil }
+        try lane.phone("p5", .update(activity: "silent")) { $0.group = nil }
+        let alone = GroupKey(app: "shop", activity: "alone")
+        try lane.expand(
+            makeExpansion(.update, to: .activities(["alone"]), key: alone, version: 3, state: 9, send: "own"))
+        _ = lane.takeJobs()
+        lane.now += SafetyEnd.milliseconds - 1
+        try lane.endSafely()
+        #expect(lane.takeJobs().isEmpty)
+        lane.now += 1
+        try lane.endSafely()
+        let ends = lane.takeJobs()
+        #expect(ends.allSatisfy { $0.head.event == .end })
+        #expect(ends.compactMap { Push($0.body).state }.sorted() == ["7", "7", "9"])
+        #expect(ends.count == 5)
+        #expect(ends.compactMap(\.head.group).sorted() == ["match", "match", "nobody's"])
+        lane.now += 60_000
+        try lane.endSafely()
+        #expect(lane.takeJobs().isEmpty, "once")
+    }
+
+    @Test func `an activity that comes to a group after it was alone is ended once`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .update(activity: "a")) { $0.group = nil }
+        lane.now += 1000
+        try lane.phone("p1", .update(activity: "a"))
+        lane.now += SafetyEnd.milliseconds
+        try lane.endSafely()
+        #expect(lane.takeJobs().map(\.head.group) == ["match"])
+    }
+
     @Test func `a segment is resolved while it is expanded, and one that is not there chooses nobody`() throws
     {
         let lane = try OneLane(

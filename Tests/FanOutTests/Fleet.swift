@@ -102,7 +102,7 @@ final class LaneOwner {
     }
 
     func run(_ plan: Plan, on lane: VirtualLane, now: Int64) throws -> Outcome {
-        expander.begin(at: now, catalog: catalog)
+        expander.begin(at: now, atLatest: now, catalog: catalog)
         expander.table.written = []
         var committed = lane.committed
         while nextRegistry < plan.registryUpTo {
@@ -130,6 +130,20 @@ final class LaneOwner {
         }
         if plan.isUrgent { committed.urgent = next } else { committed.usual = next }
         return outcome(committed)
+    }
+
+    /// What the walk through all rows of `starts` does with those that are to be ended before the system does it.
+    func endSafely(on lane: VirtualLane, now: Int64) throws -> Outcome {
+        expander.begin(at: now, atLatest: now, catalog: catalog)
+        expander.table.written = []
+        let rows = Dictionary(lane.starts.map { ($0.key, $0.value) }) { $1 }
+        for (bytes, value) in rows {
+            guard let key = LedgerKey(bytes: bytes),
+                SafetyEnd.isDue(try LedgerRow.decode(value, with: JSONReader()), at: now)
+            else { continue }
+            try expander.endSafely(key, page: &page)
+        }
+        return outcome(lane.committed)
     }
 
     private func outcome(_ committed: (registry: Int, urgent: Int, usual: Int)) -> Outcome {

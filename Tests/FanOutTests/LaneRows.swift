@@ -26,8 +26,10 @@ struct LaneRows: LaneTable {
 
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool { rows[key] != nil }
 
-    func newestStart(app: String, installation: String, type: String) throws(StoreError) -> LedgerKey? {
-        newest["\(app)/\(installation)/\(type)"].flatMap { LedgerKey(bytes: $0.key) }
+    func newestStart(
+        app: String, recipient: Recipient, installation: String, type: String
+    ) throws(StoreError) -> LedgerKey? {
+        newest["\(app)/\(recipient.text)/\(installation)/\(type)"].flatMap { LedgerKey(bytes: $0.key) }
     }
 
     mutating func set(_ scope: LaneScope, under key: [UInt8]) { write(key, scope.encoded()) }
@@ -44,7 +46,7 @@ struct LaneRows: LaneTable {
         guard let start = LedgerKey(bytes: key), start.generation > 0,
             let row = try? LedgerRow.decode(value, with: JSONReader())
         else { return }
-        let name = "\(start.app)/\(start.installation)/\(row.type)"
+        let name = "\(start.app)/\(start.recipient.text)/\(start.installation)/\(row.type)"
         if let known = newest[name], known.at > row.at { return }
         newest[name] = (row.at, key)
     }

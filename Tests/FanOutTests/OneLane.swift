@@ -61,10 +61,17 @@ final class OneLane {
     }
 
     private func run(isUrgent: Bool = false, expansions: Int = 1, rowsMax: Int = 1000) throws {
-        let outcome = try owner.run(
-            LaneOwner.Plan(
-                registryUpTo: topic.registry.count, isUrgent: isUrgent, expansions: expansions,
-                rowsMax: rowsMax), on: topic, now: now)
+        commit(
+            try owner.run(
+                LaneOwner.Plan(
+                    registryUpTo: topic.registry.count, isUrgent: isUrgent, expansions: expansions,
+                    rowsMax: rowsMax), on: topic, now: now))
+    }
+
+    /// A pass of the walk through `starts`.
+    func endSafely() throws { commit(try owner.endSafely(on: topic, now: now)) }
+
+    private func commit(_ outcome: LaneOwner.Outcome) {
         topic.committed = outcome.committed
         topic.starts += outcome.starts
         topic.urgent += outcome.urgent

@@ -241,6 +241,25 @@ import Testing
     #expect(try planner.plan(end, at: 41, in: &rows).verdicts == [.planned])
 }
 
+/// The gateway has put the group's attribute into them.
+@Test func `the attributes that an activity was started with count once in what an update may say`() throws {
+    var rows = Rows()
+    var start = makeSend(.start, to: .everyone)
+    let attributes = #"{"home":"\#(String(repeating: "A", count: 500))","netmeraGroupId":"match"}"#
+    start.content.attributes = raw(attributes)
+    _ = try planner.plan(start, at: 0, in: &rows)
+    func update(bytes: Int) -> Send {
+        var update = makeSend(.update)
+        let frame = #"{"text":""}"#.utf8.count
+        update.content.contentState = raw(
+            #"{"text":"\#(String(repeating: "x", count: bytes - frame))"}"#)
+        return update
+    }
+    let room = PayloadRules.dataBytesMax - attributes.utf8.count
+    #expect(try planner.plan(update(bytes: room + 1), at: 1, in: &rows).verdicts == [.refused])
+    #expect(try planner.plan(update(bytes: room), at: 2, in: &rows).verdicts == [.planned])
+}
+
 @Test func `an update is checked by the type that its group was started with`() throws {
     var rows = Rows()
     var app = shop

@@ -43,6 +43,21 @@ struct DocumentationTests {
             "run `flotilla config --markdown` and put it there")
     }
 
+    @Test func `every suite that starts a Kafka client is left out where threads are watched`() throws {
+        let patterns = try document("deploy/sanitize-thread.skip").split(separator: "\n")
+            .filter { !$0.hasPrefix("#") }.map { try Regex(String($0)) }
+        let files = FileManager.default.enumerator(atPath: rootPath("Tests"))
+        while let file = files?.nextObject() as? String {
+            guard file.hasSuffix("Tests.swift"), !file.hasSuffix("DocumentationTests.swift"),
+                try document("Tests/" + file).contains(
+                    /TestCluster|MockCluster\(|GatewayBench|SendsBench|GatewayProcess/)
+            else { continue }
+            let module = file.prefix { $0 != "/" }
+            let suite = URL(fileURLWithPath: file).deletingPathExtension().lastPathComponent
+            #expect(patterns.contains { "\(module).\(suite)".contains($0) }, "\(file)")
+        }
+    }
+
     @Test func `every fault that is put into the sources on purpose still goes into them`() async throws {
         let patches = (FileManager.default.enumerator(atPath: rootPath("Tests/Mutants"))?.allObjects ?? [])
             .compactMap { $0 as? String }.filter { $0.hasSuffix(".patch") }
@@ -74,9 +89,15 @@ struct DocumentationTests {
         for module in modules { #expect(map.contains("`\(module)`"), "\(module)") }
     }
 
-    @Test func `every name that the operator's book gives a metric is one that the code knows`() throws {
-        let names = try pages().flatMap { page in
-            try document(page).matches(of: /flotilla_[a-z_]+/).map { String($0.output) }
+    @Test
+    func `every name that the operator's book or a dashboard gives a metric is one that the code knows`()
+        throws
+    {
+        let dashboards = ["deploy/compose/grafana/dashboards/flotilla.json"]
+        let names = try (pages() + dashboards).flatMap { page in
+            try document(page).matches(of: /flotilla_[a-z_]+/).map {
+                $0.output.replacing(/_bucket$/, with: "")
+            }
         }
         #expect(!names.isEmpty)
         var sources = ""

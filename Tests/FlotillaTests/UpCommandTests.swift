@@ -35,22 +35,49 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         for _ in 1...2 {
             let process = try up(directory.path, "--demo")
-            try await process.waitFor("pushed by itself")
+            try await process.waitFor("what the phones show:")
             let screens =
-                #/(\d+) of them run.*started +(\d+) activities.*updated +(\d+) to 1:0.*show (\d+) × {"home":1,"away":0}\n/#
+                #/(\d+) of them run.*started +(\d+) activities.*updated +all to 1:0.*show (\d+) × {"home":1,"away":0}\n/#
                 .dotMatchesNewlines()
             let found = try #require(process.output.firstMatch(of: screens), "\(process.output)")
             #expect(Int(found.1).map { $0 > 900 } == true, "nearly all phones run an iOS that can be started")
-            #expect(found.2 == found.1 && found.3 == found.1 && found.4 == found.1, "\(process.output)")
-            for advice in ["Look at one:", "At all:", "Watch it:"] {
-                let line = process.output.split(separator: "\n").first { $0.hasPrefix(advice) } ?? ""
-                let words = line.dropFirst(advice.count).split(separator: " ").map(String.init)
-                let answer = try await run(try #require(words.first), "-f", words.last ?? "")
-                #expect(answer.status == 0 && !answer.output.isEmpty, "\(line)")
-            }
+            #expect(found.2 == found.1 && found.3 == found.1, "\(process.output)")
+            // The four lines that a reader pastes.
+            let lines = process.output.split(separator: "\n").drop { !$0.hasPrefix("KEY=") }.prefix(4)
+            let pasted = try await run(
+                "bash", "-euc", lines.joined(separator: "\n").replacing("curl -s", with: "curl -sf"))
+            #expect(pasted.status == 0, "\(pasted)")
+            #expect(pasted.output.contains(#""installation":"phone-0""#), "\(pasted.output)")
+            let group = try #require(process.output.firstMatch(of: #/"groupId":"(my-match-\d+)"/#)?.1)
+            try await process.waitFor(#"\#(group): the lock screens show \#(found.1) × {"home":1,"away":0}"#)
+            let admin = try address(of: "admin", in: process)
+            try await checkDashboard(against: run("curl", "-sS", "http://\(admin)/metrics").output)
             process.send(signal: SIGTERM)
             #expect(try await process.exitStatus() == 0)
         }
+    }
+
+    /// The figures that the dashboard asks for have the labels that it cuts them by; that they are known at all is
+    /// for `DocumentationTests`, as what has not happened yet is not there.
+    private func checkDashboard(against metrics: String) throws {
+        let file = #filePath.replacing(
+            "Tests/FlotillaTests/UpCommandTests.swift",
+            with: "deploy/compose/grafana/dashboards/flotilla.json")
+        let queries = try String(contentsOfFile: file, encoding: .utf8).matches(of: /"expr": "([^"]+)"/)
+        var found = 0
+        for query in queries.map(\.1) {
+            let metric = try #require(query.firstMatch(of: /flotilla_[a-z_]+/)?.output)
+            let lines = metrics.split(separator: "\n").filter { line in
+                line.hasPrefix(metric + "{") || line.hasPrefix(metric + " ")
+            }
+            if lines.isEmpty { continue }
+            found += 1
+            let label = query.firstMatch(of: /by \((?:le, )?([a-z]+)\)/)?.1 ?? "le"
+            // Those that Prometheus adds, and buckets.
+            if ["le", "service", "instance"].contains(label) { continue }
+            #expect(lines.contains { $0.contains("\(label)=\"") }, "\(query)")
+        }
+        #expect(found >= 12, "\(found) of \(queries.count)")
     }
 
     @Test func `a demonstration that falls short says by how much, and ends with a status`() async throws {
@@ -60,7 +87,7 @@ struct UpCommandTests {
             #"{"rules":[{"match":{"events":["update"],"times":3},"answer":{"reason":"BadPriority"}}]}"#)
         let process = try up(directory.file("data"), "--demo", "--apns-simulator-script", script)
         #expect(try await process.exitStatus() == 69)
-        let said = #/of (\d+) phones that can be started, (\d+) starts and (\d+) updates were accepted/#
+        let said = #/of (\d+) phones that can be started, (\d+) showed the start and (\d+) the update/#
         let found = try #require(process.errors.firstMatch(of: said), "\(process.errors)")
         #expect(found.1 == found.2 && Int(found.3) == Int(found.1).map { $0 - 3 })
         #expect(process.errors.contains(#"3 × {"home":0,"away":0}"#), "\(process.errors)")
@@ -71,7 +98,7 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
         try await process.waitFor("ingest: partitions assigned")
-        #expect(process.errors.split(separator: "\n").count <= 10, "\(process.errors)")
+        #expect(process.errors.split(separator: "\n").count <= 12, "\(process.errors)")
     }
 
     @Test func `it answers what an operator and an orchestrator ask`() async throws {
@@ -93,9 +120,6 @@ struct UpCommandTests {
         let process = try up(directory.path)
         try await process.waitFor("ingest: partitions assigned")
         let broker = try address(of: "broker", in: process)
-        let none = try await flotilla("lag", "--kafka-brokers", broker)
-        #expect(none.status == 0)
-        #expect(none.output == "no group has committed anything\n")
         // kcat commits what it has read when it leaves; then five more come.
         let topic = "flotilla.events"
         let first = try ChildProcess(

@@ -55,6 +55,17 @@ struct GatewayProcesses: Sendable {
         return (process, port)
     }
 
+    /// Planner and expander.
+    func startFanOut() throws -> ChildProcess {
+        try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "run", "fan-out", "--admin-listen", "127.0.0.1:0", "--topics-lanes", "4", "--log-format",
+                "text",
+                "--data", directory.file("run"),
+            ] + options)
+    }
+
     /// Every record of a topic of four partitions, once there are as many as that.
     func records(_ topic: String, _ count: Int) async throws -> [StoredReport] {
         let (brokers, prefix) = (brokers, prefix)

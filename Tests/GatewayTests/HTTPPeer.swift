@@ -62,12 +62,15 @@ final class HTTPPeer {
         return try answer()
     }
 
-    /// Sends bytes as they are, and tells how all that came back began until the other end closed.
+    /// Sends bytes as they are, and tells the answers that came until the other end closed.
     func statuses(to bytes: [UInt8]) throws -> [Int] {
-        try send(bytes)
-        while (try? receive()) != nil {}
-        return String(decoding: received, as: UTF8.self).components(separatedBy: "HTTP/1.1 ").dropFirst()
-            .compactMap { Int($0.prefix(3)) }
+        // Who is refused in the middle may close before all is sent.
+        try? send(bytes)
+        var statuses: [Int] = []
+        while let answer = try? answer(), answer.head.hasPrefix("HTTP/1.1 ") {
+            statuses.append(answer.status)
+        }
+        return statuses
     }
 
     private func send(_ bytes: [UInt8]) throws {
@@ -97,7 +100,9 @@ final class HTTPPeer {
         while received.count < start + length { try receive() }
         let body = String(decoding: received[start..<start + length], as: UTF8.self)
         received.removeFirst(start + length)
-        return HTTPAnswer(status: Int(head.split(separator: " ")[1]) ?? 0, head: head, body: body)
+        return HTTPAnswer(
+            status: head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0, head: head,
+            body: body)
     }
 
     private func receive() throws {

@@ -84,7 +84,8 @@ struct KafkaFaultTests {
     @Test func `a stop waits for what is on its way and answers it`() async throws {
         let (bench, cluster) = try await bench { $0.limits.acknowledgeMilliseconds = 20_000 }
         try await bench.startAndWait()
-        cluster.setRoundTrip(broker: 1, milliseconds: 2000)
+        // Long enough to be seen on a busy machine, and within what the stop may take.
+        cluster.setRoundTrip(broker: 1, milliseconds: 4000)
         async let answer = bench.post(heartbeat())
         try await eventually("a request in flight") {
             bench.metrics.render().contains("flotilla_gateway_in_flight 1")

@@ -65,70 +65,105 @@ struct KillTests {
             missing.isEmpty, "seed \(seed): \(missing.count) of \(expected) acknowledged reports are lost")
     }
 
-    /// Posts a send until it is answered 202, at whatever gateway is alive; then once more, at another.
-    private static func send(_ name: String, _ key: String, to ports: TracedLock<[Int]>) -> [String] {
+    /// Posts a send until it is answered 202 so many times, each time at another of the gateways that are alive.
+    private static func send(
+        _ name: String, times: Int = 2, score: Int = 1, to group: String, _ key: String,
+        at ports: TracedLock<[Int]>
+    ) -> [String] {
         var ids: [String] = []
         let body =
-            #"{"event":"update","groupId":"g-\#(name.hashValue % 5)","contentState":{"name":"\#(name)"}}"#
-        for attempt in 0..<2000 where ids.count < 2 {
+            #"{"event":"update","groupId":"\#(group)","contentState":{"name":"\#(name)","score":\#(score)}}"#
+        let end = Instant.now().advanced(byMilliseconds: 120_000)
+        var attempt = 0
+        while ids.count < times, Instant.now() < end {
+            attempt += 1
             let alive = ports.withLock { $0 }
-            guard !alive.isEmpty,
-                let answer = try? HTTPPeer(port: alive[(attempt + ids.count) % alive.count]).exchange(
-                    "POST", "/v1/sends", ["Authorization: Bearer \(key)", "Idempotency-Key: \(name)"],
-                    Array(body.utf8))
-            else {
-                // The wait between two looks for a gateway that lives.
-                usleep(20_000)
-                continue
-            }
-            if answer.status == 202, let id = try? answer.member("sendId") { ids.append(id) }
+            let answer = try? HTTPPeer(port: alive[(attempt + ids.count) % alive.count]).exchange(
+                "POST", "/v1/sends", ["Authorization: Bearer \(key)", "Idempotency-Key: \(name)"],
+                Array(body.utf8))
+            if answer?.status == 202, let id = try? answer?.member("sendId") { ids.append(id) }
         }
         return ids
     }
 
-    @Test(.timeLimit(.minutes(5)))
-    func `retries over gateways that are killed are one send for each key`() async throws {
+    /// What the planner says of each send in the end, once it has said as much.
+    private static func verdicts(
+        of gateways: GatewayProcesses, _ wanted: Int
+    ) async throws -> [String: [LiveActivity.Progress.Verdict]] {
+        var verdicts: [String: [LiveActivity.Progress.Verdict]] = [:]
+        try await eventually("\(wanted) verdicts", seconds: 240) {
+            verdicts = [:]
+            for record in try await gateways.records("progress", wanted) {
+                let progress = try LiveActivity.Progress.decode(Array(record.value.utf8), with: JSONReader())
+                guard case .verdict(let part) = progress.part, part.verdict != .held else { continue }
+                verdicts[progress.send, default: []].append(part.verdict)
+            }
+            return verdicts.values.reduce(0) { $0 + $1.count } >= wanted
+        }
+        return verdicts
+    }
+
+    /// With `TEST_SCALE=42` these are ten thousand sends, twice each, over eight gateways and 168 deaths.
+    @Test(.timeLimit(.minutes(60)))
+    func `retries over gateways that are killed are one send for each key, and another body is a conflict`()
+        async throws
+    {
         let gateways = try await GatewayProcesses(role: "send", types: ["Match"])
         let key = gateways.key
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
-        var running = [try await gateways.start(), try await gateways.start()]
+        var running: [(process: ChildProcess, port: Int)] = []
+        for _ in 0..<min(8, trials(2)) { running.append(try await gateways.start()) }
         let ports = TracedLock(running.map(\.port))
         let sent = TracedLock(0)
-        let count = trials(40)
-        let answered = try await withThrowingTaskGroup(of: [[String]].self) { group in
-            for client in 0..<6 {
+        let (clients, count, kills) = (6, trials(40), trials(4))
+        let names = (0..<clients).map { client in (0..<count).map { "\(client)-\($0)" } }
+        let answered = try await withThrowingTaskGroup(of: [String: [String]].self) { group in
+            for (client, names) in names.enumerated() {
                 group.addTask {
                     try await onThread {
-                        (0..<count).map { number in
-                            defer { sent.withLock { $0 += 1 } }
-                            return Self.send("\(client)-\(number)", key, to: ports)
+                        var answered: [String: [String]] = [:]
+                        for name in names {
+                            answered[name] = Self.send(name, to: "g-\(client)", key, at: ports)
+                            sent.withLock { $0 += 1 }
                         }
+                        return answered
                     }
                 }
             }
-            for kill in 1...4 {
-                let wanted = kill * 6 * count / 6
+            for kill in 1...kills {
+                let wanted = kill * clients * count / (kills + 2)
                 try await eventually("\(wanted) sends") { sent.withLock { $0 } >= wanted }
-                let index = random.below(2)
+                let index = random.below(running.count)
                 running[index].process.send(signal: SIGKILL)
-                ports.withLock { $0 = [running[1 - index].port] }
+                let dead = running[index].port
+                ports.withLock { $0.removeAll { $0 == dead } }
                 running[index] = try await gateways.start()
                 ports.withLock { $0 = running.map(\.port) }
             }
-            return try await group.reduce(into: []) { $0 += $1 }
+            return try await group.reduce(into: [:]) { $0.merge($1) { $1 } }
         }
-        #expect(answered.count == 6 * count)
-        for ids in answered { #expect(ids.count == 2 && ids[0] == ids[1], "seed \(seed): \(ids)") }
-        let stored = try await gateways.records("sends", 2 * answered.count)
-        var fingerprints: [String: Set<String>] = [:]
-        for record in stored {
-            let send = try Send.decode(Array(record.value.utf8), with: JSONReader())
-            fingerprints[send.id, default: []].insert(send.fingerprint ?? "")
+        for (name, ids) in answered {
+            #expect(ids.count == 2 && ids[0] == ids[1], "seed \(seed), \(name): \(ids)")
         }
-        #expect(Set(fingerprints.keys) == Set(answered.flatMap(\.self)), "seed \(seed)")
-        #expect(
-            fingerprints.values.allSatisfy { $0.count == 1 }, "seed \(seed): the planner drops all but one")
+        #expect(answered.count == clients * count)
+        #expect(Set(answered.values.compactMap(\.first)).count == answered.count)
+        // The same keys with another body.
+        for (client, names) in names.enumerated() {
+            for name in names {
+                let again = Self.send(name, times: 1, score: 2, to: "g-\(client)", key, at: ports)
+                #expect(again.first == answered[name]?.first, "seed \(seed), \(name)")
+            }
+        }
+        let planner = try gateways.startFanOut()
+        let verdicts = try await Self.verdicts(of: gateways, 2 * answered.count)
+        for (name, ids) in answered {
+            let said = ids.first.flatMap { verdicts[$0] } ?? []
+            let conflicts = said.count { $0 == LiveActivity.Progress.Verdict.conflict }
+            #expect(conflicts == 1, "seed \(seed), \(name): \(said)")
+            #expect(said.count - conflicts == 1, "seed \(seed), \(name): \(said)")
+        }
+        planner.send(signal: SIGKILL)
         for gateway in running { gateway.process.send(signal: SIGKILL) }
     }
 }

@@ -330,6 +330,24 @@ import Testing
         #expect(phone.run.divergence.isEmpty)
     }
 
+    @Test func `a type is asked for again also by a token that cannot be used`() {
+        phone.startToken("aa", type: nil, at: 0)
+        phone.says(.startToken, at: 1) {
+            $0.token = "bb"
+            $0.attributesType = "Order"
+        }
+        phone.says(.unregister, at: 2) { $0.attributesType = "Order" }
+        phone.says(.startToken, at: 10, environment: .sandbox) { $0.token = "aa" }
+        #expect(phone.row("start:")?.exceptTypes == ["Order"])
+        // The same token as before, of the environment that the phone has left meanwhile.
+        phone.says(.startToken, at: 11, happened: 3) {
+            $0.token = "bb"
+            $0.attributesType = "Order"
+        }
+        #expect(phone.row("start:")?.exceptTypes == nil)
+        #expect(phone.run.divergence.isEmpty)
+    }
+
     @Test func `tokens are sealed for their row, and a repetition seals nothing anew`() throws {
         let key = String(repeating: "0", count: 64)
         let keys = try SealingKeys(lines: Array("hash \(key)\nkey 1 \(key)\n".utf8)[...])

@@ -36,8 +36,8 @@ import Topics
         }
     }
 
-    private func start(_ bed: IngestBed, _ directory: TemporaryDirectory) throws -> IngestProcess {
-        try IngestProcess(builtProduct("flotilla-bench"), bed, data: directory.path)
+    private func start(_ bed: IngestBed, _ directory: TemporaryDirectory) throws -> StageProcess {
+        try StageProcess(.ingest, of: builtProduct("flotilla-bench"), on: bed, data: directory.path)
     }
 
     @Test(arguments: Beside.allCases)

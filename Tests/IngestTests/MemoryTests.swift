@@ -57,9 +57,9 @@ import Topics
             for number in 0..<Self.phones { sender.send(heartbeat(number)) }
         }
         #expect(sender.finish())
-        func start() throws -> IngestProcess {
-            try IngestProcess(
-                builtProduct("flotilla-bench"), bed, data: directory.path,
+        func start() throws -> StageProcess {
+            try StageProcess(
+                .ingest, of: builtProduct("flotilla-bench"), on: bed, data: directory.path,
                 memoryBytesMax: Self.memoryBytesMax)
         }
         var process = try start()

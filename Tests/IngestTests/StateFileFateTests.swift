@@ -25,8 +25,8 @@ import Topics
             sender = try ReportSender(bed)
         }
 
-        func start() throws -> IngestProcess {
-            try IngestProcess(builtProduct("flotilla-bench"), bed, data: directory.path)
+        func start() throws -> StageProcess {
+            try StageProcess(.ingest, of: builtProduct("flotilla-bench"), on: bed, data: directory.path)
         }
 
         func send(_ count: Int) {

@@ -17,13 +17,14 @@ import Topics
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        func start(_ death: IngestProcess.Death? = nil) throws -> IngestProcess {
-            try IngestProcess(
-                builtProduct("flotilla-bench"), bed, data: directory.path, sweepMilliseconds: 100,
+        func start(_ death: StageProcess.Death? = nil) throws -> StageProcess {
+            try StageProcess(
+                .ingest, of: builtProduct("flotilla-bench"), on: bed, data: directory.path,
+                sweepMilliseconds: 100,
                 death: death)
         }
         let doomed = try start(
-            IngestProcess.Death(step: step.rawValue, time: 1, after: IngestStep.sweepBegun.rawValue))
+            StageProcess.Death(step: step.rawValue, time: 1, after: IngestStep.sweepBegun.rawValue))
         let sender = try ReportSender(bed)
         // What expires before it is merged never has a row.
         sender.send(report(0))

@@ -80,6 +80,17 @@ import Testing
     }
 }
 
+@Test func `what a group has committed is asked again when its coordinator has moved`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        let admin = try Admin(KafkaSettings(cluster), log: .silent, metrics: Metrics())
+        let jobs = TopicPartition("jobs", 0)
+        let moved = ErrorCode.notCoordinator.rawValue
+        cluster.fail(.offsetFetch, with: moved, moved)
+        #expect(try admin.committed(by: "nobody", [jobs]).map(\.offset) == [nil])
+    }
+}
+
 @Test func `a client that wants TLS never talks to a broker without it`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)

@@ -25,23 +25,58 @@ private struct StrayingLeader: BrokerWeather {
     }
 }
 
-@Test func `a leader that moves in the middle loses and doubles nothing`() async throws {
-    try await onThread {
-        let seed = UInt64.random(in: 0...UInt64.max)
+/// A broker that strays, and a topic there of which each round has a partition: a producer is new to it.
+private struct StrayingCluster {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    let broker: RunningBroker
+    let kafka: KafkaSettings
+
+    init(partitions: Int = 1) throws {
         var settings = try BrokerSettings.temporary()
         settings.weather = StrayingLeader(seed: seed)
-        let broker = try RunningBroker(settings)
-        defer { broker.stop() }
+        broker = try RunningBroker(settings)
         var kafka = KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"])
         kafka.properties = ["topic.metadata.refresh.fast.interval.ms": "20", "retry.backoff.ms": "5"]
+        self.kafka = kafka
         let admin = try Admin(kafka, log: .silent, metrics: Metrics())
-        _ = try admin.create([NewTopic("jobs", partitions: 1, replication: 1)])
+        _ = try admin.create([NewTopic("jobs", partitions: partitions, replication: 1)])
+    }
+
+    func producer() throws -> Producer {
         var options = ProducerOptions()
         options.lingerMilliseconds = 0
-        let producer = try Producer(kafka, options, name: "test", log: .silent, metrics: Metrics())
+        return try Producer(kafka, options, name: "test", log: .silent, metrics: Metrics())
+    }
+
+    /// What there is to be read of each partition.
+    func values(of partitions: Int) throws -> [[String]] {
+        let reader = try Consumer(
+            kafka, ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
+        defer { _ = reader.close() }
+        let all = (0..<Int32(partitions)).map { TopicPartition("jobs", $0) }
+        try reader.assign(all.map { PartitionStart($0, .beginning) })
+        var batch = RecordBatch()
+        var records: [Copied] = []
+        var ended: Set<TopicPartition> = []
+        _ = try eventually(within: 20_000) {
+            for case .end(let partition, _) in reader.read(&batch, into: &records) { ended.insert(partition) }
+            return ended.count == partitions
+        }
+        #expect(ended.count == partitions)
+        return all.map { partition in
+            records.filter { $0.partition == partition.partition }.compactMap(\.value)
+        }
+    }
+}
+
+@Test func `a leader that moves in the middle loses and doubles nothing`() async throws {
+    try await onThread {
+        let cluster = try StrayingCluster()
+        defer { cluster.broker.stop() }
+        let producer = try cluster.producer()
         let topic = try producer.topic("jobs")
         var deliveries: [Delivery] = []
-        // A broker takes any number for the first of a producer that it has not seen: so the first one comes alone.
+        // What is lost at a producer's beginning is told: here the first one comes alone.
         #expect(producer.put(topic, partition: 0, nil, "0", collecting: &deliveries) == .queued)
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         for index in 1..<300 {
@@ -50,11 +85,38 @@ private struct StrayingLeader: BrokerWeather {
         }
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         #expect(deliveries.count == 300 && deliveries.allSatisfy { $0.isStored })
-        let reader = try Consumer(
-            kafka, ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
-        defer { _ = reader.close() }
-        try reader.assign([PartitionStart(TopicPartition("jobs", 0), .beginning)])
-        let values = try reader.read(300).compactMap(\.value)
-        #expect(values == (0..<300).map(String.init), "seed \(seed)")
+        let values = try cluster.values(of: 1)
+        #expect(values == [(0..<300).map(String.init)], "seed \(cluster.seed)")
+    }
+}
+
+/// A broker takes any number for the first batch of a producer that it has not seen in the partition.
+@Test func `what a leader refused of a producer that is new to it is not told as stored`() async throws {
+    try await onThread {
+        let (rounds, count) = (60, 200)
+        let cluster = try StrayingCluster(partitions: rounds)
+        defer { cluster.broker.stop() }
+        // One that is at work already, so that a partition's second batch does not wait for its first.
+        let producer = try cluster.producer()
+        let topic = try producer.topic("jobs")
+        var told: [[String]] = []
+        for round in 0..<rounds {
+            var deliveries: [Delivery] = []
+            for index in 0..<count {
+                #expect(
+                    producer.put(
+                        topic, partition: Int32(round), nil, "\(index)", tag: UInt64(index),
+                        collecting: &deliveries) == .queued)
+                _ = producer.collect(into: &deliveries)
+            }
+            #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
+            #expect(deliveries.count == count)
+            told.append(deliveries.filter(\.isStored).map { "\($0.tag)" })
+        }
+        for (round, values) in try cluster.values(of: rounds).enumerated() {
+            let lost = Set(told[round]).subtracting(values)
+            #expect(lost.isEmpty, "seed \(cluster.seed), round \(round)")
+            #expect(Set(values).count == values.count, "seed \(cluster.seed), round \(round)")
+        }
     }
 }

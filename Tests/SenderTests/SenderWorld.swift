@@ -23,6 +23,8 @@ final class SenderWorld {
     var isCalm = false
     /// An app whose setting is wrong.
     var isAppWrong = false
+    /// APNs says nothing to that app, or does not let it in at all.
+    var isAppSilent = false
     let mayDie: Bool
     let limits: SenderLimits
     private let reader = JSONReader()
@@ -77,6 +79,7 @@ final class SenderWorld {
         case 15: if !isCalm, mayDie { stop() }
         case 16: if !isCalm { rebalance() }
         case 17: if !isCalm { isAppWrong = version > 105 && version < 115 }
+        case 18: if !isCalm { isAppSilent = chance(50) }
         default: break
         }
         for process in processes { live(process) }
@@ -308,9 +311,28 @@ final class SenderWorld {
 
     // MARK: A process
 
+    private struct Room: Hashable {
+        let app: AppFlow.Name
+        let isSuspect: Bool
+    }
+
     func turn(_ process: WorldProcess) {
-        let isOpen = { [self] in isCalm ? 4 : random.below(4) }
-        process.core.turn(moment) { _, _ in .open(room: isOpen()) }
+        let isOpen = { [self] (app: String) in
+            if app == "wrong", isAppSilent { return random.below(2) }
+            return isCalm ? 4 : random.below(4)
+        }
+        var rooms: [Room: Int] = [:]
+        process.core.turn(moment) { sheet, isSuspect in
+            let room = isOpen(sheet.head.app)
+            if rooms[Room(app: sheet.app.name, isSuspect: isSuspect)] == nil {
+                rooms[Room(app: sheet.app.name, isSuspect: isSuspect)] = room
+            }
+            return .open(room: room)
+        }
+        for push in process.core.orders.pushes {
+            rooms[Room(app: push.sheet.app.name, isSuspect: push.isSuspect), default: 0] -= 1
+        }
+        if rooms.values.contains(where: { $0 < 0 }) { fault("more pushes than the connections take") }
         take(process)
         if process.core.permitsTaken > limits.permitsMax { fault("more pushes than permits") }
     }

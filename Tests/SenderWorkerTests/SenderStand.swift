@@ -1,6 +1,7 @@
 import APNs
 import Catalog
 import Cryptography
+import Foundation
 import Glibc
 import IngestTesting
 import JSON
@@ -23,6 +24,8 @@ final class SenderStand: Sendable {
     private struct Parts: @unchecked Sendable {
         let simulator: Simulator
         let journal: Journal
+        let mischief: ScriptedMischief
+        let tokens: GoodTokens
     }
 
     static let bundleID = "com.example.matchday"
@@ -33,11 +36,24 @@ final class SenderStand: Sendable {
     private let loop: EventLoop
     private let parts: Parts
     private let producer: Producer
-    private let app: App
+    private let apps: [App]
+    private let keys: [String: SigningKey]
     private let authorityFile: String
 
+    /// An app that APNs knows, and how well its sender is set up.
+    struct AppSetting: Sendable {
+        var id: String
+        var bundleID: String
+        var teamID = SimulatorCredentials.teamID
+        /// Nil for the simulator's own key.
+        var keyID: String?
+        var environments: [LiveActivity.Environment] = [.production]
+
+        static let shop = AppSetting(id: "shop", bundleID: SenderStand.bundleID)
+    }
+
     /// - Parameter script: how the simulator misbehaves, as people write it.
-    init(_ brokers: [String], script: String = "{}") throws {
+    init(_ brokers: [String], script: String = "{}", apps settingsOfApps: [AppSetting] = [.shop]) throws {
         bed = try IngestBed(brokers, lanes: Self.lanes)
         directory = try TemporaryDirectory()
         let credentials = SimulatorCredentials()
@@ -46,27 +62,42 @@ final class SenderStand: Sendable {
         try loop.start()
         self.loop = loop
         var settings = SimulatorSettings()
-        settings.apps = [Self.bundleID: SimulatedApp()]
+        var files = [
+            ("\(SimulatorCredentials.teamID)/AuthKey_\(credentials.keyID).p8", credentials.signingKey)
+        ]
+        var keys: [String: SigningKey] = [:]
+        for app in settingsOfApps {
+            settings.apps[app.bundleID] = SimulatedApp()
+            guard let keyID = app.keyID else { continue }
+            let key = SigningKey()
+            keys[keyID] = key
+            settings.keys.append(ProviderKey(keyID: keyID, teamID: app.teamID, key: key.verifyingKey))
+            files.append(("\(app.teamID)/AuthKey_\(keyID).p8", key))
+        }
+        self.keys = keys
         let made = loop.perform { [settings] in
             let journal = Journal(on: loop, limits: JournalLimits(), file: nil, metrics: Metrics())
+            let mischief = ScriptedMischief(on: loop, script: script)
+            let tokens = GoodTokens()
             let simulator = Simulator(
-                settings, credentials: credentials, on: loop, phones: GoodTokens(),
-                mischief: ScriptedMischief(on: loop, script: script), journal: journal)
-            return Parts(simulator: simulator, journal: journal)
+                settings, credentials: credentials, on: loop, phones: tokens, mischief: mischief,
+                journal: journal)
+            return Parts(simulator: simulator, journal: journal, mischief: mischief, tokens: tokens)
         }
         guard let made else { fatalError("the loop has ended") }
         parts = made
         try parts.simulator.start()
-        let keys = directory.file("keys")
-        mkdir(keys, 0o700)
-        mkdir("\(keys)/\(SimulatorCredentials.teamID)", 0o700)
-        let key = try directory.write(
-            "keys/\(SimulatorCredentials.teamID)/AuthKey_\(credentials.keyID).p8", credentials.signingKey.pem)
-        chmod(key, 0o600)
+        mkdir(directory.file("keys"), 0o700)
+        for (file, key) in files {
+            mkdir("\(directory.file("keys"))/\(file.prefix { $0 != "/" })", 0o700)
+            chmod(try directory.write("keys/\(file)", key.pem), 0o600)
+        }
         authorityFile = try directory.write("ca.pem", credentials.authority.certificatePEM)
-        app = App(
-            id: "shop", bundleID: Self.bundleID, environments: [.production],
-            teamID: SimulatorCredentials.teamID, keyID: credentials.keyID)
+        apps = settingsOfApps.map { app in
+            App(
+                id: app.id, bundleID: app.bundleID, environments: app.environments, teamID: app.teamID,
+                keyID: app.keyID ?? credentials.keyID)
+        }
         producer = try Producer(bed.settings, name: "fan-out", log: .silent, metrics: Metrics())
     }
 
@@ -77,45 +108,76 @@ final class SenderStand: Sendable {
         settings.keysDirectory = directory.file("keys")
         settings.authorities = authorityFile
         settings.production = .init(host: "localhost", port: parts.simulator.ports.production)
+        settings.sandbox = .init(host: "localhost", port: parts.simulator.ports.sandbox)
         settings.sessionMilliseconds = 6_000
         settings.limits.settleMilliseconds = 2_000
         change(&settings)
         return settings
     }
 
-    func environment(_ slots: String) throws -> StageEnvironment {
-        let app = app
+    func environment(_ slots: String, sealingKeys: SealingKeys? = nil) throws -> StageEnvironment {
+        let apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         return StageEnvironment(
             cluster: Cluster(bed.settings), layout: bed.layout,
-            slot: try Slot.take(under: directory.file(slots)), sealingKeys: nil,
-            catalog: { CatalogView(apps: [app.id: app]) })
+            slot: try Slot.take(under: directory.file(slots)), sealingKeys: sealingKeys,
+            catalog: { CatalogView(apps: apps) })
+    }
+
+    /// The key of an app's team, as a sender finds it: another one under its name, or the right one again.
+    func putKey(_ keyID: String, of app: AppSetting, isRight: Bool) throws {
+        let key = isRight ? keys[keyID] : SigningKey()
+        let file = try directory.write("keys/\(app.teamID)/AuthKey_\(keyID).p8", (key ?? SigningKey()).pem)
+        chmod(file, 0o600)
+    }
+
+    /// From now on APNs misbehaves so.
+    func setScript(_ text: String) throws {
+        let script = try Script(Array(text.utf8), with: JSONReader())
+        let parts = parts
+        _ = loop.perform { parts.mischief.replace(with: script) }
+    }
+
+    /// Whether tokens are known in the environment.
+    func setKnown(_ isKnown: Bool, in environment: LiveActivity.Environment) {
+        let parts = parts
+        _ = loop.perform { parts.tokens.unknownIn = isKnown ? nil : environment }
     }
 
     // MARK: Jobs
 
-    func head(_ event: PushEvent, version: Int64 = 1, group: String = "m1") -> SheetHead {
+    func head(
+        _ event: PushEvent, version: Int64 = 1, group: String = "m1", of app: AppSetting = .shop,
+        in environment: LiveActivity.Environment = .production
+    ) -> SheetHead {
         let now = WallTime.now().milliseconds
         return SheetHead(
-            topic: Self.bundleID + ".push-type.liveactivity", priority: 10, expiration: now / 1000 + 3_600,
-            app: "shop", environment: .production, send: "s\(version)", group: group, scope: .group,
+            topic: app.bundleID + ".push-type.liveactivity", priority: 10, expiration: now / 1000 + 3_600,
+            app: app.id, environment: environment, send: "s\(version)", group: group, scope: .group,
             generation: 0, version: version, event: event, deadline: now / 1000 + 3_600, acceptedAt: now)
     }
 
     /// Writes a sheet of jobs to phones with these numbers, and waits until it is there.
     ///
-    /// - Parameter areKnown: whether APNs knows the phones' tokens.
+    /// - Parameters:
+    ///   - areKnown: whether APNs knows the phones' tokens.
+    ///   - seal: nil for tokens in the clear.
     func write(
         _ head: SheetHead, to phones: Range<Int>, lane: Int32, _ topic: TopicName = .jobs,
-        areKnown: Bool = true
+        areKnown: Bool = true, sealedBy seal: TokenSeal? = nil
     ) throws {
         var lines = JobLines()
         for phone in phones {
             let token =
                 (areKnown ? "bb" : "aa") + String(repeating: "0", count: 54)
                 + String(100_000_000 + phone).suffix(8)
+            let entry = head.event == .start ? "start:Match" : "update:a\(phone)"
+            var stored = token
+            if let seal, let open = PushToken(hex: token) {
+                stored = seal.seal(open, app: head.app, entry: entry)
+            }
             lines.append(
-                token: Array(token.utf8).span, installation: Array("i\(phone)".utf8).span,
-                entry: Array(head.event == .start ? "start:Match".utf8 : "update:a\(phone)".utf8).span,
+                token: Array(stored.utf8).span, installation: Array("i\(phone)".utf8).span,
+                entry: Array(entry.utf8).span,
                 recipient: Array("u:u\(phone)".utf8).span)
         }
         var headers = RecordHeaders(capacity: 3)
@@ -150,6 +212,16 @@ final class SenderStand: Sendable {
         return loop.perform { parts.journal.summary } ?? JournalSummary()
     }
 
+    /// Requests by the app's bundle id and the environment.
+    func requests(_ bundleID: String, _ environment: LiveActivity.Environment) -> Int {
+        let parts = parts
+        return loop.perform {
+            parts.journal.ring.page(after: 0, JournalRing.Filter(), limit: 10_000).entries.count {
+                $0.entry.facts.bundleID == bundleID && $0.entry.facts.environment == environment
+            }
+        } ?? 0
+    }
+
     /// Receipts of a final outcome, by job.
     func finals() throws -> [WrittenJob: [ReceiptOutcome]] {
         let reader = JSONReader()
@@ -173,9 +245,14 @@ struct WrittenJob: Hashable {
 
 /// All tokens are good, but for those that begin with `aa`.
 private final class GoodTokens: SimulatedPhones {
+    /// The environment in which no token is known. On the simulator's loop, as all of it.
+    var unknownIn: LiveActivity.Environment?
+
     func standing(
         of token: PushToken, environment: LiveActivity.Environment, bundleID: String, at time: Int64
-    ) -> TokenStanding { token.bytes.first == 0xAA ? .unknown : .good }
+    ) -> TokenStanding {
+        token.bytes.first == 0xAA || environment == unknownIn ? .unknown : .good
+    }
 
     func deliver(_ push: AcceptedPush) {}
     func tick(at time: Int64) {}
@@ -186,16 +263,33 @@ final class RunningSender: Sendable {
     let service: SenderService
     let metrics = Metrics()
     private let failures = TracedLock<[String]>([])
+    private let file: FileHandle
+    private let path: String
+    private let sink: LogSink
 
-    init(_ stand: SenderStand, slots: String, _ change: (inout SenderSettings) -> Void = { _ in })
-        async throws
-    {
-        service = SenderService(stand.settings(change), in: try stand.environment(slots))
+    init(
+        _ stand: SenderStand, slots: String, sealingKeys: SealingKeys? = nil,
+        _ change: (inout SenderSettings) -> Void = { _ in }
+    ) async throws {
+        service = SenderService(
+            stand.settings(change), in: try stand.environment(slots, sealingKeys: sealingKeys))
+        path = stand.directory.file("log-\(slots)")
+        guard FileManager.default.createFile(atPath: path, contents: nil),
+            let file = FileHandle(forWritingAtPath: path)
+        else { throw CocoaError(.fileWriteUnknown) }
+        self.file = file
+        sink = LogSink(level: .info, format: .text, descriptor: file.fileDescriptor)
         let failures = failures
         try await service.start(
-            ServiceContext(log: .silent, metrics: metrics) { error in
+            ServiceContext(log: Log("sender", to: sink), metrics: metrics) { error in
                 failures.withLock { $0.append("\(error)") }
             })
+    }
+
+    /// What it has said so far.
+    var log: String {
+        sink.flush(withinMilliseconds: 5_000)
+        return (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
     }
 
     var failure: String? { failures.withLock { $0.first } }

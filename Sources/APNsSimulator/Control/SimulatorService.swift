@@ -120,6 +120,18 @@ package final class SimulatorService: Service, @unchecked Sendable {
         return desk.loop.perform { desk.phones?.view(group: group, at: desk.simulator.clock.now) } ?? nil
     }
 
+    /// What the phones of each group show now, for the first groups by name. Not from a loop; blocks for a turn of
+    /// the simulator's.
+    package func views(limit: Int) -> [GroupView] {
+        guard let desk = running.desk else { return [] }
+        return desk.loop.perform {
+            let now = desk.simulator.clock.now
+            return desk.phones.map { phones in
+                phones.groupNames(limit: limit).compactMap { phones.view(group: $0, at: now) }
+            }
+        }.flatMap { $0 } ?? []
+    }
+
     /// How many phones run an iOS that a push can start. Not from a loop; blocks for a turn of the simulator's.
     package func startablePhones() -> Int {
         guard let desk = running.desk else { return 0 }

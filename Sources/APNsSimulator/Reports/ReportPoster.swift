@@ -1,3 +1,4 @@
+internal import HTTPClient
 internal import JSON
 package import Lifecycle
 package import LiveActivity
@@ -43,7 +44,7 @@ package final class ReportPoster: ReportSink {
     private var waiting: [Report] = []
     /// In the request that is on its way: the first so many of those that wait.
     private var posted = 0
-    private var link: PosterLink?
+    private var link: HTTPLink?
     private var failures = 0
     /// Of the key, one after the other.
     private var keyRefusals = 0
@@ -88,13 +89,13 @@ package final class ReportPoster: ReportSink {
         let body = self.body()
         let link = usableLink()
         let deadline = loop.now.advanced(byMilliseconds: Self.answerMilliseconds)
-        link.post(target.path, host: target.host, key: target.key, body: body, deadline: deadline)
+        link.send(.init("POST", target.path, key: target.key, body: body), deadline: deadline)
     }
 
-    private func usableLink() -> PosterLink {
+    private func usableLink() -> HTTPLink {
         if let link, !link.isOver { return link }
-        let link = PosterLink(host: target.host, port: target.port, on: loop) { [weak self] in
-            self?.answered($0)
+        let link = HTTPLink(host: target.host, port: target.port, on: loop) { [weak self] in
+            self?.answered(with: $0)
         }
         self.link = link
         return link
@@ -111,21 +112,27 @@ package final class ReportPoster: ReportSink {
         return body
     }
 
-    private func answered(_ outcome: PosterLink.Outcome) {
+    private func answered(with outcome: HTTPLink.Outcome) {
         switch outcome {
-        case .status(let status) where (200...299).contains(status):
+        case .answered(let answer): judge(answer.status)
+        case .failed(let reason): retry(reason)
+        }
+    }
+
+    private func judge(_ status: Int) {
+        switch status {
+        case 200...299:
             counts.taken += posted
             settle()
-        case .status(let status) where status == 401 || status == 403:
+        case 401, 403:
             keyRefusals += 1
             if keyRefusals >= Self.keyRefusalsMax { return giveUp(status) }
             retry("the server refuses the key with status \(status)")
-        case .status(let status) where (400...499).contains(status) && status != 408 && status != 429:
+        case 400...499 where status != 408 && status != 429:
             counts.refused += posted
             say("the server refuses reports with status \(status); they are dropped")
             settle()
-        case .status(let status): retry("the server answers reports with status \(status)")
-        case .failed(let reason): retry(reason)
+        default: retry("the server answers reports with status \(status)")
         }
     }
 

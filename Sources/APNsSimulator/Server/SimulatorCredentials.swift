@@ -50,7 +50,9 @@ package struct SimulatorCredentials: Sendable {
 
     /// A further key, which lies where a sender would have it: `<team id>/AuthKey_<key id>.p8`. Made if it is
     /// not there.
-    static func key(_ keyID: String, of teamID: String, in directory: String) throws -> SigningKey {
+    package static func key(
+        _ keyID: String, of teamID: String, in directory: String
+    ) throws -> SigningKey {
         let team = directory + "/" + teamID
         guard unsafe mkdir(team, 0o700) == 0 || errno == EEXIST else {
             throw SystemError("make the directory \(team)", code: errno)

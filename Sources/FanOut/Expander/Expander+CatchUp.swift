@@ -34,10 +34,10 @@ extension Expander {
             if let scope = try table.scope(whole.bytes) { scopes.append((whole, scope)) }
             let own = whole.of(recipient)
             if let scope = try table.scope(own.bytes) { scopes.append((own, scope)) }
-            if let life = scopes.map(\.scope.generation).max() {
-                try enterOwn(row, of: recipient, group: group, life: life, app: id)
-            }
         }
+        try enterOwn(
+            row, of: recipient, as: group.map { .group($0) } ?? .activity(activity),
+            life: scopes.map(\.scope.generation).max(), app: id)
         if let scope = try table.scope(alone.bytes) { scopes.append((alone, scope)) }
         guard let newest = Newest(scopes), isWanted(until: newest.state.deadline) else { return }
         if let walk = newest.scope.walk, walk.version == newest.state.version,
@@ -97,11 +97,11 @@ extension Expander {
         if let joined = scope.joined { return joined.group }
         guard let type = row.attributesType,
             let found = try table.newestStart(
-                app: app, installation: String(decoding: [UInt8](copying: row.installation), as: UTF8.self),
-                type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
-            found.recipient == recipient
+                app: app, recipient: recipient,
+                installation: String(decoding: [UInt8](copying: row.installation), as: UTF8.self),
+                type: String(decoding: [UInt8](copying: type), as: UTF8.self))
         else { return nil }
-        scope.joined = GroupKey(app: app, group: found.group)
+        scope.joined = found.group.map { GroupKey(app: app, group: $0) }
         set(scope, under: key.bytes)
         return found.group
     }

@@ -58,7 +58,7 @@ extension Expander {
             case .send(let variant, let generation, let version):
                 if isStart, let keys {
                     if ledger?.generation != generation || ledger?.start.row.version != version {
-                        ledger = LedgerPart(generation, version: version, by: walk.expansion, at: now)
+                        ledger = LedgerPart(generation, version: version, by: walk.expansion, at: latest)
                     }
                     guard let ledger, try enter(page[index], as: ledger, keys, by: walk.expansion) else {
                         walk.expansion.tally.excluded[ExpansionExclusion.started, default: 0] += 1

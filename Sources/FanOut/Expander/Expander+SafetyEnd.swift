@@ -26,10 +26,8 @@ extension Expander {
         guard var start = try table.start(bytes), SafetyEnd.isDue(start, at: now),
             let app = catalog.app(key.app)
         else { return }
-        let whole = GroupKey(app: key.app, group: key.group)
-        let scopes = [whole, whole.of(key.recipient)]
         var newest: ScopeState?
-        for scope in scopes {
+        for scope in key.scopes {
             guard let state = try table.scope(scope.bytes)?.newest else { continue }
             if state.version > newest?.version ?? -1 { newest = state }
         }
@@ -38,16 +36,16 @@ extension Expander {
         table.set(start, under: bytes)
         let installation = Array(key.installation.utf8)
         var variant: JobOutput.Variant?
-        for tokens in [Selection.Tokens.updates(group: key.group), .updates(group: nil)] {
+        for tokens in key.tokens {
             var selection = Selection(app: key.app, tokens, environments: app.environments, now: now)
             selection.recipients = NamedRecipients([key.recipient])
             var cursor: PageCursor? = PageCursor()
             while let place = cursor {
                 cursor = try registry.page(selection, from: place, into: &page)
                 for index in 0..<page.count where installation.holds(page[index].installation) {
-                    guard
-                        try key.group.isGroup(of: page[index], joined: joined(page[index], app: key.app))
-                    else { continue }
+                    guard try key.isStart(of: page[index], joined: joined(page[index], app: key.app)) else {
+                        continue
+                    }
                     let made = variant ?? safetyEnd(of: key, saying: newest, version: version, by: app)
                     variant = made
                     output.add(
@@ -62,7 +60,7 @@ extension Expander {
     ) -> JobOutput.Variant {
         let send = newest?.send ?? SafetyEnd.send
         let name = VariantName(
-            send: "\(SafetyEnd.send)/\(key.app)/\(key.group)/\(send)", version: version,
+            send: "\(SafetyEnd.send)/\(key.app)/\(key.subject)/\(send)", version: version,
             generation: key.generation, scope: .recipient)
         if let variant = variants[name] { return variant }
         var content = PushContent(.end)
@@ -79,19 +77,26 @@ extension Expander {
 
     /// An activity that its app began by itself has no start in the ledger; it is entered when its first token
     /// comes, so that it ends in time, too.
+    ///
+    /// - Parameter life: the newest of its group that the lane knows.
     mutating func enterOwn(
-        _ row: borrowing TokenPageRow, of recipient: Recipient, group: String, life: Int64, app: String
+        _ row: borrowing TokenPageRow, of recipient: Recipient, as subject: GroupKey.Subject, life: Int64?,
+        app: String
     ) throws(StoreError) {
         guard let type = row.attributesType else { return }
         let installation = String(decoding: [UInt8](copying: row.installation), as: UTF8.self)
-        var key = LedgerKey(
-            app: app, group: group, recipient: recipient, generation: life, installation: installation)
+        let key = LedgerKey(
+            app: app, subject, recipient: recipient, generation: SafetyEnd.ownGeneration,
+            installation: installation)
         if try table.hasStart(key.bytes) { return }
-        key.generation = SafetyEnd.ownGeneration
-        if try table.hasStart(key.bytes) { return }
+        if let life, life != SafetyEnd.ownGeneration {
+            var started = key
+            started.generation = life
+            if try table.hasStart(started.bytes) { return }
+        }
         table.set(
             LedgerRow(
-                version: 0, at: now, type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
+                version: 0, at: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
             under: key.bytes)
     }
 }
@@ -101,4 +106,33 @@ extension SafetyEnd {
     static let deadlineSeconds: Int64 = 3600
     /// It interrupts nobody.
     static let priority = 5
+}
+
+extension LedgerKey {
+    /// Those whose newest state the activity shows.
+    fileprivate var scopes: [GroupKey] {
+        switch subject {
+        case .group(let group):
+            let whole = GroupKey(app: app, group: group)
+            return [whole, whole.of(recipient)]
+        case .activity(let activity): return [GroupKey(app: app, activity: activity)]
+        }
+    }
+
+    /// What the registry is asked for.
+    fileprivate var tokens: [Selection.Tokens] {
+        switch subject {
+        case .group(let group): [.updates(group: group), .updates(group: nil)]
+        case .activity(let activity): [.activities([activity])]
+        }
+    }
+
+    /// Whether the row's activity came of this start. One that has told its group, or joined one, since it was
+    /// entered alone is that group's.
+    fileprivate func isStart(of row: borrowing TokenPageRow, joined: GroupKey?) -> Bool {
+        switch subject {
+        case .group(let group): group.isGroup(of: row, joined: joined)
+        case .activity: row.group == nil && joined == nil
+        }
+    }
 }

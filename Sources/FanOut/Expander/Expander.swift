@@ -17,6 +17,7 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     package var output: JobOutput
     /// Milliseconds since 1970.
     package internal(set) var now: Int64 = 0
+    private(set) var latest: Int64 = 0
     var catalog: any ExpanderCatalog
     /// A key of the table in hand.
     var key: [UInt8] = []
@@ -34,8 +35,13 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     }
 
     /// A transaction begins: what the one before it made is written, or will be made again.
-    package mutating func begin(at now: Int64, catalog: any ExpanderCatalog) {
+    ///
+    /// - Parameters:
+    ///   - now: milliseconds since 1970: a time that has come.
+    ///   - latest: no earlier than it is, as far as anybody knows: when starts begin.
+    package mutating func begin(at now: Int64, atLatest latest: Int64, catalog: any ExpanderCatalog) {
         self.now = now
+        self.latest = latest
         self.catalog = catalog
         output.removeAll()
         variants.removeAll(keepingCapacity: true)

@@ -8,8 +8,10 @@ package protocol LaneTable {
     func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow?
     /// Whether there is such a row: asked for each start.
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool
-    /// The start of the type on the installation that was entered last.
-    func newestStart(app: String, installation: String, type: String) throws(StoreError) -> LedgerKey?
+    /// The start of the type on the recipient's installation that was entered last.
+    func newestStart(
+        app: String, recipient: Recipient, installation: String, type: String
+    ) throws(StoreError) -> LedgerKey?
     mutating func set(_ scope: LaneScope, under key: [UInt8])
     mutating func set(_ start: LedgerRow, under key: [UInt8])
     /// A row of the ledger that is encoded already: a page's rows all say the same.

@@ -9,26 +9,28 @@ extension ExpanderLoop {
 
     /// Once a second.
     func upkeep(_ now: Instant) throws {
-        try starts.retryBlocked(now, opening: owned.keys)
+        try starts.retryBlocked(now, opening: member.owned.keys)
         registry.retryBlocked(now)
         transaction.serve()
         writer.serve()
+        askTheTime(now)
         if writer.isRuined { throw StageFailure.client("a producer of the expander is at its end") }
         tellObstacles()
         metrics.overlay.set(Double(starts.overlayRows))
         metrics.pageRows.set(Double(pageSize.rows))
-        let queues = owned.values.flatMap(\.queues.values)
+        let queues = member.owned.values.flatMap(\.queues.values)
         metrics.shared.inFlight.set(Double(queues.reduce(0) { $0 + $1.count }))
         let oldest = queues.compactMap { $0.waiting.first?.stamp }.min()
-        metrics.shared.oldestSeconds.set(Double(max(0, oldest.map { decisionTime - $0 } ?? 0)) / 1000)
-        metrics.blocked.set(Double(owned.values.count { !$0.isServing && (!isSettled || !$0.isReadable) }))
+        metrics.shared.oldestSeconds.set(Double(max(0, oldest.map { times.now - $0 } ?? 0)) / 1000)
+        let isBlocked = starts.blockage != nil || registry.blockage != nil
+        metrics.blocked.set(Double(member.stuck(isBlocked: isBlocked)))
         guard isSettled, now >= nextAsOf else { return }
         nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
         try starts.refreshAsOf()
     }
 
     private func tellObstacles() {
-        var obstacles = owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
+        var obstacles = member.obstacles
         for blockage in [starts.blockage, registry.blockage].compactMap(\.self) {
             obstacles.insert(blockage.why, at: 0)
         }

@@ -8,11 +8,12 @@ internal import Telemetry
 extension ExpanderLoop {
     /// One page of the walk through `starts`.
     func walkOn(_ now: Instant) throws {
-        let serving = owned.values.filter { $0.isServing && $0.registryCommitted != nil }.map(\.number)
-        guard let number = startsWalk.next(of: serving, at: now), let view = starts[number] else { return }
+        let serving = member.owned.values.filter { $0.isServing && $0.registryCommitted != nil }.map(\.number)
+        guard let time = surelyPast, let number = startsWalk.next(of: serving, at: now),
+            let view = starts[number]
+        else { return }
         var range = startsWalk.range
         var found = StartsWalk.Found()
-        let time = decisionTime
         let more: Bool
         do throws(StoreError) {
             more = try view.page(&range, rows: StartsWalk.rowsMax) { key, value in
@@ -24,7 +25,7 @@ extension ExpanderLoop {
             return try starts.rebuild(number, error)
         }
         onStep(.walked)
-        guard try endSafely(found.due, in: number) else { return }
+        guard try endSafely(found.due, in: number, at: time) else { return }
         for key in found.outlived { view.drop(key.span) }
         if !found.outlived.isEmpty { try starts.settle(number) }
         startsWalk.range = range
@@ -32,11 +33,11 @@ extension ExpanderLoop {
     }
 
     /// False when they are still to be ended.
-    private func endSafely(_ due: [LedgerKey], in number: Int32) throws -> Bool {
+    private func endSafely(_ due: [LedgerKey], in number: Int32, at time: Int64) throws -> Bool {
         if due.isEmpty { return true }
-        guard let catalog, let lane = owned[number], let worker = lane.worker else { return false }
+        guard let catalog, let lane = member.owned[number], let worker = lane.worker else { return false }
         worker.table.removeChanges()
-        worker.expander.begin(at: decisionTime, catalog: ExpanderView(view: catalog))
+        worker.expander.begin(at: time, atLatest: times.latest, catalog: ExpanderView(view: catalog))
         do throws(StoreError) {
             for key in due { try worker.expander.endSafely(key, page: &page) }
         } catch {
@@ -44,7 +45,7 @@ extension ExpanderLoop {
             return false
         }
         guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {
-            giveUp("the lanes are another's by now", "")
+            member.giveUp("the lanes are another's by now", "")
             return false
         }
         metrics.safetyEnds.add(worker.expander.output.jobs)

@@ -36,10 +36,12 @@ extension ExpanderLoop {
     /// Sorts what was read by its lanes.
     func queueRequests() {
         onStep(.requestsRead)
+        noteStamps()
         for index in 0..<batch.count {
             let (number, offset) = (batch[index].partition, batch[index].offset)
             let topic = ExpandedTopic(number: batch[index].topic)
-            guard let lane = owned[number], lane.isServing, lane.queues[topic]?.isNew(offset) == true else {
+            guard let lane = member.owned[number], lane.isServing, lane.queues[topic]?.isNew(offset) == true
+            else {
                 continue
             }
             let request: ExpansionRequest?
@@ -54,7 +56,7 @@ extension ExpanderLoop {
                     request: request, offset: offset, bytes: batch[index].byteCount,
                     stamp: batch[index].timestamp))
         }
-        for lane in owned.values where lane.isServing && !lane.isPaused && isAhead(lane) {
+        for lane in member.owned.values where lane.isServing && !lane.isPaused && isAhead(lane) {
             lane.isPaused = true
             pause(.usual, of: lane)
         }
@@ -84,7 +86,7 @@ extension ExpanderLoop {
         let letter = DeadLetter(
             stage: FanOutService.name, code: misfit.code, reason: misfit.reason,
             topic: layout.name(topic.name), partition: record.partition, offset: record.offset,
-            writtenAt: record.timestamp ?? 0, at: decisionTime)
+            writtenAt: record.timestamp ?? 0, at: times.now)
         writer.bury(record, as: letter)
     }
 
@@ -92,9 +94,10 @@ extension ExpanderLoop {
 
     /// One transaction, if there is something to do: urgent requests have theirs alone.
     func work() throws {
-        let serving = owned.values.filter { $0.worker != nil }.sorted { $0.number < $1.number }
+        let serving = member.owned.values.filter { $0.worker != nil }.sorted { $0.number < $1.number }
         if serving.isEmpty { return }
         let isUrgent = serving.contains { $0.isServing && $0.queues[.urgent]?.isEmpty == false }
+        if isFull, !isUrgent { return }
         let topic: ExpandedTopic = isUrgent ? .urgent : .usual
         let hasWork = serving.contains { $0.isServing && $0.queues[topic]?.isEmpty == false }
         let hasNews = serving.contains { ($0.registryCommitted ?? -1) < registry.taken($0.number) }
@@ -118,12 +121,12 @@ extension ExpanderLoop {
         }
         nextRegistryCommit = began.advanced(byMilliseconds: Self.registryMilliseconds)
         if let problem = writer.acknowledge() {
-            return giveUp("expansions could not be set aside", problem)
+            return member.giveUp("expansions could not be set aside", problem)
         }
         onStep(.lettersAcknowledged)
         // Captured before the transaction's first record: what is asked later could be a newer membership's.
         guard let group = consumer.captureGroup(forEpoch: epoch) else {
-            return giveUp("the lanes are another's by now", "")
+            return member.giveUp("the lanes are another's by now", "")
         }
         guard try commit(shares.list, of: topic, group) else { return }
         let took = Instant.now().seconds(since: began)
@@ -136,7 +139,6 @@ extension ExpanderLoop {
         _ lanes: [OwnedLane], _ topic: ExpandedTopic, began: Instant, hasWork: Bool
     ) throws -> (list: [LaneShare], rows: Int)? {
         guard let catalog else { return nil }
-        let now = decisionTime
         let view = ExpanderView(view: catalog)
         let busy = lanes.count { $0.isServing && $0.queues[topic]?.isEmpty == false }
         let share = max(1, pageSize.rows / max(1, busy))
@@ -145,10 +147,12 @@ extension ExpanderLoop {
         for lane in lanes {
             guard let worker = lane.worker else { continue }
             worker.table.removeChanges()
-            worker.expander.begin(at: now, catalog: view)
             var done = LaneShare(lane: lane, worker: worker)
             do throws(StoreError) {
-                done.registryOffset = try hear(lane, worker)
+                done.registryOffset = try takeNews(of: lane)
+                let times = times
+                worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
+                if done.registryOffset != nil { try hearNews(worker) }
                 if lane.isServing { rows += try walk(&done, topic, rowsMax: share, began: began) }
             } catch {
                 try repair(lane.number, error)
@@ -164,15 +168,19 @@ extension ExpanderLoop {
     }
 
     /// - Returns: the registry's offset that the transaction commits, where that is another one.
-    private func hear(_ lane: OwnedLane, _ worker: LaneWorker) throws(StoreError) -> Int64? {
+    private func takeNews(of lane: OwnedLane) throws(StoreError) -> Int64? {
         let offset = registry.taken(lane.number)
         if let committed = lane.registryCommitted, offset <= committed { return nil }
         try registry.commit(lane.number, tellingInto: &news)
         onStep(.registryApplied)
+        noteNews()
+        return offset
+    }
+
+    private func hearNews(_ worker: LaneWorker) throws(StoreError) {
         try worker.expander.hear(news)
         metrics.caughtUp.add(worker.expander.output.jobs)
         onStep(.newsHeard)
-        return offset
     }
 
     private func walk(
@@ -203,7 +211,7 @@ extension ExpanderLoop {
         // Whose file it is stands in the error; a view's directory has its topic's name.
         if error.description.contains("/registry-") {
             try registry.repair(number, error)
-            startOverLater()
+            member.startOverLater()
         } else {
             try starts.rebuild(number, error)
         }
@@ -230,7 +238,7 @@ extension ExpanderLoop {
             send(shares, by: JobSender(producer), to: topics)
         }
         guard outcome == .committed else {
-            startOverLater()
+            member.startOverLater()
             return false
         }
         onStep(.committed)
@@ -249,7 +257,7 @@ extension ExpanderLoop {
             queue.bytes < Self.bytesAheadMax / 4
         {
             lane.isPaused = false
-            _ = resume([.usual], of: lane)
+            _ = member.resume([ExpandedTopic.usual.number], of: lane.number)
         }
         count(share)
     }

@@ -24,8 +24,6 @@ final class ExpanderLoop: StageLoop {
     /// How long a turn waits when something has to be tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
-    /// How long a full overlay holds up pages at a time; a member must poll now and then.
-    static let fullMilliseconds = 10_000
 
     let settings: FanOutSettings
     let layout: TopicLayout
@@ -36,6 +34,7 @@ final class ExpanderLoop: StageLoop {
     let onStep: (ExpanderStep) -> Void
 
     let consumer: Consumer
+    let member: GroupMember<OwnedLane>
     let starts: TopicViews
     let registry: RegistryLanes
     let writer: PlainWriter
@@ -48,12 +47,6 @@ final class ExpanderLoop: StageLoop {
     var page = TokenPage()
     var news = LaneNews()
     var pageSize: PageSize
-    /// By number; those of the assignment that this loop has answered.
-    var owned: [Int32: OwnedLane] = [:]
-    /// The offsets from which everything has to be read again are not known yet.
-    var mustStartOver = false
-    var nextStartOver = Instant.now()
-    var pauseMilliseconds = 0
     var nextUpkeep = Instant.now()
     /// When offsets of the registry alone are committed next: news that nobody is to be told of can wait.
     var nextRegistryCommit = Instant.now()
@@ -62,6 +55,9 @@ final class ExpanderLoop: StageLoop {
     /// The lane with which the next transaction begins, so that none is always last.
     var turn = 0
     var startsWalk = StartsWalk()
+    var provenTime = ProvenTime()
+    /// When the cluster is asked next whether this machine's clock is ahead.
+    var nextQuestion = Instant.now()
 
     init(
         _ settings: FanOutSettings, in environment: StageEnvironment, state: LoopState, log: Log,
@@ -83,17 +79,17 @@ final class ExpanderLoop: StageLoop {
         let identity = environment.identity(
             of: FanOutService.name, loop: FanOutService.Loop.expander.rawValue)
         let directory = environment.stateDirectory(of: FanOutService.name)
-        var member = ConsumerOptions(
-            .group(
-                layout.prefix + Self.group, instanceID: identity,
-                topics: ExpandedTopic.allCases.map { layout.name($0.name) }))
-        member.sessionMilliseconds = settings.sessionMilliseconds
-        consumer = try Consumer(kafka, member, name: "expander-expansions", log: log, metrics: metrics)
+        let topics = ExpandedTopic.allCases.map { layout.name($0.name) }
+        var options = ConsumerOptions(
+            .group(layout.prefix + Self.group, instanceID: identity, topics: topics))
+        options.sessionMilliseconds = settings.sessionMilliseconds
+        consumer = try Consumer(kafka, options, name: "expander-expansions", log: log, metrics: metrics)
         let writer = try PlainWriter(kafka, layout, name: "expander-plain", log: log, metrics: metrics)
         self.writer = writer
         var form = TopicViewForm(
             topic: layout.name(.starts), table: "starts", schema: StartsTable.viewSchema)
         form.derive = NewestStart.row
+        form.order = StartsOrder()
         starts = try TopicViews(
             form, directory: directory, limits: settings.viewLimits, kafka: kafka, name: "expander-starts",
             log: log, metrics: metrics, numbers: self.metrics.views)
@@ -109,6 +105,10 @@ final class ExpanderLoop: StageLoop {
                 kafka, options, transactionalID: identity, name: "expander-transactions", log: log,
                 metrics: metrics)
         }
+        member = GroupMember(
+            consumer, topics: topics, followed: [layout.name(.registry)], transaction: transaction, log: log,
+            startedOver: self.metrics.shared.startedOver, restoreSeconds: self.metrics.restoreSeconds)
+        member.owner = self
         starts.owner = self
         if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
             throw StageFailure.client(obstacle)
@@ -144,14 +144,14 @@ final class ExpanderLoop: StageLoop {
     }
 
     private func runOneTurn() throws {
-        try readViews(waitMilliseconds: isRestoring && !mustStartOver ? Self.troubleMilliseconds : 0)
-        try makeRoom()
-        try startOver()
+        let isWaiting = isFull || (member.isRestoring && !member.mustStartOver)
+        try readViews(waitMilliseconds: isWaiting ? Self.troubleMilliseconds : 0)
+        try member.startOver()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
-        for event in events { try take(event) }
+        for event in events { try member.take(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
-            if !mustStartOver { queueRequests() }
+            if !member.mustStartOver { queueRequests() }
             batch.clear()
         }
         if isSettled { try work() }
@@ -163,7 +163,7 @@ final class ExpanderLoop: StageLoop {
         }
     }
 
-    var isSettled: Bool { !mustStartOver && starts.blockage == nil && registry.blockage == nil }
+    var isSettled: Bool { !member.mustStartOver && starts.blockage == nil && registry.blockage == nil }
 
     /// Nil until the catalogue is known.
     var catalog: CatalogView? { readCatalog() }
@@ -171,33 +171,24 @@ final class ExpanderLoop: StageLoop {
     /// What restores a view waits there, not here.
     private var waitMilliseconds: Int32 {
         if starts.isOpening || hasWork { return 0 }
-        if mustStartOver || !isSettled { return Self.troubleMilliseconds }
-        return isRestoring ? 0 : Self.idleMilliseconds
+        if !isSettled { return Self.troubleMilliseconds }
+        return member.isRestoring ? 0 : Self.idleMilliseconds
     }
 
     private var hasWork: Bool {
-        isSettled && owned.values.contains { $0.isServing && $0.queues.values.contains { !$0.isEmpty } }
+        isSettled
+            && member.owned.values.contains { $0.isServing && $0.queues.values.contains { !$0.isEmpty } }
     }
 
-    private var isRestoring: Bool { owned.values.contains { $0.condition == .restoring } }
-
-    /// With a full overlay it walks no further until the views have caught up.
-    private func makeRoom() throws {
-        let until = Instant.now().advanced(byMilliseconds: Self.fullMilliseconds)
-        while isFull, isSettled, !state.mustStop, Instant.now() < until {
-            try readViews(waitMilliseconds: Self.troubleMilliseconds)
-        }
-    }
-
-    private var isFull: Bool {
+    /// Then pages wait until the views have caught up. What is urgent does not: it is little.
+    var isFull: Bool {
         starts.overlayRows > settings.overlayRowsMax || starts.overlayBytes > settings.overlayBytesMax
     }
 
     /// The end in order: what is not committed is read again by whoever comes next.
     private func finish() throws {
         batch.clear()
-        owned.removeAll()
-        if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        member.leave()
         registry.finish()
         try starts.finish()
     }

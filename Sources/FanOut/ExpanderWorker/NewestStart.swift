@@ -1,14 +1,13 @@
 internal import LiveActivity
 internal import Store
 
-/// The newest start of a type on an installation: a row that the view keeps beside those of the topic, made
-/// from each row of the ledger as its parts stand there, escapes and all. Its value is the time of the start
+/// The newest start of a type on a recipient's installation: a row that the view keeps beside those of the topic,
+/// made from each row of the ledger as its parts stand there, escapes and all. Its value is the time of the start
 /// and the key of its ledger row.
 enum NewestStart {
     /// No key of the topic begins with it.
-    private static let mark: UInt8 = 0
+    static let mark: UInt8 = 0
     private static let separator = UInt8(ascii: "/")
-    private static let slashes = 4
     private static let type = Array(#""type":""#.utf8)
     private static let at = Array(#""at":"#.utf8)
     private static let quote = UInt8(ascii: "\"")
@@ -17,39 +16,41 @@ enum NewestStart {
 
     static func isKey(_ key: Span<UInt8>) -> Bool { key.count > 0 && key[0] == mark }
 
-    static func key(app: String, installation: String, type: String) -> [UInt8] {
+    static func key(app: String, recipient: Recipient, installation: String, type: String) -> [UInt8] {
         let key = LedgerKey(
-            app: app, group: "-", recipient: .user("-"), generation: 1, installation: installation
+            app: app, .group("-"), recipient: recipient, generation: 1, installation: installation
         ).bytes
         let row = LedgerRow(version: 0, at: 0, type: type).encoded()
         return self.row(of: key.span, row.span)?.key ?? []
     }
 
-    /// Nil for a row that is no start, or one of an activity that its app began: no other comes of that.
+    /// Nil for a row that is no start of a group, or one of an activity that its app began: no other comes of
+    /// that.
     @Sendable
     static func row(of key: Span<UInt8>, _ value: Span<UInt8>) -> (key: [UInt8], value: [UInt8])? {
-        var found = 0
-        var (first, last) = (0, 0)
-        for index in 0..<key.count where key[index] == separator {
-            if found == 0 { first = index }
-            last = index
-            found += 1
-        }
-        guard found == slashes, !isOwn(key, before: last), let name = typeName(in: value),
+        guard let parts = LedgerKeyParts(key), !isOwn(key, parts), let name = typeName(in: value),
             let time = time(in: value)
         else { return nil }
         var newest: [UInt8] = [mark]
-        newest.append(span: key.extracting(0..<first))
-        newest.append(span: key.extracting(last..<key.count))
+        newest.reserveCapacity(key.count + name.count)
+        newest.append(span: key.extracting(0..<parts.appEnd))
+        newest.append(span: key.extracting(parts.groupEnd..<parts.recipientEnd))
+        newest.append(span: key.extracting(parts.generationEnd..<key.count))
         newest.append(separator)
         newest.append(span: value.extracting(name))
-        guard newest.count <= Limits.keyBytesMax else { return nil }
+        guard newest.count <= StartsOrder.keyBytesMax else { return nil }
         var stored: [UInt8] = []
+        stored.reserveCapacity(timeBytes + key.count)
         for shift in stride(from: 8 * (timeBytes - 1), through: 0, by: -8) {
             stored.append(UInt8(truncatingIfNeeded: time >> Int64(shift)))
         }
         stored.append(span: key)
         return (newest, stored)
+    }
+
+    /// Of two values, by their times, and by their keys where these tie.
+    static func isNewer(_ value: [UInt8], than other: [UInt8]) -> Bool {
+        other.lexicographicallyPrecedes(value)
     }
 
     /// Milliseconds since 1970, and the ledger's key; nil for what is no such row.
@@ -61,9 +62,9 @@ enum NewestStart {
         return LedgerKey(bytes: rest).map { (time, $0) }
     }
 
-    /// Whether the part before the last is the generation of activities that their app began.
-    private static func isOwn(_ key: Span<UInt8>, before last: Int) -> Bool {
-        last >= 2 && key[last - 1] == UInt8(ascii: "0") && key[last - 2] == separator
+    /// Whether the generation is that of activities that their app began.
+    private static func isOwn(_ key: Span<UInt8>, _ parts: LedgerKeyParts) -> Bool {
+        parts.generationEnd == parts.recipientEnd + 2 && key[parts.recipientEnd + 1] == UInt8(ascii: "0")
     }
 
     private static func typeName(in value: Span<UInt8>) -> Range<Int>? {
@@ -99,7 +100,7 @@ enum NewestStart {
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(span: Span<UInt8>) {
+    mutating func append(span: Span<UInt8>) {
         unsafe span.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 }

@@ -2,6 +2,7 @@ internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
 internal import Registry
+internal import Stages
 
 /// A request that was read and is not in a committed transaction yet.
 struct WaitingRequest {
@@ -51,19 +52,9 @@ struct RequestQueue {
 }
 
 /// One lane that is ours.
-final class OwnedLane {
-    enum Condition: Equatable {
-        /// Its views are read up to the ends of their topics. Its expansions wait.
-        case restoring
-        /// Expansions flow.
-        case serving
-        /// The expansions that come next are gone; a person decides where to go on.
-        case outOfRange(String)
-    }
-
+final class OwnedLane: OwnedPart {
     let number: Int32
-    var condition = Condition.restoring
-    /// Since the lane was assigned, or its views began again.
+    var condition = PartCondition.restoring
     var restoringSince: Instant
     /// The rows of `starts` are read to their end.
     var hasStarts = false
@@ -80,17 +71,18 @@ final class OwnedLane {
         restoringSince = now
     }
 
-    /// Why its expansions wait, for a person; nil when they flow.
-    var obstacle: String? {
-        switch condition {
-        case .serving: nil
-        case .restoring: "lane \(number) is being restored"
-        case .outOfRange(let text): "lane \(number) stopped: \(text)"
-        }
-    }
+    var name: String { "lane \(number)" }
 
-    var isServing: Bool { condition == .serving }
-    var isReadable: Bool { if case .outOfRange = condition { false } else { true } }
+    func next(in topic: Int) -> Int64? { queues[ExpandedTopic(number: topic)]?.next }
+    func begin(at offset: Int64?, in topic: Int) { queues[ExpandedTopic(number: topic)]?.begin(at: offset) }
+
+    /// Its views begin anew.
+    func beginViews(registryCommitted offset: Int64?) {
+        registryCommitted = offset
+        hasStarts = false
+        worker = nil
+        isPaused = false
+    }
 }
 
 /// The expander of a lane, with its rows of `starts`.

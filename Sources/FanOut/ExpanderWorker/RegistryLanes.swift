@@ -50,6 +50,12 @@ final class RegistryLanes {
     /// How long a disk without room is left alone.
     private static let retryMilliseconds = 1000
     private static let ageMarginMilliseconds: Int64 = 3_600_000
+    /// What is read ahead; in memory small records are several times as much.
+    private static let prefetchKibibytesMax = 8192
+    /// What restores sort in memory, those of all lanes together.
+    private static let restoreBytesMax = 48 << 20
+    /// Of one lane; a smaller run makes more files than can be read side by side.
+    private static let restoreBytesMin = 2 << 20
 
     private let topic: String
     private let directory: String
@@ -77,8 +83,9 @@ final class RegistryLanes {
         self.log = log
         self.metrics = LaneMetrics(metrics)
         boot = try BootID.current()
-        consumer = try Consumer(
-            kafka, ConsumerOptions(.manual), name: "expander-registry", log: log, metrics: metrics)
+        var options = ConsumerOptions(.manual)
+        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        consumer = try Consumer(kafka, options, name: "expander-registry", log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
             throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
         }
@@ -167,7 +174,9 @@ final class RegistryLanes {
             entry.lane.newsBegins = end
             entry.isComplete = false
             if entry.lane.applied == nil, entry.restore == nil {
-                entry.restore = LaneRestore(entry.lane)
+                entry.restore = LaneRestore(
+                    entry.lane, runBytesMax: max(Self.restoreBytesMin, Self.restoreBytesMax / committed.count)
+                )
                 entry.taken = 0
             }
             if end == 0 { try finishRestore(entry, number) }

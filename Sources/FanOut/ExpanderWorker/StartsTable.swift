@@ -11,7 +11,7 @@ internal import Telemetry
 /// and over the view.
 final class StartsTable: LaneTable {
     /// Another number is another layout of the views' files; then they are rebuilt.
-    static let viewSchema = 1
+    static let viewSchema = 2
 
     let lane: Int32
     private let views: TopicViews
@@ -21,6 +21,11 @@ final class StartsTable: LaneTable {
     private(set) var changed: [KeyBytes: [UInt8]] = [:]
     /// Set where a newer program has written what stands here.
     private(set) var newerRecord: RecordError?
+    /// The key that was asked for last: a start is asked for, and then entered.
+    private var asked: KeyBytes?
+    /// The newest starts of what the view has not read back. Made when a transaction first asks for one: nearly
+    /// all tokens tell their group, and a page has thousands of starts.
+    private var newest: [KeyBytes: [UInt8]]?
 
     init(of lane: Int32, in views: TopicViews, reader: JSONReader, log: Log) {
         self.lane = lane
@@ -34,41 +39,64 @@ final class StartsTable: LaneTable {
 
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool {
         var isThere = false
-        try look(Self.stored(key)) { _ in isThere = true }
+        let key = Self.stored(key)
+        asked = key
+        try look(key) { _ in isThere = true }
         return isThere
     }
 
-    func newestStart(app: String, installation: String, type: String) throws(StoreError) -> LedgerKey? {
-        var found: LedgerKey?
-        try look(KeyBytes(NewestStart.key(app: app, installation: installation, type: type))) { value in
-            found = NewestStart.read(value)?.key
+    func newestStart(
+        app: String, recipient: Recipient, installation: String, type: String
+    ) throws(StoreError) -> LedgerKey? {
+        let key = KeyBytes(
+            NewestStart.key(app: app, recipient: recipient, installation: installation, type: type))
+        if newest == nil { newest = findNewest() }
+        var found = newest?[key].flatMap { NewestStart.read($0.span) }
+        try lookInView(key) { value in
+            guard let older = NewestStart.read(value), older.at > found?.at ?? .min else { return }
+            found = older
         }
-        return found
+        return found?.key
+    }
+
+    private func findNewest() -> [KeyBytes: [UInt8]] {
+        var newest: [KeyBytes: [UInt8]] = [:]
+        views.overlays[lane]?.each { key, record in
+            guard let row = NewestStart.row(of: key.bytes.span, record.span) else { return }
+            let name = KeyBytes(row.key)
+            if let known = newest[name], !NewestStart.isNewer(row.value, than: known) { return }
+            newest[name] = row.value
+        }
+        return newest
     }
 
     func set(_ scope: LaneScope, under key: [UInt8]) { changed[Self.stored(key)] = scope.encoded() }
 
     func set(_ start: LedgerRow, under key: [UInt8]) { set(start: EncodedStart(start), under: key) }
 
-    func set(start: EncodedStart, under key: [UInt8]) { changed[Self.stored(key)] = start.bytes }
+    func set(start: EncodedStart, under key: [UInt8]) {
+        if let asked, asked.bytes == key {
+            changed[asked] = start.bytes
+        } else {
+            changed[Self.stored(key)] = start.bytes
+        }
+    }
 
     /// The transaction has happened, or will be made again.
-    func removeChanges() { changed.removeAll(keepingCapacity: true) }
+    func removeChanges() {
+        changed.removeAll(keepingCapacity: true)
+        newest = nil
+    }
 
     /// What it wrote is looked at before the view until that has read it back.
     func commit(at now: Instant) {
-        for (key, value) in changed {
-            views.overlays[lane]?.committed(key, value, at: now)
-            if let newest = NewestStart.row(of: key.bytes.span, value.span) {
-                views.overlays[lane]?.committed(KeyBytes(newest.key), newest.value, at: now)
-            }
-        }
+        views.overlays[lane]?.committed(changed, at: now)
         removeChanges()
     }
 
     /// A key of more bytes than a view takes, of the longest of names, stands as its digest; no other has its form.
     private static func stored(_ key: [UInt8]) -> KeyBytes {
-        if key.count <= Limits.keyBytesMax { return KeyBytes(key) }
+        if key.count <= StartsOrder.keyBytesMax { return KeyBytes(key) }
         return KeyBytes(RecordKey.join("", "", Hex.text(SHA256.digest(key))))
     }
 
@@ -97,6 +125,10 @@ final class StartsTable: LaneTable {
             if !value.isEmpty { found(value.span) }
             return
         }
+        try lookInView(key, found)
+    }
+
+    private func lookInView(_ key: KeyBytes, _ found: (Span<UInt8>) -> Void) throws(StoreError) {
         guard let view = views[lane] else { return }
         try view.read { picture throws(StoreError) in try view.look(key.bytes.span, picture, found) }
     }

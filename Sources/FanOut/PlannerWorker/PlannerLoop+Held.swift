@@ -13,7 +13,7 @@ extension PlannerLoop {
     func releaseHeld(_ now: Instant) throws {
         if held.count == 0 { return }
         var times: [Int32: Int64] = [:]
-        for own in owned.values where own.isServing {
+        for own in member.owned.values where own.isServing {
             times[own.number] = clock.time(in: own.number, at: now).map { $0 / 1000 }
         }
         let due = held.take(Self.releasesMax, at: times)
@@ -64,7 +64,7 @@ extension PlannerLoop {
     func commitAlone(_ work: inout PlannedWork, of numbers: some Sequence<Int32>) throws -> Bool {
         guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else { return false }
         for number in numbers {
-            for (topic, position) in owned[number]?.positions ?? [:] {
+            for (topic, position) in member.owned[number]?.positions ?? [:] {
                 guard let offset = position.committed else { continue }
                 work.offsets.append(OffsetToCommit(partition(number, of: topic), offset: offset))
             }

@@ -47,7 +47,7 @@ extension PlannerLoop {
         metrics.shared.inFlight.set(Double(batch.count))
         defer { metrics.shared.inFlight.set(0) }
         var parts = sortOut()
-        if let gap = findGap(parts) { return giveUp("sends are missing in what was read", gap) }
+        if let gap = findGap(parts) { return member.giveUp("sends are missing in what was read", gap) }
         apps.refresh()
         while parts.contains(where: { !$0.isTaken }) {
             guard try planNext(of: &parts, epoch) else { return }
@@ -71,7 +71,7 @@ extension PlannerLoop {
         }
         onStep(.lettersSent)
         if let problem = writer.acknowledge() {
-            giveUp("sends could not be set aside", problem)
+            member.giveUp("sends could not be set aside", problem)
             return false
         }
         onStep(.lettersAcknowledged)
@@ -79,7 +79,7 @@ extension PlannerLoop {
         onStep(.planned)
         // Captured before the transaction's first record: what is asked later could be a newer membership's.
         guard let group = consumer.captureGroup(forEpoch: epoch) else {
-            giveUp("the partitions are another's by now", "")
+            member.giveUp("the partitions are another's by now", "")
             return false
         }
         guard try commit(work, group) else {
@@ -105,7 +105,7 @@ extension PlannerLoop {
             output.send(by: producer, to: topics, onStep: onStep)
         }
         guard outcome == .committed else {
-            startOverLater()
+            member.startOverLater()
             return false
         }
         onStep(.committed)
@@ -114,7 +114,7 @@ extension PlannerLoop {
             views.overlays[partition]?.committed(key, record, at: now)
         }
         for (partition, topic, offset) in work.reached {
-            owned[partition]?.positions[topic]?.reached(offset)
+            member.owned[partition]?.positions[topic]?.reached(offset)
         }
         onStep(.overlaid)
         for note in work.notes { notes.send(note) }
@@ -131,11 +131,6 @@ extension PlannerLoop {
             metrics.shared.produced(target.topic.rawValue).add(output.count(target))
         }
         metrics.notes.add(work.notes.count)
-    }
-
-    func giveUp(_ message: StaticString, _ reason: String) {
-        log.warning(message, .field("reason", reason))
-        startOverLater()
     }
 
     // MARK: Reading
@@ -167,7 +162,7 @@ extension PlannerLoop {
         for part in parts where part.topic == .sends {
             var offsets: [Int64] = []
             for index in part.indices { offsets.append(batch[index].offset) }
-            if let gap = owned[part.partition]?.positions[.sends]?.newGap(in: offsets) {
+            if let gap = member.owned[part.partition]?.positions[.sends]?.newGap(in: offsets) {
                 first = first ?? "before \(part.partition)/\(gap)"
             }
         }

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
@@ -11,18 +12,18 @@ extension PlannerLoop {
 
     /// Once a second.
     func upkeep(_ now: Instant) throws {
-        try views.retryBlocked(now, opening: owned.keys)
+        try views.retryBlocked(now, opening: member.owned.keys)
         transaction.serve()
         writer.serve()
         // What senders were not told is told again from the rows.
-        if notes.serve() { for own in owned.values where own.isServing { walk.begin(own.number) } }
+        if notes.serve() { for own in member.owned.values where own.isServing { walk.begin(own.number) } }
         if writer.isRuined || notes.isRuined {
             throw StageFailure.client("a producer of the planner is at its end")
         }
         tellObstacles()
         metrics.overlay.set(Double(views.overlayRows))
         metrics.held.set(Double(held.count))
-        metrics.blocked.set(Double(owned.values.count { !$0.isServing && $0.isStuck(views.blockage != nil) }))
+        metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
         if batch.isEmpty { metrics.shared.oldestSeconds.set(0) }
         guard isSettled, now >= nextAsOf else { return }
         nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
@@ -30,7 +31,7 @@ extension PlannerLoop {
     }
 
     private func tellObstacles() {
-        var obstacles = owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
+        var obstacles = member.obstacles
         if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
         if !apps.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
         state.setObstacles(obstacles)
@@ -40,7 +41,7 @@ extension PlannerLoop {
 
     /// One page of what there is to walk through.
     func walkOn(_ now: Instant) throws {
-        let serving = owned.values.filter(\.isServing).map(\.number)
+        let serving = member.owned.values.filter(\.isServing).map(\.number)
         guard
             let number = walk.next(of: serving, at: now, intervalMilliseconds: settings.sweepMilliseconds),
             let view = views[number]
@@ -52,9 +53,12 @@ extension PlannerLoop {
         do throws(StoreError) {
             more = try view.page(&range, rows: GroupWalk.rowsMax) { key, value in
                 let bytes = KeyBytes([UInt8](copying: key))
-                // Of what is newer than the view, everything that has to be known is known.
-                guard views.overlays[number]?[bytes] == nil,
-                    let glance = GroupGlance.look(key, value, with: reader)
+                // Of what is newer than the view, everything that has to be known is known; but what its last planner
+                // held may still wait in a row that has changed since.
+                if let newer = views.overlays[number]?[bytes] {
+                    return found.takeHeld(of: bytes, newer.span, with: reader)
+                }
+                guard let glance = GroupGlance.look(key, value, with: reader)
                 else { return }
                 found.take(glance, bytes, time: time)
             }
@@ -66,7 +70,7 @@ extension PlannerLoop {
         guard try forget(found.outlived, of: number) else { return }
         walk.range = range
         if more { return }
-        if walk.isFirst { owned[number]?.isWalked = true }
+        if walk.isFirst { member.owned[number]?.isWalked = true }
         walk.finish()
     }
 
@@ -99,6 +103,14 @@ private struct WalkedPage {
     var notes: [SupersededNote] = []
     /// The newest stamp; milliseconds since 1970.
     var newest: Int64?
+
+    /// Of a row that is newer than the view.
+    mutating func takeHeld(of key: KeyBytes, _ row: Span<UInt8>, with reader: JSONReader) {
+        guard case .group(_, true, _) = GroupGlance.look(key.bytes.span, row, with: reader),
+            let key = unsafe key.bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) })
+        else { return }
+        held.append(key)
+    }
 
     /// - Parameter time: of the cluster in the partition, where it is known.
     mutating func take(_ glance: GroupGlance, _ key: KeyBytes, time: Int64?) {

@@ -38,6 +38,7 @@ final class PlannerLoop: StageLoop {
     let onStep: (PlannerStep) -> Void
 
     let consumer: Consumer
+    let member: GroupMember<PlannedPartition>
     let views: TopicViews
     let writer: PlainWriter
     let notes: NoteWriter
@@ -50,15 +51,9 @@ final class PlannerLoop: StageLoop {
     var batch: RecordBatch
     var output: PlanOutput
     var bound: TransactionBound
-    /// By number; those of the assignment that this loop has answered.
-    var owned: [Int32: PlannedPartition] = [:]
     var held = HeldSends()
     var clock = ClusterClock()
     var walk = GroupWalk()
-    /// The offsets from which everything has to be read again are not known yet.
-    var mustStartOver = false
-    var nextStartOver = Instant.now()
-    var pauseMilliseconds = 0
     var nextUpkeep = Instant.now()
     /// Views that were just read to their ends are of now; to ask for each anew holds up the first sends.
     var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
@@ -83,12 +78,11 @@ final class PlannerLoop: StageLoop {
         bound = TransactionBound(recordsMax: settings.batchSendsMax)
         let kafka = environment.cluster.settings
         let identity = environment.identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
-        var member = ConsumerOptions(
-            .group(
-                layout.prefix + Self.group, instanceID: identity,
-                topics: PlannedTopic.allCases.map { layout.name($0.name) }))
-        member.sessionMilliseconds = settings.sessionMilliseconds
-        consumer = try Consumer(kafka, member, name: "planner-sends", log: log, metrics: metrics)
+        let topics = PlannedTopic.allCases.map { layout.name($0.name) }
+        var options = ConsumerOptions(
+            .group(layout.prefix + Self.group, instanceID: identity, topics: topics))
+        options.sessionMilliseconds = settings.sessionMilliseconds
+        consumer = try Consumer(kafka, options, name: "planner-sends", log: log, metrics: metrics)
         views = try TopicViews(
             TopicViewForm(topic: layout.name(.groups), table: "groups", schema: Self.viewSchema),
             directory: environment.stateDirectory(of: FanOutService.name), limits: settings.viewLimits,
@@ -106,6 +100,10 @@ final class PlannerLoop: StageLoop {
                 kafka, options, transactionalID: identity, name: "planner-transactions", log: log,
                 metrics: metrics)
         }
+        member = GroupMember(
+            consumer, topics: topics, transaction: transaction, log: log,
+            startedOver: self.metrics.shared.startedOver, restoreSeconds: self.metrics.restoreSeconds)
+        member.owner = self
         views.owner = self
         if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
             throw StageFailure.client(obstacle)
@@ -120,14 +118,15 @@ final class PlannerLoop: StageLoop {
     }
 
     private func turn() throws {
-        try readViews(waitMilliseconds: isRestoring && !mustStartOver ? Self.troubleMilliseconds : 0)
+        try readViews(
+            waitMilliseconds: member.isRestoring && !member.mustStartOver ? Self.troubleMilliseconds : 0)
         try makeRoom()
-        try startOver()
+        try member.startOver()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
-        for event in events { try take(event) }
+        for event in events { try member.take(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
-            if !mustStartOver, batchIsServed { try plan(epoch: consumer.epoch) }
+            if !member.mustStartOver, member.serves(batch) { try plan(epoch: consumer.epoch) }
             batch.clear()
         }
         let now = Instant.now()
@@ -141,16 +140,14 @@ final class PlannerLoop: StageLoop {
         }
     }
 
-    var isSettled: Bool { !mustStartOver && views.blockage == nil }
+    var isSettled: Bool { !member.mustStartOver && views.blockage == nil }
 
     /// What restores a view waits there, not here.
     private var waitMilliseconds: Int32 {
         if views.isOpening { return 0 }
-        if mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
-        return isRestoring || walk.isUrgent ? 0 : Self.idleMilliseconds
+        if member.mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
+        return member.isRestoring || walk.isUrgent ? 0 : Self.idleMilliseconds
     }
-
-    private var isRestoring: Bool { owned.values.contains { $0.condition == .restoring } }
 
     /// With a full overlay, or too many sends that wait, it takes no more until there is room.
     private func makeRoom() throws {
@@ -166,25 +163,11 @@ final class PlannerLoop: StageLoop {
             || views.overlayBytes > settings.overlayBytesMax
     }
 
-    /// Nothing in the batch is of a partition whose sends wait: then it was read before they had to, and is read
-    /// again.
-    private var batchIsServed: Bool {
-        var served: Int32?
-        for index in 0..<batch.count {
-            let partition = batch[index].partition
-            if partition == served { continue }
-            guard owned[partition]?.isServing == true else { return false }
-            served = partition
-        }
-        return true
-    }
-
     /// The end in order: what was read is committed, so there is nothing to finish.
     private func finish() throws {
         batch.clear()
-        owned.removeAll()
         notes.finish()
-        if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        member.leave()
         try views.finish()
     }
 }

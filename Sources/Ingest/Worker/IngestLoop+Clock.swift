@@ -1,5 +1,6 @@
 internal import Kafka
 internal import Lifecycle
+internal import Stages
 internal import Telemetry
 
 extension IngestLoop {
@@ -45,7 +46,7 @@ extension IngestLoop {
             {
                 ends[partition] = last + 1
             }
-            guard let newest, owned[partition]?.isServing == true else { continue }
+            guard let newest, member.owned[partition]?.isServing == true else { continue }
             let age = end.map { _ in Int64(max(0, now.milliseconds(since: polledBefore))) }
             clockCheck.saw(newest, in: partition, age: age, at: now)
         }
@@ -55,14 +56,16 @@ extension IngestLoop {
     /// Before a batch is merged.
     func trustsClock() -> Bool {
         if !judgeClock().isWrong { return true }
-        startOverLater()
+        member.startOverLater()
         return false
     }
 
     /// Once a second.
     func recheckClock() throws {
-        if wrongClock != nil { try askForYoungReports(owned.keys.map { TopicPartition(reportsTopic, $0) }) }
-        if judgeClock().isWrong, !mustStartOver { startOverLater() }
+        if wrongClock != nil {
+            try askForYoungReports(member.owned.keys.map { TopicPartition(reportsTopic, $0) })
+        }
+        if judgeClock().isWrong, !member.mustStartOver { member.startOverLater() }
     }
 
     /// Whether there is a report that by our clock is hardly a minute old: then ours is not ahead.
@@ -71,7 +74,7 @@ extension IngestLoop {
         let time = clock().milliseconds - ClockCheck.toleranceMilliseconds
         do throws(KafkaError) {
             let found = try reports.offsets(
-                atMilliseconds: time, places, withinMilliseconds: Self.askMilliseconds)
+                atMilliseconds: time, places, withinMilliseconds: GroupQuestion.millisecondsMax)
             for (place, offset) in found where offset != nil {
                 clockCheck.reaches(time, in: place.partition, at: .now())
             }

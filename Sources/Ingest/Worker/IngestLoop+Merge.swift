@@ -24,10 +24,8 @@ extension IngestLoop {
         metrics.inFlight.set(Double(batch.count))
         defer { metrics.inFlight.set(0) }
         var (parts, oldest) = sortOut()
-        let gaps = findGaps(parts)
-        for gap in gaps { owned[gap.partition]?.knownGaps.insert(gap.offset) }
-        if let gap = gaps.first {
-            return giveUp("reports are missing in what was read", "before \(gap.partition)/\(gap.offset)")
+        if let gap = findGap(parts) {
+            return member.giveUp("reports are missing in what was read", gap)
         }
         merger.refresh()
         metrics.oldestSeconds.set(Double(max(0, now - (oldest ?? now))) / 1000)
@@ -50,7 +48,7 @@ extension IngestLoop {
         }
         onStep(.lettersSent)
         if let problem = writer.acknowledge() {
-            giveUp("reports could not be set aside", problem)
+            member.giveUp("reports could not be set aside", problem)
             return false
         }
         onStep(.lettersAcknowledged)
@@ -58,7 +56,7 @@ extension IngestLoop {
         onStep(.merged)
         // Captured before the transaction's first record: what is asked later could be a newer membership's.
         guard let group = reports.captureGroup(forEpoch: epoch) else {
-            giveUp("the partitions are another's by now", "")
+            member.giveUp("the partitions are another's by now", "")
             return false
         }
         let offsets = rosters.map {
@@ -84,7 +82,7 @@ extension IngestLoop {
                 views.overlays[roster.partition]?.repeated(entry.key, installation.encoded(), at: now)
             }
         }
-        owned[roster.partition]?.reached(roster.next)
+        member.owned[roster.partition]?.position.reached(roster.next)
     }
 
     func commit(_ offsets: [OffsetToCommit], _ group: GroupMetadata) throws -> Bool {
@@ -97,7 +95,7 @@ extension IngestLoop {
                 onStep: onStep)
         }
         guard outcome == .committed else {
-            startOverLater()
+            member.startOverLater()
             return false
         }
         onStep(.committed)
@@ -106,11 +104,6 @@ extension IngestLoop {
         metrics.produced("registry").add(counts.registry)
         metrics.produced("events").add(counts.events)
         return true
-    }
-
-    func giveUp(_ message: StaticString, _ reason: String) {
-        log.warning(message, .field("reason", reason))
-        startOverLater()
     }
 
     // MARK: Reading
@@ -131,24 +124,17 @@ extension IngestLoop {
         return (parts, oldest)
     }
 
-    /// Plain writers leave no gaps between offsets. Where one shows, something was skipped on the way to
-    /// us, and reading again finds it; a gap that is still there then is the topic's own.
-    ///
-    /// All of a batch at once: known one by one, two of the topic's own would take turns for ever.
-    private func findGaps(_ parts: [BatchPart]) -> [(partition: Int32, offset: Int64)] {
-        var gaps: [(partition: Int32, offset: Int64)] = []
+    /// The first gap; all of a batch are known from then on.
+    private func findGap(_ parts: [BatchPart]) -> String? {
+        var first: String?
         for part in parts {
-            guard let own = owned[part.partition] else { continue }
-            var wanted = own.committed
-            for place in part.places {
-                let offset = batch[place].offset
-                if let wanted, offset != wanted, !own.knownGaps.contains(offset) {
-                    gaps.append((part.partition, offset))
-                }
-                wanted = offset + 1
+            var offsets: [Int64] = []
+            for place in part.places { offsets.append(batch[place].offset) }
+            if let gap = member.owned[part.partition]?.position.newGap(in: offsets) {
+                first = first ?? "before \(part.partition)/\(gap)"
             }
         }
-        return gaps
+        return first
     }
 
     /// Bytes of a report; what is larger is mostly what nobody reads, and goes to the dead letters. One

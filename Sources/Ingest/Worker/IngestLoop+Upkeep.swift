@@ -25,16 +25,16 @@ extension IngestLoop {
 
     /// Once a second.
     func upkeep(_ now: Instant) throws {
-        try views.retryBlocked(now, opening: owned.keys)
+        try views.retryBlocked(now, opening: member.owned.keys)
         transaction.serve()
         writer.serve()
         try recheckClock()
         if writer.isRuined { throw StageFailure.client("the producer of dead letters is at its end") }
         tellObstacles()
         metrics.overlay.set(Double(views.overlayRows))
-        metrics.blocked.set(Double(owned.values.count { !$0.isServing && $0.isStuck(views.blockage != nil) }))
+        metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
         if batch.isEmpty { metrics.oldestSeconds.set(0) }
-        guard !mustStartOver, views.blockage == nil else { return }
+        guard !member.mustStartOver, views.blockage == nil else { return }
         try views.keepRepeated()
         if now >= nextAsOf {
             nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
@@ -44,7 +44,7 @@ extension IngestLoop {
     }
 
     private func tellObstacles() {
-        var obstacles = owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
+        var obstacles = member.obstacles
         if let wrongClock { obstacles.insert(wrongClock, at: 0) }
         if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
         if !merger.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
@@ -56,7 +56,7 @@ extension IngestLoop {
     private func sweepPage(_ now: Instant) throws {
         guard isClockProven else { return }
         if sweep.partition == nil {
-            guard now >= sweep.nextPass, let first = owned.keys.min() else { return }
+            guard now >= sweep.nextPass, let first = member.owned.keys.min() else { return }
             sweep.partition = first
             (sweep.range, sweep.erasures) = (.everything, Erasures())
             sweep.nextPass = now.advanced(byMilliseconds: settings.sweepMilliseconds)
@@ -64,17 +64,16 @@ extension IngestLoop {
         guard let number = sweep.partition else { return }
         let isDone = try sweepPage(of: number)
         if isDone {
-            sweep.partition = owned.keys.filter { $0 > number }.min()
+            sweep.partition = member.owned.keys.filter { $0 > number }.min()
             (sweep.range, sweep.erasures) = (.everything, Erasures())
         }
     }
 
     /// True when the partition has no more.
     private func sweepPage(of number: Int32) throws -> Bool {
-        guard let own = owned[number], own.isServing, let view = views[number], let offset = own.committed
-        else {
-            return true
-        }
+        guard let own = member.owned[number], own.isServing, let view = views[number],
+            let offset = own.position.committed
+        else { return true }
         // Without reports nobody else has asked for the apps.
         merger.refresh()
         let now = decisionTime

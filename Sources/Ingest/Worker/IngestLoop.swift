@@ -35,6 +35,7 @@ final class IngestLoop: StageLoop {
     let onStep: (IngestStep) -> Void
 
     let reports: Consumer
+    let member: GroupMember<OwnedPartition>
     let views: TopicViews
     let writer: PlainWriter
     let forwarding: ReportForwarding
@@ -47,12 +48,6 @@ final class IngestLoop: StageLoop {
     var bound: TransactionBound
     /// The key of the report in hand.
     var key: [UInt8] = []
-    /// By number; those of the assignment that this loop has answered.
-    var owned: [Int32: OwnedPartition] = [:]
-    /// The offsets from which everything has to be read again are not known yet.
-    var mustStartOver = false
-    var nextStartOver = Instant.now()
-    var pauseMilliseconds = 0
     var clockCheck = ClockCheck()
     /// Which clock is wrong, for a person; then nothing is merged.
     var wrongClock: String?
@@ -89,10 +84,10 @@ final class IngestLoop: StageLoop {
         letterSeal = LetterSeal(seal: merger.seal, reader: merger.reader)
         let kafka = environment.cluster.settings
         let identity = environment.identity(of: IngestService.name)
-        var member = ConsumerOptions(
+        var options = ConsumerOptions(
             .group(layout.prefix + Self.group, instanceID: identity, topics: [reportsTopic]))
-        member.sessionMilliseconds = settings.sessionMilliseconds
-        reports = try Consumer(kafka, member, name: "ingest-reports", log: log, metrics: metrics)
+        options.sessionMilliseconds = settings.sessionMilliseconds
+        reports = try Consumer(kafka, options, name: "ingest-reports", log: log, metrics: metrics)
         views = try TopicViews(
             TopicViewForm(
                 topic: layout.name(.installations), table: "installations", schema: Self.viewSchema),
@@ -111,6 +106,10 @@ final class IngestLoop: StageLoop {
                 kafka, options, transactionalID: identity, name: "ingest-transactions", log: log,
                 metrics: metrics)
         }
+        member = GroupMember(
+            reports, topics: [reportsTopic], transaction: transaction, log: log,
+            startedOver: self.metrics.startedOver, restoreSeconds: self.metrics.restoreSeconds)
+        member.owner = self
         views.owner = self
         if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
             throw StageFailure.client(obstacle)
@@ -126,14 +125,14 @@ final class IngestLoop: StageLoop {
 
     private func turn() throws {
         try readViews()
-        try startOver()
+        try member.startOver()
         let events = reports.poll(into: &batch, waitMilliseconds: reportsWaitMilliseconds)
-        for event in events { try take(event) }
+        for event in events { try member.take(event) }
         noteStamps(events, polledBefore: lastPoll)
         lastPoll = .now()
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
-            if !mustStartOver, batchIsServed, trustsClock() { try merge(epoch: reports.epoch) }
+            if !member.mustStartOver, member.serves(batch), trustsClock() { try merge(epoch: reports.epoch) }
             wasPartial = !batch.isFull
             batch.clear()
         }
@@ -147,16 +146,14 @@ final class IngestLoop: StageLoop {
     /// What restores a view waits there, not here.
     private var reportsWaitMilliseconds: Int32 {
         if views.isOpening { return 0 }
-        if mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
-        return isRestoring ? 0 : Self.idleMilliseconds
+        if member.mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
+        return member.isRestoring ? 0 : Self.idleMilliseconds
     }
-
-    private var isRestoring: Bool { owned.values.contains { $0.condition == .restoring } }
 
     /// After a batch that was not full it takes its time, so that the next one is fuller; with a full
     /// overlay it takes more, so that the overlay is emptied before more is merged.
     private func readViews() throws {
-        try readViews(waitMilliseconds: isRestoring && !mustStartOver ? 20 : 0)
+        try readViews(waitMilliseconds: member.isRestoring && !member.mustStartOver ? 20 : 0)
         if wasPartial {
             wasPartial = false
             let until = Instant.now().advanced(byMilliseconds: settings.batchMilliseconds)
@@ -181,35 +178,21 @@ final class IngestLoop: StageLoop {
             try views.keepRepeated()
         }
         let until = Instant.now().advanced(byMilliseconds: Self.overlayMilliseconds)
-        while views.overlayBytes > settings.overlayBytesMax, !mustStartOver, !shared.mustStop {
+        while views.overlayBytes > settings.overlayBytesMax, !member.mustStartOver, !shared.mustStop {
             guard Instant.now() < until else {
-                giveUp("the views do not follow what is committed", "")
+                member.giveUp("the views do not follow what is committed", "")
                 break
             }
             try readViews(waitMilliseconds: 20)
         }
-        return !mustStartOver && !shared.mustStop
-    }
-
-    /// Nothing in the batch is of a partition whose reports wait: then it was read before they had to, and
-    /// is read again.
-    private var batchIsServed: Bool {
-        var served: Int32?
-        for index in 0..<batch.count {
-            let partition = batch[index].partition
-            if partition == served { continue }
-            guard owned[partition]?.isServing == true else { return false }
-            served = partition
-        }
-        return true
+        return !member.mustStartOver && !shared.mustStop
     }
 
     /// The end in order: what was read is committed, so there is nothing to finish.
     private func finish() throws {
         batch.clear()
         try views.keepRepeated()
-        owned.removeAll()
-        if !reports.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        member.leave()
         try views.finish()
     }
 }

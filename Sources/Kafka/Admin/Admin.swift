@@ -3,15 +3,19 @@ package import Telemetry
 
 /// Creates, deletes and describes topics, and says how far groups have come. Its calls wait, each
 /// within its limit; it belongs on a thread or task that may.
+///
+/// It is a consumer that never joins a group: the library (2.0.2) crashes in a producer when a group's coordinator
+/// answers `ListConsumerGroupOffsets` that it has moved, because it then looks for its own group's coordinator.
 package final class Admin: Sendable {
     let client: Client
 
     package init(
         _ settings: KafkaSettings, name: String = "admin", log: Log, metrics: Metrics
     ) throws(ConfigurationError) {
-        let configuration = try Configuration(settings)
+        var configuration = try Configuration(settings)
+        ConsumerOptions(.manual).apply(to: &configuration)
         client = try Client(
-            .producer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
+            .consumer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
     }
 
     /// Makes a request, again while it fails for what heals in time, and hands its answer to `read`.

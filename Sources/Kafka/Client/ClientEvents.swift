@@ -10,6 +10,8 @@ final class ClientEvents: @unchecked Sendable {
 
     /// Immutable and safe from every thread.
     let log: Log
+    /// Counted for a transactional producer alone.
+    let implied = ImpliedAcknowledgements()
     // Of the polling thread alone.
     let group = GroupEvents()
     let metrics: ClientMetrics

@@ -115,7 +115,8 @@ extension ErrorCode {
         case .offsetOutOfRange, .autoOffsetReset:
             "records were deleted before they were read; decide where to continue and set the group's offset"
         case .queueFull: "wait for acknowledgements"
-        case .fatal, .outOfOrderSequence: "rebuild the client"
+        case .fatal: "rebuild the client"
+        case .outOfOrderSequence: "send them again: it is not known whether they are stored"
         default: "try again, and look at the broker's log if it stays"
         }
     }

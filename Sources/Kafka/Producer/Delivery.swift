@@ -1,12 +1,12 @@
 /// What became of one record that was sent.
 package struct Delivery: Sendable, Equatable {
     package enum Outcome: Sendable, Equatable {
-        /// Acknowledged by all in-sync replicas. The offset is unknown, -1, where the
+        /// Acknowledged by all in-sync replicas. The offset is unknown, negative, where the
         /// acknowledgement of an earlier attempt was lost.
         case stored(offset: Int64)
         /// Not stored, and never will be.
         case notStored(ErrorCode)
-        /// Perhaps stored: the answer did not come.
+        /// Perhaps stored: the answer did not come, or only that of records behind it.
         case unknown(ErrorCode)
     }
 

@@ -116,6 +116,8 @@ extension Delivery {
         let code = unsafe ErrorCode(message.pointee.err)
         let outcome: Outcome =
             switch unsafe rd_kafka_message_status(message) {
+            case RD_KAFKA_MSG_STATUS_PERSISTED where unsafe ImpliedAcknowledgements.includes(message):
+                .unknown(.outOfOrderSequence)
             case RD_KAFKA_MSG_STATUS_PERSISTED: unsafe .stored(offset: message.pointee.offset)
             case RD_KAFKA_MSG_STATUS_NOT_PERSISTED: .notStored(code)
             default: .unknown(code)

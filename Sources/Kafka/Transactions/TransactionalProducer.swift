@@ -34,8 +34,9 @@ package final class TransactionalProducer {
         configuration.set("transactional.id", transactionalID)
         configuration.set("transaction.timeout.ms", "\(timeout)")
         configuration.set("retry.backoff.ms", "5")
-        client = try Client(
-            .producer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
+        let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
+        events.implied.attach(to: configuration)
+        client = try Client(.producer, configuration, events)
     }
 
     package func topic(_ name: String) throws(KafkaError) -> Topic { try Topic(name, of: client) }
@@ -66,6 +67,7 @@ package final class TransactionalProducer {
 
     package func begin() throws(TransactionFailure) {
         begunAt = .now()
+        _ = client.events.implied.take()
         try unsafe call(.begin) { unsafe rd_kafka_begin_transaction(client.pointer) }
     }
 
@@ -124,6 +126,12 @@ package final class TransactionalProducer {
     /// Delivers what is queued, then commits. Unless it returns, the outcome is `advice`'s to tell.
     package func commit() throws(TransactionFailure) {
         try deliver()
+        let implied = client.events.implied.take()
+        guard implied == 0 else {
+            throw TransactionFailure(
+                .flush, .outOfOrderSequence,
+                "\(implied) records were not acknowledged, but later ones were", .abortable)
+        }
         // The library asks for its own limit here, what is left of the transaction's time.
         try unsafe retrying(.commit, until: Deadline(milliseconds: Self.transactionMilliseconds)) {
             unsafe rd_kafka_commit_transaction(client.pointer, -1)

@@ -34,40 +34,54 @@ package struct LedgerRow: Record, Hashable {
     }
 }
 
-/// The key of a ledger row: `app/group/recipient/generation/installation`.
+/// The key of a ledger row: `app/group/recipient/generation/installation`, or of an activity without a group
+/// `app//activity/recipient/generation/installation`.
 package struct LedgerKey: Sendable, Hashable {
     package var app: String
-    package var group: String
+    package var subject: GroupKey.Subject
     package var recipient: Recipient
     package var generation: Int64
     package var installation: String
 
-    private static let parts = 5
+    /// Behind the subject.
+    private static let rest = 3
 
     package init(
-        app: String, group: String, recipient: Recipient, generation: Int64, installation: String
+        app: String, _ subject: GroupKey.Subject, recipient: Recipient, generation: Int64,
+        installation: String
     ) {
         self.app = app
-        self.group = group
+        self.subject = subject
         self.recipient = recipient
         self.generation = generation
         self.installation = installation
     }
 
+    package var group: String? { if case .group(let name) = subject { name } else { nil } }
+
     package var bytes: [UInt8] {
-        RecordKey.join(app, group, recipient.text, String(generation), installation)
+        let generation = String(generation)
+        return switch subject {
+        case .group(let group): RecordKey.join(app, group, recipient.text, generation, installation)
+        case .activity(let activity):
+            RecordKey.join(app, "", activity, recipient.text, generation, installation)
+        }
     }
 
     /// Nil for a scope's key.
     package init?(bytes: UnsafeRawBufferPointer) {
-        guard let parts = unsafe RecordKey.split(bytes), parts.count == Self.parts,
-            AppID.problem(parts[0]) == nil, Name.problem(parts[1]) == nil,
-            let recipient = Recipient(text: parts[2]), let generation = Int64(parts[3]),
-            Name.problem(parts[4]) == nil
+        guard let parts = unsafe RecordKey.split(bytes), parts.count >= 2 + Self.rest,
+            AppID.problem(parts[0]) == nil
+        else { return nil }
+        let subject: GroupKey.Subject = parts[1].isEmpty ? .activity(parts[2]) : .group(parts[1])
+        let rest = parts.dropFirst(parts[1].isEmpty ? 3 : 2)
+        guard rest.count == Self.rest, Name.problem(parts[parts[1].isEmpty ? 2 : 1]) == nil,
+            let recipient = Recipient(text: rest[rest.startIndex]),
+            let generation = Int64(rest[rest.startIndex + 1]), let installation = rest.last,
+            Name.problem(installation) == nil
         else { return nil }
         self.init(
-            app: parts[0], group: parts[1], recipient: recipient, generation: generation,
-            installation: parts[4])
+            app: parts[0], subject, recipient: recipient, generation: generation, installation: installation)
     }
 
     package init?(bytes: [UInt8]) {

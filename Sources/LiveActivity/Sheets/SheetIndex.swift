@@ -26,6 +26,16 @@ package struct SheetIndex: Sendable {
         if lines.isEmpty { throw .noJobs }
     }
 
+    /// The lines of some jobs, as a sheet of their own has them.
+    package func lines(_ wanted: LineSet, of to: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = []
+        wanted.forEachLine { line in
+            out += to[Int(lines[line].token.lowerBound)..<Int(lines[line].recipient.upperBound)]
+            out.append(UInt8(ascii: "\n"))
+        }
+        return out
+    }
+
     private mutating func read(_ bytes: UnsafeRawBufferPointer) throws(SheetError) {
         guard bytes.count <= SheetHead.bytesMax * 4 else { throw .tooManyJobs }
         var start = 0

@@ -4,7 +4,7 @@ internal import LiveActivity
 /// a lane are in an order in which any two bytes are a fair place to begin: whoever is late in one send
 /// is early in another.
 enum RecipientCode {
-    static let bucketBytes = 2
+    static let bucketBytes = RecipientBucket.bytes
     /// What tells an installation that is its own recipient from a user of the same name.
     static let installationTagOffset: UInt8 = 0x10
 
@@ -29,7 +29,8 @@ enum RecipientCode {
         let isInstallation = key[offset] >= installationTagOffset
         text.append(UInt8(ascii: isInstallation ? "i" : "u"))
         text.append(UInt8(ascii: ":"))
-        return NameCode.read(key, at: &offset, to: &text, plus: isInstallation ? installationTagOffset : 0)
+        return NameCode.read(
+            key, at: &offset, to: &text, plus: isInstallation ? installationTagOffset : 0)
     }
 
     /// Where the code that a key's part begins with ends.
@@ -40,12 +41,7 @@ enum RecipientCode {
         return offset
     }
 
-    /// FNV-1a, its ends folded together. Not Kafka's hash: all names of a lane agree in that one.
     private static func append(bucket name: Span<UInt8>, to key: inout [UInt8]) {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for index in name.indices { hash = (hash ^ UInt64(name[index])) &* 0x100_0000_01B3 }
-        hash ^= hash >> 32
-        hash ^= hash >> 16
-        key.append(number: Int64(hash & 0xFFFF), bytes: bucketBytes)
+        key.append(number: Int64(RecipientBucket.of(name)), bytes: bucketBytes)
     }
 }

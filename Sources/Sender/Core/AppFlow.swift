@@ -29,6 +29,9 @@ package final class AppFlow {
     var over = 0
     /// Pushes in a row that were not of the usual class.
     var urgentRun = 0
+    /// Pushes that its connections take yet; nil where nobody has asked in this turn.
+    @safe @exclusivity(unchecked) var room: Int?
+    @safe @exclusivity(unchecked) var suspectRoom: Int?
     @safe @exclusivity(unchecked) var permits = 0
     /// Starts whose intent is written or being written, and that have not left.
     var intended = 0
@@ -36,7 +39,14 @@ package final class AppFlow {
     var scoutBack = Instant(nanoseconds: 0)
     @safe @exclusivity(unchecked) var breaker = Breaker()
     var lastUsed = Instant(nanoseconds: 0)
+    /// Sheets in hand, and pushes that are out.
+    @safe @exclusivity(unchecked) var sheets = 0
+    @safe @exclusivity(unchecked) var inFlight = 0
+    /// Since when APNs has said nothing though something is out or cannot leave; nil while it answers.
+    @safe @exclusivity(unchecked) var silentSince: Instant?
 
+    /// Lines of an app in its turn, at most.
+    static let turnLinesMax = 64
     /// Of pushes, at least one in so many is of the usual class while that has any.
     static let usualEvery = 8
 
@@ -44,6 +54,16 @@ package final class AppFlow {
         self.name = name
         self.number = number
     }
+
+    /// For so long an app may wait for APNs before it has to make room for others.
+    static let silentMilliseconds = 2_000
+
+    func isSilent(at now: Instant) -> Bool {
+        silentSince.map { now.milliseconds(since: $0) >= Self.silentMilliseconds } ?? false
+    }
+
+    /// APNs has answered one of its pushes.
+    func heard(at now: Instant) { silentSince = inFlight == 0 ? nil : now }
 
     var hasWork: Bool { !urgent.isEmpty || !usual.isEmpty || !again.isEmpty }
 

@@ -24,6 +24,9 @@ struct Ledger: Sendable {
     /// - Parameter sheetsMax: sheets that it knows; the oldest are forgotten, and may be pushed again.
     init(sheetsMax: Int) { entries = Remembered(max: sheetsMax) }
 
+    /// Rises with what somebody else has said: an earlier owner, or the twin of a sheet.
+    private(set) var revision = 0
+
     var isEmpty: Bool { entries.count == 0 }
 
     func knows(_ place: JobPlace) -> Bool { entries[place] != nil }
@@ -35,7 +38,9 @@ struct Ledger: Sendable {
         return entry.intended[attempt]?.contains(line) == true ? .intended : .open
     }
 
-    mutating func note(_ place: JobPlace, attempt: Int, _ parts: [Receipt.Part]) {
+    /// - Parameter isNews: it is not the word of the sheet itself that stands there.
+    mutating func note(_ place: JobPlace, attempt: Int, _ parts: [Receipt.Part], isNews: Bool) {
+        if isNews { revision += 1 }
         entries.update(place, otherwise: Entry()) { entry in
             for part in parts { entry.note(part, attempt: attempt) }
         }

@@ -9,8 +9,9 @@ extension SenderCore {
         self.moment = moment
         guard let (sheet, line) = pushed(tag), sheet.states[line].step == .inFlight else { return }
         left(sheet, line)
+        sheet.app.heard(at: moment.now)
         sheet.app.breaker.accepted(1, at: moment.now)
-        probed(sheet, line, isMended: true)
+        if sheet.states[line].isProbe { probed(sheet, line, isMended: true) }
         accept(sheet, line)
     }
 
@@ -29,6 +30,7 @@ extension SenderCore {
             return
         }
         left(sheet, line)
+        if answer.end == .answered { sheet.app.heard(at: moment.now) }
         blame(sheet, line, for: answer)
         let known = RetryRule.Case(
             tries: tries, repeats: Int(state.repeats), refusedBefore: sheet.refusedBefore,
@@ -57,6 +59,7 @@ extension SenderCore {
     /// It is off the wire.
     private mutating func left(_ sheet: Sheet, _ line: Int) {
         sheet.lane.inFlight -= 1
+        sheet.app.inFlight -= 1
         if !sheet.asksLedger { freeSubject(sheet, line) }
     }
 
@@ -118,6 +121,10 @@ extension SenderCore {
                 return finishIfDone(sheet)
             }
             if case .again(let milliseconds) = verdict {
+                if holdsUpOthers(sheet) {
+                    return move(
+                        sheet, line, to: sheet.roomTier, isTry: answer.end.mayHaveArrived, after: answer)
+                }
                 return wait(sheet, line, milliseconds: milliseconds, after: answer)
             }
             if case .later(let tier, let isTry) = verdict {

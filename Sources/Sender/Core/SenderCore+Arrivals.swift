@@ -17,6 +17,8 @@ extension SenderCore {
         let sheet = Sheet(record, topic, at: offset, in: lane, of: app, group: group)
         keep(sheet)
         lane.tracks[topic.rawValue].ahead.append(sheet)
+        sheetsAhead += 1
+        mustSteer = true
         grant(lane, topic)
     }
 
@@ -47,6 +49,7 @@ extension SenderCore {
         }
         handBytes += sheet.cost
         sheet.lane.sheets += 1
+        sheet.app.sheets += 1
     }
 
     /// Begins what may be begun, in order.
@@ -56,6 +59,8 @@ extension SenderCore {
             sheet.offset < lane.tracks[topic.rawValue].grantedBelow
         {
             lane.tracks[topic.rawValue].ahead.removeFirst()
+            sheetsAhead -= 1
+            mustSteer = true
             if lane.isHeld(sheet) { lane.held.append(sheet) } else { admit(sheet) }
         }
     }
@@ -68,8 +73,9 @@ extension SenderCore {
             lane.tracks[sheet.topic.rawValue].tracker.wrote(sheet.offset, receiptsFrom: track.receiptsFrom)
             heed(lane.ledger, sheet)
         }
+        sheet.ledgerSeen = lane.ledger.revision
         if let group = sheet.group {
-            sheetsOfGroup[group, default: []].append(sheet)
+            keep(sheet, of: group)
             if superseded.learn(sheet.head, group) { dropStale(group) }
         }
         sheet.nameActivities(seed: seed)
@@ -116,7 +122,19 @@ extension SenderCore {
     package mutating func informed() { isInformed = true }
 
     private mutating func dropStale(_ group: Fingerprint) {
-        for sheet in sheetsOfGroup[group] ?? [] { dropIfStale(sheet) }
+        // Those that are dropped leave the list.
+        for sheet in sheetsOfGroup[group]?.sheets ?? [] { dropIfStale(sheet) }
+    }
+
+    private mutating func keep(_ sheet: Sheet, of group: Fingerprint) {
+        let list: GroupSheets
+        if let known = sheetsOfGroup[group] {
+            list = known
+        } else {
+            list = GroupSheets()
+            sheetsOfGroup[group] = list
+        }
+        list.add(sheet)
     }
 
     /// True when nobody wants what is left of it.

@@ -41,18 +41,17 @@ extension SenderCore {
     /// Another push about the same is under way.
     mutating func waitsForSubject(_ sheet: Sheet, _ line: Int) -> Bool {
         if sheet.subjects.isEmpty { sheet.nameSubjects(seed: seed) }
-        guard !sheet.states[line].holdsSubject, busy[sheet.subjects[line]] != nil else { return false }
+        guard !sheet.states[line].holdsSubject, busy.contains(sheet.subjects[line]) else { return false }
         if sheet.states[line].step != .parked {
             sheet.states[line].step = .parked
-            busy[sheet.subjects[line], default: []].append(AppFlow.Again(sheet: sheet, line: line))
+            parked[sheet.subjects[line], default: []].append(AppFlow.Again(sheet: sheet, line: line))
         }
         return true
     }
 
     mutating func hold(_ sheet: Sheet, _ line: Int) {
-        guard !sheet.states[line].holdsSubject, busy[sheet.subjects[line]] == nil else { return }
+        guard !sheet.states[line].holdsSubject, busy.insert(sheet.subjects[line]) else { return }
         sheet.states[line].holdsSubject = true
-        busy[sheet.subjects[line]] = []
     }
 
     mutating func accept(_ sheet: Sheet, _ line: Int) {
@@ -107,6 +106,24 @@ extension SenderCore {
         freeSubject(sheet, line)
     }
 
+    /// Likewise of many lines.
+    mutating func done(_ sheet: Sheet, _ lines: LineSet) {
+        var given = 0
+        for range in lines.ranges {
+            for line in range {
+                let state = sheet.states[line]
+                guard state.step != .done else { continue }
+                if state.hasPermit { given += 1 }
+                sheet.states[line].hasPermit = false
+                sheet.states[line].step = .done
+                sheet.unfinished -= 1
+                freeSubject(sheet, line)
+            }
+        }
+        permits.give(given)
+        sheet.app.permits -= given
+    }
+
     mutating func takePermit(_ sheet: Sheet, _ line: Int) {
         guard !sheet.states[line].hasPermit else { return }
         sheet.states[line].hasPermit = true
@@ -131,9 +148,11 @@ extension SenderCore {
         freeSlots.append(sheet.slot)
         sheet.slot = -1
         lane.sheets -= 1
-        if let group = sheet.group, var list = sheetsOfGroup.removeValue(forKey: group) {
-            list.removeAll { $0 === sheet }
-            if !list.isEmpty { sheetsOfGroup[group] = list }
+        sheet.app.sheets -= 1
+        if sheet.app.sheets == 0 { sheet.app.silentSince = nil }
+        if let group = sheet.group, let list = sheetsOfGroup[group] {
+            list.remove(sheet)
+            if list.sheets.isEmpty { sheetsOfGroup[group] = nil }
         }
         sheet.template = nil
         sheet.content = SheetContent(body: [], apns: [], flotilla: [], to: [])
@@ -147,7 +166,9 @@ extension SenderCore {
     mutating func freeSubject(_ sheet: Sheet, _ line: Int) {
         guard sheet.states[line].holdsSubject else { return }
         sheet.states[line].holdsSubject = false
-        for next in busy.removeValue(forKey: sheet.subjects[line]) ?? []
+        busy.remove(sheet.subjects[line])
+        if parked.isEmpty { return }
+        for next in parked.removeValue(forKey: sheet.subjects[line]) ?? []
         where next.sheet.slot >= 0 && next.sheet.states[next.line].step == .parked {
             comeAgain(next.sheet, next.line)
         }

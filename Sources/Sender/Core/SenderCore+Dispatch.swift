@@ -4,8 +4,6 @@ internal import LiveActivity
 
 // What leaves next.
 extension SenderCore {
-    /// Lines of one app in its turn, at most.
-    private static let turnLinesMax = 64
     /// Lines that come again and cannot go, before a sheet has its turn.
     private static let againLooksMax = 16
 
@@ -13,6 +11,7 @@ extension SenderCore {
     mutating func dispatch(_ way: (Sheet, _ isSuspect: Bool) -> PushWay) {
         guard isInformed, moment.now < leaseUntil, !rotation.isEmpty else { return }
         let isAlone = busyApps() < 2
+        for app in rotation { (app.room, app.suspectRoom) = (nil, nil) }
         var idle = 0
         while idle < rotation.count {
             turnOfApp = (turnOfApp + 1) % rotation.count
@@ -35,12 +34,9 @@ extension SenderCore {
     private static let lateMilliseconds = 60_000
 
     /// What one app may do in its turn.
-    private struct AppTurn {
+    struct AppTurn {
         /// New permits that it may take.
         var permits: Int
-        /// Pushes that its connections take; nil where nobody has asked yet.
-        var room: Int?
-        var suspectRoom: Int?
         var lines = 0
     }
 
@@ -57,7 +53,7 @@ extension SenderCore {
     ) -> Bool {
         app.lastUsed = moment.now
         var hasGone = false
-        while turn.lines < Self.turnLinesMax {
+        while turn.lines < AppFlow.turnLinesMax {
             guard serveOne(app, &turn, by: way) == .went else { break }
             turn.lines += 1
             hasGone = true
@@ -81,6 +77,13 @@ extension SenderCore {
         while sheet.cursor < sheet.lineCount, !sheet.isFresh(sheet.cursor) { sheet.cursor += 1 }
         if sheet.isOver || sheet.cursor == sheet.lineCount {
             app.dequeue(isUsual)
+            return .went
+        }
+        guard let count = pushRun(of: sheet, isUsual: isUsual, in: &turn, by: way) else { return .went }
+        if count > 0 {
+            // The caller counts one.
+            turn.lines += count - 1
+            app.urgentRun = isUsual ? 0 : app.urgentRun + count
             return .went
         }
         let step = serve(sheet, line: sheet.cursor, in: &turn, by: way)
@@ -124,14 +127,16 @@ extension SenderCore {
         let isSuspect =
             sheet.states[line].isSuspect || sheet.isSuspect || failed[sheet.subjects[line]] != nil
         guard sheet.states[line].hasPermit || turn.permits > 0 else { return .stuck }
-        switch room(for: sheet, isSuspect: isSuspect, in: &turn, by: way) {
+        switch room(for: sheet, isSuspect: isSuspect, by: way) {
         case .closed(let reason):
             decideUnsent(sheet, as: .later(.minutes2, tries: sheet.tries, status: nil, reason: reason))
             return .went
         case .faulty(let code):
             decideUnsent(sheet, as: .letter(code: code, status: nil, reason: nil))
             return .went
-        case .open(let room) where room <= 0: return .stuck
+        case .open(let room) where room <= 0:
+            if sheet.app.silentSince == nil { sheet.app.silentSince = moment.now }
+            return .stuck
         case .open(let room):
             if sheet.head.event == .start, !sheet.states[line].hasIntent {
                 return intend(sheet, from: line, atMost: room - sheet.app.intended, in: &turn)
@@ -141,19 +146,19 @@ extension SenderCore {
         }
     }
 
-    private func room(
-        for sheet: Sheet, isSuspect: Bool, in turn: inout AppTurn,
-        by way: (Sheet, _ isSuspect: Bool) -> PushWay
+    func room(
+        for sheet: Sheet, isSuspect: Bool, by way: (Sheet, _ isSuspect: Bool) -> PushWay
     ) -> PushWay {
-        if let known = isSuspect ? turn.suspectRoom : turn.room, known <= 0 || sheet.hasWay {
+        let app = sheet.app
+        if let known = isSuspect ? app.suspectRoom : app.room, known <= 0 || sheet.hasWay {
             return .open(room: known)
         }
         let answer = way(sheet, isSuspect)
         if case .open(let room) = answer {
             sheet.hasWay = true
-            // Asked once in a turn: what leaves meanwhile is counted here.
-            let known = (isSuspect ? turn.suspectRoom : turn.room) ?? room
-            if isSuspect { turn.suspectRoom = known } else { turn.room = known }
+            // Asked once: what is to leave meanwhile is counted here, and the connections know of it only later.
+            let known = (isSuspect ? app.suspectRoom : app.room) ?? room
+            if isSuspect { app.suspectRoom = known } else { app.room = known }
             return .open(room: known)
         }
         return answer
@@ -161,16 +166,14 @@ extension SenderCore {
 
     private mutating func push(_ sheet: Sheet, _ line: Int, isSuspect: Bool, in turn: inout AppTurn) {
         if !sheet.states[line].hasPermit { turn.permits -= 1 }
-        if isSuspect {
-            turn.suspectRoom = turn.suspectRoom.map { $0 - 1 }
-        } else {
-            turn.room = turn.room.map { $0 - 1 }
-        }
+        if isSuspect { sheet.app.suspectRoom? -= 1 } else { sheet.app.room? -= 1 }
         takePermit(sheet, line)
         leaveIntent(sheet, line)
         sheet.states[line].step = .inFlight
         sheet.states[line].isSuspect = isSuspect
         sheet.lane.inFlight += 1
+        sheet.app.inFlight += 1
+        if sheet.app.silentSince == nil { sheet.app.silentSince = moment.now }
         hold(sheet, line)
         orders.pushes.append(SenderOrders.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
@@ -186,7 +189,9 @@ extension SenderCore {
         guard count > 0 else { return .stuck }
         var lines = LineSet()
         for line in first..<sheet.lineCount where lines.count < count {
-            guard line == first || sheet.isFresh(line) && busy[sheet.subjects[line]] == nil else { continue }
+            guard line == first || sheet.isFresh(line) && !busy.contains(sheet.subjects[line]) else {
+                continue
+            }
             hold(sheet, line)
             sheet.states[line].step = .intending
             takePermit(sheet, line)

@@ -6,6 +6,7 @@ extension SenderCore {
     /// The group gave us lanes. Their records may be read when `orders.resumes` says so.
     package mutating func assigned(_ starts: [LaneStart]) {
         releaseBy = nil
+        mustSteer = true
         for start in starts {
             let lane = Lane(start, window: limits.window, ledgerSheetsMax: limits.ledgerSheetsMax)
             lanes[start.lane] = lane
@@ -27,7 +28,7 @@ extension SenderCore {
         guard let lane = lanes[number] else { return }
         lane.hasFoundReceipts = true
         if lane.isPast(receipt) { return }
-        lane.ledger.note(receipt.place, attempt: receipt.attempt, receipt.parts)
+        lane.ledger.note(receipt.place, attempt: receipt.attempt, receipt.parts, isNews: true)
     }
 
     /// `receipts` were read to where they ended when it was asked for.
@@ -36,6 +37,7 @@ extension SenderCore {
         guard let lane = lanes[number] else { return }
         lane.receiptsEnd = max(lane.receiptsEnd, end)
         lane.hasBegun = true
+        mustSteer = true
         switch lane.phase {
         case .reading:
             let unsettled = JobTopic.allCases.filter { lane.isUnsettled($0, endingAt: end) }
@@ -44,6 +46,7 @@ extension SenderCore {
             } else {
                 let until = moment.now.advanced(byMilliseconds: limits.settleMilliseconds)
                 lane.phase = .settling(until: until)
+                isSettling = true
                 orders.notes.append(
                     .settling(lane: number, milliseconds: limits.settleMilliseconds))
             }
@@ -70,8 +73,14 @@ extension SenderCore {
                 if !orphans.contains(where: { $0.number == lane.number }) { read(lane) }
             }
         }
+        guard isSettling else { return }
+        isSettling = false
         for lane in lanes.values {
-            guard case .settling(let until) = lane.phase, moment.now >= until else { continue }
+            guard case .settling(let until) = lane.phase else { continue }
+            if moment.now < until {
+                isSettling = true
+                continue
+            }
             lane.phase = .rereading
             orders.reads.append(SenderOrders.Read(lane: lane.number, from: lane.receiptsEnd))
         }
@@ -113,6 +122,7 @@ extension SenderCore {
     }
 
     private mutating func leave(_ lane: Lane) {
+        mustSteer = true
         for sheet in slots.compactMap({ $0 }) where sheet.lane === lane {
             for line in 0..<sheet.lineCount {
                 switch sheet.states[line].step {
@@ -124,7 +134,10 @@ extension SenderCore {
             finishIfDone(sheet)
         }
         lane.held = []
-        for topic in JobTopic.allCases { lane.tracks[topic.rawValue].ahead = Queue() }
+        for topic in JobTopic.allCases {
+            sheetsAhead -= lane.tracks[topic.rawValue].ahead.count
+            lane.tracks[topic.rawValue].ahead = Queue()
+        }
     }
 
     /// When all has come home, or the time is over, the last offsets are committed.
@@ -150,7 +163,11 @@ extension SenderCore {
         let confirms = mustConfirm && moment.now >= nextConfirm
         if confirms { nextConfirm = moment.now.advanced(byMilliseconds: limits.commitMilliseconds) }
         let isDue = moment.now >= nextCommit || confirms
-        if isDue { nextCommit = moment.now.advanced(byMilliseconds: limits.commitMilliseconds) }
+        if isDue {
+            nextCommit = moment.now.advanced(byMilliseconds: limits.commitMilliseconds)
+        } else if sheetsAhead == 0 {
+            return
+        }
         for lane in lanes.values {
             for topic in JobTopic.allCases {
                 let track = lane.tracks[topic.rawValue]
@@ -196,9 +213,12 @@ extension SenderCore {
     /// Pauses and resumes partitions: those whose sheets may not be begun, and all but the urgent ones while
     /// there is too much in hand.
     mutating func steer() {
+        let (wasFull, wasOverfull) = (isFull, isOverfull)
         if handBytes > limits.handBytesMax { isFull = true }
         if handBytes * 2 < limits.handBytesMax { isFull = false }
-        let isOverfull = handBytes > limits.handBytesMax + limits.handBytesMax / 4
+        isOverfull = handBytes > limits.handBytesMax + limits.handBytesMax / 4
+        guard mustSteer || isFull != wasFull || isOverfull != wasOverfull else { return }
+        mustSteer = false
         for lane in lanes.values {
             for topic in JobTopic.allCases {
                 let full = topic == .urgent ? isOverfull : isFull

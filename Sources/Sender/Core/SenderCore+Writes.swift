@@ -97,8 +97,11 @@ extension SenderCore {
             if parts.first?.outcome == .intent {
                 intended(sheet, write.lines)
             } else {
-                if sheet.asksLedger { lane.ledger.note(sheet.place, attempt: sheet.attempt, parts) }
-                write.lines.forEachLine { done(sheet, $0) }
+                if sheet.asksLedger {
+                    lane.ledger.note(
+                        sheet.place, attempt: sheet.attempt, parts, isNews: sheet.originLines != nil)
+                }
+                done(sheet, write.lines)
                 finishIfDone(sheet)
             }
         case .tier:

@@ -30,6 +30,12 @@ package struct SenderCore {
     var mustConfirm = false
     var nextConfirm = Instant(nanoseconds: 0)
     var nextCommit = Instant(nanoseconds: 0)
+    /// Sheets that were read and may not be begun, in all lanes: they wait for a commit.
+    var sheetsAhead = 0
+    /// What lanes may read has perhaps changed.
+    var mustSteer = false
+    /// A lane waits for its earlier owner.
+    var isSettling = false
 
     // MARK: Sheets in hand
 
@@ -37,7 +43,8 @@ package struct SenderCore {
     var freeSlots: [Int] = []
     var handBytes = 0
     var isFull = false
-    var sheetsOfGroup: [Fingerprint: [Sheet]] = [:]
+    var isOverfull = false
+    var sheetsOfGroup: [Fingerprint: GroupSheets] = [:]
     var waitingSheets = DueHeap<Sheet>()
     var waitingLines = DueHeap<AppFlow.Again>()
 
@@ -58,7 +65,12 @@ package struct SenderCore {
     var turnOfApp = 0
     var permits: Permits
     /// What one push is under way about, and what waits for its end.
-    var busy: [UInt64: [AppFlow.Again]] = [:]
+    var busy = SubjectTable()
+    var parked: [UInt64: [AppFlow.Again]] = [:]
+    /// Whether there may be sheets of several apps, or of several environments of one, read yet or not.
+    package var isShared = true
+    /// When it is looked again for apps that take the others' room.
+    var nextRoom = Instant(nanoseconds: 0)
 
     // MARK: Records
 
@@ -110,6 +122,7 @@ package struct SenderCore {
         settleLanes()
         wake()
         dispatch(way)
+        makeRoom()
         write()
         commit()
         steer()
@@ -124,8 +137,10 @@ package struct SenderCore {
         if !unwritten.isEmpty {
             next = min(next, unwrittenSince.advanced(byMilliseconds: limits.receiptMilliseconds))
         }
-        for lane in lanes.values {
-            if case .settling(let until) = lane.phase { next = min(next, until) }
+        if isSettling {
+            for lane in lanes.values {
+                if case .settling(let until) = lane.phase { next = min(next, until) }
+            }
         }
         if !lanes.isEmpty { next = min(next, nextCommit) }
         if let releaseBy { next = min(next, releaseBy) }

@@ -11,7 +11,9 @@ package final class Sheet {
     package let head: SheetHead
     package let index: SheetIndex
     package internal(set) var content: SheetContent
-    unowned let lane: Lane
+    /// Strong, as looking at an unowned one costs more than the core's whole bookkeeping of a push; a lane that is
+    /// let go of has dropped its sheets.
+    let lane: Lane
     let app: AppFlow
     /// Where its jobs first stood, and which lines they were there.
     let place: JobPlace
@@ -39,10 +41,14 @@ package final class Sheet {
     @safe @exclusivity(unchecked) var undecided: Int
     /// An earlier owner may have had it, or a twin of it is about.
     var asksLedger = false
+    /// The ledger's revision that its lines were held against.
+    var ledgerSeen = 0
     /// Its part of the decided lines that are not written yet.
     @safe @exclusivity(unchecked) var accepted = LineBits()
     var decided: [(what: Decided, lines: LineBits)] = []
     var isUnwritten = false
+    /// Where it stands among the sheets of its group; -1 where it does not.
+    fileprivate var indexInGroup = -1
     /// Not to be begun before.
     let dueAt: Int64
     /// The worker was asked for it, and can push it.
@@ -154,5 +160,25 @@ package final class Sheet {
                 activities.append(maker.made)
             }
         }
+    }
+}
+
+/// The sheets in hand of one group, in no order: a group may have thousands, and they come and go one by one.
+final class GroupSheets {
+    private(set) var sheets: [Sheet] = []
+
+    func add(_ sheet: Sheet) {
+        sheet.indexInGroup = sheets.count
+        sheets.append(sheet)
+    }
+
+    func remove(_ sheet: Sheet) {
+        let index = sheet.indexInGroup
+        guard index >= 0 else { return }
+        sheet.indexInGroup = -1
+        let last = sheets.removeLast()
+        guard last !== sheet else { return }
+        sheets[index] = last
+        last.indexInGroup = index
     }
 }

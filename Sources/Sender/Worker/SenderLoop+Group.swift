@@ -24,7 +24,7 @@ extension SenderLoop {
             case .malformed(let malformed): core.arrived(malformed, lane: lane, moment)
             }
         }
-        if batch.isFull { hook() }
+        if batch.isFull { ringForJobs() }
         batch.clear()
         for event in events { try take(event) }
     }

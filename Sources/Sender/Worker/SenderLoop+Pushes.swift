@@ -46,12 +46,12 @@ extension SenderLoop {
             body: sheet.content.body)
     }
 
-    func push(_ push: SenderOrders.Push) {
+    func push(_ push: SenderOrders.Push, _ limits: PushLimits) {
         let (sheet, line) = (push.sheet, push.line)
         guard let client, let template = sheet.template else {
             return core.ended(push.tag, as: PushAnswer(.notProcessed(.stopped)), moment)
         }
-        if sheet.head.isBroadcast { return broadcast(push, template) }
+        if sheet.head.isBroadcast { return broadcast(push, template, limits: limits) }
         guard let token = token(of: sheet, line) else {
             return core.unusable(push.tag, code: "token_unreadable", moment)
         }
@@ -65,7 +65,7 @@ extension SenderLoop {
     }
 
     /// Each channel has a request of its own.
-    private func broadcast(_ push: SenderOrders.Push, _ first: PushTemplate) {
+    private func broadcast(_ push: SenderOrders.Push, _ first: PushTemplate, limits: PushLimits) {
         do {
             let template =
                 push.line == 0 ? first : try template(first.profile, push.sheet, line: push.line)
@@ -88,14 +88,18 @@ extension SenderLoop {
         core.ended(tag, as: PushAnswer(.notProcessed(fault)), moment)
     }
 
-    private var limits: PushLimits {
+    /// Of what leaves now.
+    var limits: PushLimits {
         let deadline = loop.now.advanced(byMilliseconds: settings.answerMilliseconds)
         return PushLimits(leaveBy: core.leasedUntil, deadline: deadline)
     }
 
     private func token(of sheet: Sheet, _ line: Int) -> PushToken? {
         let place = sheet.index.lines[line]
-        if let token = PushToken(hex: sheet.bytes(place.token)) { return token }
+        let to = sheet.content.to
+        let digits = to.span.extracting(
+            Int(place.token.lowerBound)..<Int(place.token.upperBound))
+        if let token = PushToken(hex: digits) { return token }
         return try? seal.open(sheet.text(place.token), app: sheet.head.app, entry: sheet.text(place.entry))
     }
 
@@ -111,8 +115,8 @@ extension SenderLoop {
             }
         }
         // What leaves now is in the same turn's bytes.
-        do { try turn() } catch { context.fail(error) }
-        hook()
+        do { try turn() } catch { return context.fail(error) }
+        schedule()
     }
 
     private func answer(_ outcome: PushOutcome, _ outcomes: PushOutcomes) -> PushAnswer {

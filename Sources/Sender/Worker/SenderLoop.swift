@@ -1,4 +1,5 @@
 internal import APNs
+internal import Catalog
 internal import Cryptography
 internal import Kafka
 internal import Lifecycle
@@ -12,7 +13,7 @@ internal import Topics
 /// crosses a thread.
 ///
 /// What asks the cluster and waits, it asks only while lanes come or go.
-final class SenderLoop: EventHandler, TurnHook, PushReceiver {
+final class SenderLoop: TurnHook {
     static let group = "sender"
     /// A member polls at least so often, and so old its lease can be.
     private static let pollMilliseconds = 100
@@ -35,7 +36,8 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
     let notes: NotesReader
     let writer: SenderWriter
     var client: APNsClient?
-    var core: SenderCore
+    /// Unchecked: one thread has it, and what the core calls does not come back to it.
+    @safe @exclusivity(unchecked) var core: SenderCore
     var batch = RecordBatch(recordsMax: 200, bytesMax: 4 << 20)
     /// The jobs topics by their names in the cluster.
     let topics: [String: JobTopic]
@@ -46,6 +48,11 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
     var nextOffer = Instant(nanoseconds: 0)
     /// Partitions that cannot be read, in words.
     var unreadable: [String] = []
+    private let receiver = OutcomeReceiver()
+    /// Of the queues of jobs, receipts, notes, and of the producer.
+    private var bells: Bells?
+    private var nextPoll = Instant(nanoseconds: 0)
+    private var lent = SenderOrders()
     private var timer: LoopTimer?
     private var isHooked = false
     private var nextUpkeep = Instant(nanoseconds: 0)
@@ -91,22 +98,26 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
         writer = try SenderWriter(layout, metrics: metrics) {
             try Producer(kafka, name: "sender-\(number)", log: log, metrics: all)
         }
-        client = APNsClient(provider, on: loop, receiver: self)
-        timer = LoopTimer(on: loop) { [weak self] in self?.hook() }
+        client = APNsClient(provider, on: loop, receiver: receiver)
+        // Neither holds it weakly: whatever is held weakly is slower to hold for everybody.
+        timer = LoopTimer(on: loop) { [unowned self] in hook() }
+        receiver.sender = self
+    }
+
+    deinit {
+        timer?.cancel()
+        for bell in bells?.all ?? [] { bell.deregister(from: loop) }
     }
 
     /// Begins to serve. On the loop, as all that follows.
     func begin() throws {
-        for descriptor in [consumer.descriptor, writer.descriptor, notes.descriptor, receipts.descriptor] {
-            try loop.register(descriptor, for: .readable, self)
-        }
+        let bells = Bells(of: self)
+        for bell in bells.all { try bell.register(on: loop) }
+        self.bells = bells
         hook()
     }
 
     // MARK: Turns
-
-    func ready(_ readiness: Readiness) { hook() }
-    func loopEnds() {}
 
     func hook() {
         guard !isHooked else { return }
@@ -134,15 +145,22 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
     }
 
     private func serve() throws {
+        guard let bells else { return }
         let moment = moment
-        if try notes.poll({ core.noted($0, moment) }) { hook() }
-        if notes.isComplete { core.informed() }
-        try poll()
-        if try receipts.poll({ core.found($0, lane: $1) }, end: { core.foundAll(lane: $0, end: $1, moment) })
-        {
-            hook()
+        // All of them now and then: a member that does not poll is none, and some wait for a time.
+        let asksAll = moment.now >= nextPoll
+        if asksAll { nextPoll = moment.now.advanced(byMilliseconds: Self.pollMilliseconds) }
+        if bells.notes.answer() || asksAll {
+            if try notes.poll({ core.noted($0, moment) }) { bells.notes.ring() }
+            if notes.isComplete { core.informed() }
         }
-        try collect()
+        if bells.jobs.answer() || asksAll { try poll() }
+        if bells.receipts.answer() || asksAll {
+            let hasMore = try receipts.poll(
+                { core.found($0, lane: $1) }, end: { core.foundAll(lane: $0, end: $1, moment) })
+            if hasMore { bells.receipts.ring() }
+        }
+        if bells.deliveries.answer() || asksAll { try collect() }
         try turn()
         if moment.now >= nextUpkeep {
             nextUpkeep = moment.now.advanced(byMilliseconds: Self.upkeepMilliseconds)
@@ -161,8 +179,10 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
         try carryOut()
     }
 
-    private func schedule() {
-        var next = loop.now.advanced(byMilliseconds: Self.pollMilliseconds)
+    func ringForJobs() { bells?.jobs.ring() }
+
+    func schedule() {
+        var next = nextPoll
         if let due = core.nextTurn { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
         timer?.schedule(at: next)
     }
@@ -171,20 +191,26 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
 
     private func carryOut() throws {
         while core.orders.hasAny {
-            var orders = SenderOrders()
-            swap(&orders, &core.orders)
-            for (id, write) in orders.writes { writer.write(id, write) }
-            for push in orders.pushes { self.push(push) }
-            if !orders.withdrawals.isEmpty { for profile in profiles { client?.withdrawAll(of: profile) } }
-            for token in orders.deadTokens { report(token) }
-            for read in orders.reads { receipts.read(lane: read.lane, from: read.from) }
-            if !orders.reads.isEmpty { hook() }
-            if !orders.pauses.isEmpty { consumer.pause(orders.pauses.map(partition)) }
-            if !orders.resumes.isEmpty { consumer.resume(orders.resumes.map(partition)) }
-            for note in orders.notes { tell(note) }
-            commit(orders)
-            if orders.isReleased { try released() }
+            // The two take turns, so that neither makes room anew.
+            swap(&lent, &core.orders)
+            try carryOut(lent)
+            lent.removeAll()
         }
+    }
+
+    private func carryOut(_ orders: SenderOrders) throws {
+        for (id, write) in orders.writes { writer.write(id, write) }
+        let limits = limits
+        for push in orders.pushes { self.push(push, limits) }
+        if !orders.withdrawals.isEmpty { for profile in profiles { client?.withdrawAll(of: profile) } }
+        for token in orders.deadTokens { report(token) }
+        for read in orders.reads { receipts.read(lane: read.lane, from: read.from) }
+        if !orders.reads.isEmpty { bells?.receipts.ring() }
+        if !orders.pauses.isEmpty { consumer.pause(orders.pauses.map(partition)) }
+        if !orders.resumes.isEmpty { consumer.resume(orders.resumes.map(partition)) }
+        for note in orders.notes { tell(note) }
+        commit(orders)
+        if orders.isReleased { try released() }
     }
 
     private func partition(_ flow: SenderOrders.Flow) -> TopicPartition {
@@ -254,9 +280,10 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
     }
 
     private func loopRebuild() throws {
-        loop.deregister(writer.descriptor)
+        bells?.deliveries.deregister(from: loop)
         try writer.rebuild()
-        try loop.register(writer.descriptor, for: .readable, self)
+        bells?.deliveries = Bell(of: writer.descriptor, for: self)
+        try bells?.deliveries.register(on: loop)
         core.failedAll()
     }
 
@@ -269,6 +296,12 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
         var obstacles = core.obstacles + unreadable
         if offered != nil { obstacles.append("the group's offsets are asked for") }
         shared.set(obstacles, of: number)
+        core.isShared = environment.catalog.map { Self.isShared($0) } ?? true
+    }
+
+    /// An app's pushes wait for APNs by themselves in each of its environments.
+    private static func isShared(_ catalog: CatalogView) -> Bool {
+        catalog.apps.count > 1 || catalog.apps.values.contains { $0.environments.count > 1 }
     }
 
     // MARK: The end
@@ -297,18 +330,24 @@ final class SenderLoop: EventHandler, TurnHook, PushReceiver {
         whenStopped = nil
         hasFailed = true
         timer?.cancel()
-        for descriptor in [consumer.descriptor, writer.descriptor, notes.descriptor, receipts.descriptor] {
-            loop.deregister(descriptor)
-        }
+        for bell in bells?.all ?? [] { bell.deregister(from: loop) }
         batch.clear()
         writer.flush(withinMilliseconds: 1_000)
         if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
         receipts.close()
         notes.close()
+        receiver.sender = nil
         shared.set(["stopped"], of: number)
         client?.stop(by: stopBy) { done() }
         client = nil
     }
+}
+
+/// Whom the client tells: it holds its receiver weakly.
+private final class OutcomeReceiver: PushReceiver {
+    unowned(safe) var sender: SenderLoop?
+
+    func ended(_ outcomes: PushOutcomes) { sender?.ended(outcomes) }
 }
 
 extension SenderOrders {

@@ -38,14 +38,14 @@ package final class SenderService: Stage {
 
     package func start(_ context: ServiceContext) async throws {
         FreedMemory.keep()
-        let keys: ProviderKeySource =
-            settings.keysDirectory.isEmpty ? .files([:]) : .directory(settings.keysDirectory)
-        let tokens = ProviderTokens(keys, metrics: context.metrics)
+        let destination = PushDestination(settings, standIn: environment.standIn?.served)
+        let tokens = ProviderTokens(destination.keys, metrics: context.metrics)
         for problem in tokens.reload() {
             context.log.error(
                 "provider key cannot be used; correct its file", .field("problem", problem.description))
         }
-        let provider = try Provider(settings.apns, tokens: tokens, metrics: context.metrics, log: context.log)
+        let provider = try Provider(
+            destination.apns, tokens: tokens, metrics: context.metrics, log: context.log)
         var parts = Parts(keys: ProviderKeyWatch(tokens))
         try await parts.keys.start(context)
         do {

@@ -1,8 +1,6 @@
-internal import APNs
 internal import Cryptography
 internal import LiveActivity
 package import Settings
-internal import TLS
 
 /// How senders run.
 package struct SenderSettings: OperatorSettings {
@@ -66,19 +64,6 @@ package struct SenderSettings: OperatorSettings {
 
     private static func problem(_ text: String) -> String? {
         text.isEmpty || HostPort(settingText: text) != nil ? nil : "must be \(HostPort.kind)"
-    }
-
-    var apns: APNsSettings {
-        var settings = APNsSettings()
-        if let production { settings.production = Self.hosts(production) }
-        if let sandbox { settings.sandbox = Self.hosts(sandbox) }
-        if !authorities.isEmpty { settings.trust = .authorities(.file(authorities)) }
-        return settings
-    }
-
-    private static func hosts(_ place: HostPort) -> APNsSettings.Hosts {
-        let endpoint = Endpoint(host: place.host, port: place.port)
-        return APNsSettings.Hosts(push: endpoint, broadcast: endpoint, channels: endpoint)
     }
 
     /// What one of its loops may take.

@@ -71,6 +71,16 @@ package struct Overlay {
         repeatedKeys.remove(key)
     }
 
+    /// All that a transaction has written.
+    package mutating func committed(_ records: [KeyBytes: [UInt8]], at now: Instant) {
+        for (key, record) in records { committed(key, record, at: now) }
+    }
+
+    /// Every row, in no order.
+    package func each(_ body: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
+        for (key, row) in rows { body(key, row.record) }
+    }
+
     /// - Parameter change: of the row, which has an empty record where it is new.
     private mutating func put(
         _ key: KeyBytes, _ record: [UInt8], at now: Instant, _ change: (inout Row) -> Int
@@ -87,7 +97,11 @@ package struct Overlay {
     }
 
     private mutating func forget(_ key: KeyBytes) {
-        guard let row = rows.removeValue(forKey: key) else { return }
+        if let index = rows.index(forKey: key) { forget(at: index) }
+    }
+
+    private mutating func forget(at index: Dictionary<KeyBytes, Row>.Index) {
+        let (key, row) = rows.remove(at: index)
         bytes -= key.bytes.count + row.record.count
     }
 
@@ -101,12 +115,12 @@ package struct Overlay {
         guard let place = rows.index(forKey: key) else { return }
         guard rows.values[place].outstanding > 0 else {
             repeatedKeys.remove(key)
-            return forget(key)
+            return forget(at: place)
         }
         rows.values[place].outstanding -= 1
         guard rows.values[place].outstanding == 0 else { return }
         count -= 1
-        if !repeatedKeys.contains(key) { forget(key) }
+        if !repeatedKeys.contains(key) { forget(at: place) }
     }
 
     /// The view has been to the end of its partition.

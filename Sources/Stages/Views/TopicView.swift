@@ -12,6 +12,8 @@ package struct TopicViewForm: Sendable {
     package let schema: Int
     /// A row that the view keeps beside that of a record; nil for a record that brings none along.
     package var derive: Derivation?
+    /// Nil: by the keys of the topic.
+    package var order: (any RowOrder)?
 
     package typealias Derivation =
         @Sendable (_ key: Span<UInt8>, _ value: Span<UInt8>) -> (key: [UInt8], value: [UInt8])?
@@ -35,10 +37,15 @@ package final class TopicView {
     private let file: StateFile
     private let table: Table
     private let derive: TopicViewForm.Derivation?
+    private let order: (any RowOrder)?
+    /// A key as the file has it, or as the topic has it, in hand.
+    private var scratch: [UInt8] = []
     /// The next offset of the topic that the file wants.
     package private(set) var applied: Int64
     /// Read from the topic, and not in the file yet.
     private var rows = RowBatch()
+    /// What they bring along.
+    private var derived = RowBatch()
     /// What the loop keeps in rows that the file has.
     private var kept = RowBatch()
     private var taken: Applied
@@ -61,6 +68,7 @@ package final class TopicView {
         self.file = file
         table = file.table(form.table)
         derive = form.derive
+        order = form.order
         taken = found ?? Applied(offset: 0, asOf: now)
         identity = TopicIdentity(found)
         applied = taken.offset
@@ -71,19 +79,20 @@ package final class TopicView {
         PartitionStart(place, applied > 0 ? .offset(identity.start ?? applied) : .beginning)
     }
     /// Rows that a full disk has kept out so far.
-    package var pending: Int { rows.count + kept.count }
+    package var pending: Int { rows.count + derived.count + kept.count }
 
     /// A record of the topic; `settle` enters it.
     package func take(_ record: borrowing Kafka.Record) {
         identity.take(record.key, record.value, offset: record.offset)
         // The last record that is there comes once more, to tell the topic; its row may know more by now.
         guard record.offset >= taken.offset else { return }
-        guard let key = record.key, (1...Limits.keyBytesMax).contains(key.count) else { return }
-        if let value = record.value {
-            rows.putChecked(key, value)
-            if let row = derive?(key, value) { rows.putChecked(row.key.span, row.value.span) }
-        } else {
-            rows.remove(key)
+        guard let key = record.key, !key.isEmpty else { return }
+        withStored(key) { stored in
+            guard stored.count <= Limits.keyBytesMax else { return }
+            if let value = record.value { rows.putChecked(stored, value) } else { rows.remove(stored) }
+        }
+        if let value = record.value, let row = derive?(key, value) {
+            withStored(row.key.span) { derived.putChecked($0, row.value.span) }
         }
         taken.offset = record.offset + 1
         if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }
@@ -91,11 +100,35 @@ package final class TopicView {
 
     /// A row of the file as the loop knows it better; `settle` enters it, below what was taken from the topic.
     package func keep(_ key: Span<UInt8>, _ value: Span<UInt8>) {
-        kept.putChecked(key, value)
+        withStored(key) { kept.putChecked($0, value) }
     }
 
     /// A row of the file that its topic has let go by its age; `settle` takes it out.
-    package func drop(_ key: Span<UInt8>) { kept.remove(key) }
+    package func drop(_ key: Span<UInt8>) { withStored(key) { kept.remove($0) } }
+
+    /// The key as the file has it.
+    private func withStored<Result, E: Error>(
+        _ key: Span<UInt8>, _ body: (Span<UInt8>) throws(E) -> Result
+    ) throws(E) -> Result {
+        guard let order else { return try body(key) }
+        var stored: [UInt8] = []
+        swap(&stored, &scratch)
+        defer { swap(&stored, &scratch) }
+        stored.removeAll(keepingCapacity: true)
+        order.write(stored: key, to: &stored)
+        return try body(stored.span)
+    }
+
+    /// The key as the topic has it.
+    private func withKey(_ stored: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
+        guard let order else { return body(stored) }
+        var key: [UInt8] = []
+        swap(&key, &scratch)
+        defer { swap(&key, &scratch) }
+        key.removeAll(keepingCapacity: true)
+        order.write(key: stored, to: &key)
+        body(key.span)
+    }
 
     /// Everything below the offset has been taken.
     package func reached(_ end: Int64, now: WallTime) {
@@ -111,14 +144,17 @@ package final class TopicView {
         taken.last = try identity.confirmed(file.environment.path)
         rows.sort()
         kept.sort()
+        derived.sort()
         try file.write { transaction throws(StoreError) in
             try transaction.apply(kept, to: table)
             try transaction.apply(rows, to: table)
+            try transaction.apply(derived, to: table)
             try transaction.setApplied(taken, of: own)
         }
         applied = taken.offset
-        for index in 0..<rows.count { each(rows.key(index)) }
+        for index in 0..<rows.count { withKey(rows.key(index), each) }
         Self.empty(&rows)
+        Self.empty(&derived)
         Self.empty(&kept)
     }
 
@@ -135,7 +171,9 @@ package final class TopicView {
     package func look(
         _ key: Span<UInt8>, _ view: borrowing ReadView, _ found: (_ value: Span<UInt8>) -> Void
     ) throws(StoreError) {
-        if let value = try view.value(of: key, in: table) { found(value) }
+        try withStored(key) { stored throws(StoreError) in
+            if let value = try view.value(of: stored, in: table) { found(value) }
+        }
     }
 
     /// A page of rows in key order; true when there may be more.
@@ -146,7 +184,7 @@ package final class TopicView {
         let more = try file.read { view throws(StoreError) in
             try view.page(of: table, &range, rows: rows) { key, stored in
                 if RowCheck.holds(key, stored) {
-                    each(key, stored.extracting(RowCheck.bytes..<stored.count))
+                    withKey(key) { each($0, stored.extracting(RowCheck.bytes..<stored.count)) }
                 } else {
                     isWhole = false
                 }

@@ -37,6 +37,8 @@ package final class TopicViews {
 
     /// How long a disk without room is left alone.
     private static let retryMilliseconds = 1000
+    /// What is read ahead; in memory small records are several times as much.
+    private static let prefetchKibibytesMax = 8192
 
     private let form: TopicViewForm
     private let directory: String
@@ -70,8 +72,11 @@ package final class TopicViews {
         self.log = log
         self.metrics = numbers
         boot = try BootID.current()
-        consumer = try Consumer(kafka, ConsumerOptions(.manual), name: name, log: log, metrics: metrics)
-        guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
+        var options = ConsumerOptions(.manual)
+        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        consumer = try Consumer(kafka, options, name: name, log: log, metrics: metrics)
+        guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds)
+        else {
             throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
         }
         self.cluster = cluster
@@ -129,7 +134,8 @@ package final class TopicViews {
     private func makeView(_ number: Int32) throws(StoreError) -> TopicView {
         try TopicView(
             form, partition: number, directory: "\(directory)/\(form.table)-\(number)", cluster: cluster,
-            deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds, limits: limits, now: now,
+            deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds, limits: limits,
+            now: now,
             boot: boot)
     }
 
@@ -150,7 +156,8 @@ package final class TopicViews {
         switch view.beginning {
         case .discarded(let reason):
             log.warning(
-                "view discarded, it is built anew from its topic", .field("partition", view.place.partition),
+                "view discarded, it is built anew from its topic",
+                .field("partition", view.place.partition),
                 .field("reason", reason.description))
         case .empty, .resumed:
             log.debug(
@@ -275,7 +282,8 @@ package final class TopicViews {
     private func block(_ error: StoreError) {
         log.error("no room for the state of this process; its work waits", .field("error", error))
         blockage = Blockage(
-            retryAt: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds), why: error.description)
+            retryAt: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds),
+            why: error.description)
         owner?.startOverLater()
     }
 

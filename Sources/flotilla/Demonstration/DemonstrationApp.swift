@@ -5,8 +5,13 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// The app of `flotilla up --demo`, and the key that its phones report with.
+/// The app of `flotilla up --demo`, the key that its phones report with, and the one of its backend.
 struct DemonstrationApp {
+    struct Minted {
+        let text: String
+        let key: APIKey
+    }
+
     static let id = "demo"
     static let bundleID = "com.example.scores"
     static let type = ActivityType(name: "MatchAttributes")
@@ -15,18 +20,22 @@ struct DemonstrationApp {
     private static let keyMilliseconds: Int64 = 86_400_000
 
     let app: App
-    let key: APIKey
-    let keyText: String
+    let reportKey: Minted
+    let sendKey: Minted
 
     init(keyID: String, at now: WallTime) {
         app = App(
             id: Self.id, bundleID: Self.bundleID, environments: [.production],
             teamID: SimulatorCredentials.teamID, keyID: keyID, types: [Self.type])
-        var (text, key) = KeyText.mint(app: Self.id, role: .report, atMilliseconds: now.milliseconds)
-        key.name = "demonstration"
-        key.expiresAt = now.milliseconds + Self.keyMilliseconds
-        self.key = key
-        keyText = text
+        reportKey = Self.mint(.report, named: "demonstration's phones", at: now)
+        sendKey = Self.mint(.send, named: "demonstration's backend", at: now)
+    }
+
+    private static func mint(_ role: APIKey.Role, named name: String, at now: WallTime) -> Minted {
+        var (text, key) = KeyText.mint(app: id, role: role, atMilliseconds: now.milliseconds)
+        key.name = name
+        key.expiresAt = now.milliseconds + keyMilliseconds
+        return Minted(text: text, key: key)
     }
 
     func enter(_ kafka: KafkaSettings, _ layout: TopicLayout, metrics: Metrics, at now: WallTime) throws {
@@ -34,7 +43,8 @@ struct DemonstrationApp {
             kafka, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "flotilla up --demo",
             metrics: metrics)
         try writer.put(app, action: "app.update", now: now)
-        try writer.put(key, action: "key.create", now: now)
+        try writer.put(reportKey.key, action: "key.create", now: now)
+        try writer.put(sendKey.key, action: "key.create", now: now)
     }
 
     static var population: Population {

@@ -1,6 +1,4 @@
 internal import APNsSimulator
-internal import JSON
-internal import LiveActivity
 
 /// What the demonstration has seen, in the words that it prints.
 struct DemonstrationResult {
@@ -9,8 +7,9 @@ struct DemonstrationResult {
         let broker: String
         let simulator: String
         let control: String
-        let admin: String
         let data: String
+        /// With which sends are posted.
+        let key: String
     }
 
     let group: String
@@ -18,54 +17,52 @@ struct DemonstrationResult {
     var reportSeconds = 0.0
     var started = 0
     var startSeconds = 0.0
-    var updated = 0
     var updateSeconds = 0.0
     var screens: GroupView?
 
     init(group: String) { self.group = group }
 
+    /// Activities whose lock screen shows this state.
+    func count(of state: String) -> Int { screens?.count(of: state) ?? 0 }
+
     /// What is missing where not every phone that can be started shows the goal.
     var shortfall: String? {
         let isReached =
-            started == startable && updated == startable && startable > 0
-            && screens?.states == 1 && screens?.shown.first?.contentState == Self.goal
-            && screens?.activities == startable
+            startable > 0 && started == startable && screens?.activities == startable
+            && count(of: DemonstrationMatch.goal) == startable
         if isReached { return nil }
         return """
-            the demonstration did not reach its goal: of \(startable) phones that can be started, \(started) \
-            starts and \(updated) updates were accepted; the lock screens show \(shown)
+            the demonstration did not reach its goal: of \(startable) phones that can be started, \(started) showed \
+            the start and \(count(of: DemonstrationMatch.goal)) the update; the lock screens show \(shown)
             """
     }
 
     func text(_ installation: Installation) -> String {
-        """
+        // Not a name of an earlier run: who has been started for a group is not started for it again.
+        let match = DemonstrationMatch(group: "my-" + group)
+        let sends = "curl -s http://\(installation.gateway)/v1/sends -H \"Authorization: Bearer $KEY\""
+        return """
 
-        Flotilla is up: its gateway at http://\(installation.gateway), Kafka at \(installation.broker), its data in \(installation.data),
-        and \(DemonstrationApp.phones) simulated phones behind a simulated APNs at https://\(installation.simulator).
+            Flotilla is up: its gateway at http://\(installation.gateway), Kafka at \(installation.broker), its data in \(installation.data),
+            and \(DemonstrationApp.phones) simulated phones behind a simulated APNs at https://\(installation.simulator).
 
-          reported   \(DemonstrationApp.phones) phones to the gateway; \(startable) of them run an iOS that can be started, known after \(seconds(reportSeconds))
-          started    \(started) activities of \(group) at 0:0; their update tokens were known after \(seconds(startSeconds))
-          updated    \(updated) to 1:0 in \(seconds(updateSeconds)); the lock screens show \(shown)
+              reported   \(DemonstrationApp.phones) phones to the gateway; \(startable) of them run an iOS that can be started, known after \(seconds(reportSeconds))
+              started    \(started) activities of \(group) at 0:0; the last lock screen showed it after \(seconds(startSeconds))
+              updated    all to 1:0 in \(seconds(updateSeconds)); the lock screens show \(shown)
 
-        Look at one:  curl -s http://\(installation.control)/v1/phones/phone-0
-        At all:       curl -s http://\(installation.control)/v1/groups/\(group)
-        Watch it:     curl -s http://\(installation.admin)/metrics
-        Stop it:      Ctrl-C; what was acknowledged is there at the next start.
+            Your turn, in a second terminal: a match for everyone, a goal, and what a phone shows.
 
-        The demonstration walked the registry and pushed by itself; a backend posts its sends to the gateway.
+            KEY=\(installation.key)
+            \(sends) -d '\(match.start())'
+            \(sends) -d '\(match.update)'
+            curl -s http://\(installation.control)/v1/phones/phone-0
 
-        """
+            Ctrl-C stops it; what was acknowledged is there at the next start. From here on, what the phones show:
+
+            """
     }
 
     private func seconds(_ value: Double) -> String { "\((value * 100).rounded() / 100) s" }
 
-    private static let goal = try? RawJSON(checking: Array(#"{"home":1,"away":0}"#.utf8), with: JSONReader())
-
-    /// `940 × {"home":1,"away":0}`
-    private var shown: String {
-        guard let screens else { return "nothing" }
-        return screens.shown.map { shown in
-            "\(shown.activities) × \(shown.contentState.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "nothing")"
-        }.joined(separator: ", ")
-    }
+    private var shown: String { screens?.summary ?? "nothing" }
 }

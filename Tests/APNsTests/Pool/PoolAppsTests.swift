@@ -45,12 +45,15 @@ import Testing
         return submitted
     }
 
+    /// Each world has a server of its own temper, so one says little: a connection that allows few streams can come
+    /// by chance. All together they lose what the turns of the budget cost.
     @Test func `apps that nobody answers leave another's rate as it was`() {
-        for seed in 0..<trials(6) {
-            let alone = answered(seed: seed, blackHoles: 0)
-            let beside = answered(seed: seed, blackHoles: 4)
-            #expect(beside >= alone * 2 / 3, "seed \(seed): \(beside) beside them, \(alone) alone")
-            #expect(alone > 0)
+        var alone = 0
+        var beside = 0
+        for seed in 0..<trials(20) {
+            alone += answered(seed: seed, blackHoles: 0)
+            beside += answered(seed: seed, blackHoles: 4)
         }
+        #expect(beside * 100 >= alone * 85, "\(beside) beside them, \(alone) alone")
     }
 }

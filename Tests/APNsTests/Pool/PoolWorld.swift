@@ -309,7 +309,8 @@ struct PoolWorld {
                 }
                 connects.append(now)
                 links[number] = PoolLink(
-                    number, unsentMax: [.max, 1 + random.below(4)][random.below(2)], pool.settings)
+                    number, unsentMax: isCalm ? .max : [.max, 1 + random.below(4)][random.below(2)],
+                    pool.settings)
             case .ping(let number): links[number]?.ping()
             case .finish(let number), .close(let number): close(number)
             case .end(let ticket, let end): self.end(ticket, end)

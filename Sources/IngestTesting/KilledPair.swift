@@ -1,0 +1,143 @@
+internal import ProcessTesting
+internal import Simulation
+
+/// How a stage is killed.
+package protocol KillPlan: Sendable {
+    associatedtype Step: RawRepresentable<Int>, Hashable, Sendable
+
+    /// The steps at which it dies, each so many times.
+    var steps: [Step] { get }
+    var rounds: Int { get }
+    var randomKills: Int { get set }
+    var freezes: Int { get set }
+    var seed: UInt64 { get set }
+}
+
+/// What a stage has to do while it is killed.
+package protocol KillScene<Step>: AnyObject {
+    associatedtype Step: RawRepresentable<Int>
+
+    /// From this one on a step happens once for a partition, and so twice to few processes.
+    var firstRareStep: Step { get }
+    /// How long what is left over may take in the end.
+    var settleSeconds: Int { get }
+    func work(_ moment: KillMoment)
+    /// Whether everything that was sent is stored.
+    func finish() -> Bool
+    /// Nothing waits any more.
+    func isSettled() throws -> Bool
+}
+
+package enum KillMoment {
+    case act(Int, of: Int)
+    case isFrozen
+    /// Work comes until the step is met, as some steps want it.
+    case awaitsStep(round: Int)
+}
+
+/// Two processes of a stage that die again and again while it works: at every numbered step, at random
+/// moments, frozen beyond their session and woken as zombies, and stopped in order.
+package final class KilledPair<Plan: KillPlan> {
+    private enum Act {
+        case dieAt(Plan.Step)
+        case kill
+        case freeze
+        case restart
+    }
+
+    private let plan: Plan
+    private let start: (_ which: Int, _ death: StageProcess.Death?) throws -> StageProcess
+    private var chance: SeededGenerator
+    private var pair: [StageProcess] = []
+    package private(set) var kills = 0
+    package private(set) var stepsMet: Set<Plan.Step> = []
+
+    /// - Parameter program: `flotilla-bench`.
+    package init(
+        _ plan: Plan, _ worker: StageProcess.Worker, of program: String, on bed: IngestBed, directory: String
+    ) {
+        self.plan = plan
+        chance = SeededGenerator(plan.seed)
+        start = { which, death in
+            try StageProcess(worker, of: program, on: bed, data: "\(directory)/\(which)", death: death)
+        }
+    }
+
+    package func run(_ scene: some KillScene<Plan.Step>) async throws {
+        var acts: [Act] = []
+        for _ in 0..<plan.rounds { acts += plan.steps.map { .dieAt($0) } }
+        acts += Array(repeating: .kill, count: plan.randomKills)
+        acts += Array(repeating: .freeze, count: plan.freezes)
+        acts += Array(repeating: .restart, count: plan.freezes)
+        acts.shuffle(using: &chance)
+        pair = [try start(0, nil), try start(1, nil)]
+        for (number, act) in acts.enumerated() {
+            scene.work(.act(number + 1, of: acts.count))
+            try await play(act, on: chance.below(2), scene)
+        }
+        guard scene.finish() else { throw KillFault("what was sent was not stored") }
+        try await settle(scene)
+        for process in pair { process.stop() }
+        for process in pair { _ = try await process.process.exitStatus() }
+    }
+
+    private func play(_ act: Act, on which: Int, _ scene: some KillScene<Plan.Step>) async throws {
+        let victim = pair[which]
+        switch act {
+        case .dieAt(let step):
+            // The old one makes room for one that knows when to die.
+            try await kill(victim)
+            let isRare = step.rawValue >= scene.firstRareStep.rawValue
+            let death = StageProcess.Death(step: step.rawValue, time: isRare ? 1 : 1 + chance.below(3))
+            let doomed = try start(which, death)
+            if try await dies(doomed, scene) { stepsMet.insert(step) }
+            try await kill(doomed)
+            pair[which] = try start(which, nil)
+        case .kill:
+            try await Task.sleep(for: .milliseconds(20 + chance.below(1500)))
+            try await kill(victim)
+            pair[which] = try start(which, nil)
+        case .freeze:
+            // Longer than its session: it wakes when its partitions are the other's.
+            victim.freeze()
+            scene.work(.isFrozen)
+            try await Task.sleep(for: .milliseconds(StageProcess.sessionMilliseconds + 2500))
+            victim.thaw()
+        case .restart:
+            victim.stop()
+            _ = try await victim.process.exitStatus()
+            pair[which] = try start(which, nil)
+        }
+    }
+
+    private func kill(_ victim: StageProcess) async throws {
+        victim.kill()
+        _ = try await victim.process.exitStatus()
+        kills += 1
+    }
+
+    /// Whether it met its step.
+    private func dies(_ doomed: StageProcess, _ scene: some KillScene<Plan.Step>) async throws -> Bool {
+        for round in 0..<400 {
+            if !doomed.isRunning { return true }
+            scene.work(.awaitsStep(round: round))
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+
+    /// Until everything is committed. A process that gave up is started again, as a supervisor would.
+    private func settle(_ scene: some KillScene<Plan.Step>) async throws {
+        for _ in 0..<10 * scene.settleSeconds {
+            for which in pair.indices where !pair[which].isRunning { pair[which] = try start(which, nil) }
+            if try scene.isSettled() { return }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        throw KillFault("work is left over: \(pair.map { $0.process.errors.suffix(800) })")
+    }
+}
+
+package struct KillFault: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,56 @@
+internal import LiveActivity
+
+/// Marks letters as what nobody wants any more: they stay in the topic until it lets them go, and no call
+/// shows them or sends them again unless it is asked to.
+package struct Discard {
+    private let box: LetterBox
+    private let filter: LetterFilter
+    private let author: String
+    private let run: String
+
+    package init(_ box: LetterBox, _ filter: LetterFilter, author: String, run: String) {
+        self.box = box
+        self.filter = filter
+        self.author = author
+        self.run = run
+    }
+
+    /// Letters that it would mark, and those that are being sent again just now.
+    package func survey() throws -> (letters: Int, busy: Int) {
+        var (letters, busy) = (0, 0)
+        try box.forEach(filter) { _, state in
+            if state == .open { letters += 1 }
+            if state == .doubtful { busy += 1 }
+        }
+        return (letters, busy)
+    }
+
+    /// How many were marked.
+    package func carryOut(_ progress: (Int) -> Void) throws -> Int {
+        let writer = try ReplayWriter(box, author: author, run: run)
+        var count = 0
+        for partition in box.partitions where filter.concerns(partition) {
+            let journal = try box.journal(of: partition, filter)
+            var batch: [(offset: Int64, app: String?)] = []
+            func mark() throws {
+                guard !batch.isEmpty else { return }
+                for app in Set(batch.compactMap(\.app)).sorted() {
+                    let share = batch.count { $0.app == app }
+                    try writer.audit(
+                        "dead-letters.discard", app: app, subject: "\(share) letters, run \(run)")
+                }
+                try writer.mark(.discard, .done, in: partition, letters: batch.map(\.offset))
+                count += batch.count
+                batch.removeAll()
+                progress(count)
+            }
+            try box.forEach(in: partition, filter, knowing: journal) { letter, state in
+                guard state == .open else { return }
+                batch.append((letter.name.offset, letter.app))
+                if batch.count >= Redrive.batchLettersMax { try mark() }
+            }
+            try mark()
+        }
+        return count
+    }
+}

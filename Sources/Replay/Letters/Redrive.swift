@@ -1,0 +1,294 @@
+internal import Kafka
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// Sends letters again: jobs to a later tier under a name of their own, other records to the topic that they
+/// came from. A deed is marked before it is done and after it, so that it can be interrupted anywhere and no
+/// letter goes twice; what is too old, or has something newer behind it, stays where it is.
+package final class Redrive {
+    /// Letters of one mark, and their bytes.
+    static let batchLettersMax = 500
+    static let batchBytesMax = 8 << 20
+    /// A deed that was begun so lately may still be under way.
+    package static let busyMilliseconds: Int64 = 60_000
+    private let busyMilliseconds: Int64
+
+    package struct Tally: Sendable, Hashable {
+        /// What goes, or has gone.
+        package var letters = 0
+        package var jobs = 0
+        /// Begun by an earlier call, and found done.
+        package var settled = 0
+        /// Letters that stay where they are, and jobs of others that do.
+        package var objections: [Objection: Int] = [:]
+
+        package init() {}
+    }
+
+    /// A letter that may go.
+    struct Item {
+        let name: LetterName
+        let record: OutgoingRecord
+        let writers: RedrivenRecord.Writers
+        let jobs: Int
+        let bytes: Int
+        let sheet: [LetterMark.Jobs]
+        let app: String?
+        /// The call that had begun with it and was killed before it went.
+        let leftBy: String?
+    }
+
+    let box: LetterBox
+    let filter: LetterFilter
+    let author: String
+    let run: String
+    var tally = Tally()
+    private var sightings: Sightings
+
+    /// - Parameters:
+    ///   - author: who calls, for the marks and the audit.
+    ///   - run: tells this call from all others.
+    ///   - busyMilliseconds: how long what another call has begun is left alone.
+    package init(
+        _ box: LetterBox, _ filter: LetterFilter, author: String, run: String,
+        busyMilliseconds: Int64 = Redrive.busyMilliseconds
+    ) {
+        self.box = box
+        self.filter = filter
+        self.author = author
+        self.run = run
+        self.busyMilliseconds = busyMilliseconds
+        sightings = Sightings(box)
+    }
+
+    /// What would go; nothing is written.
+    package func survey() throws -> Tally {
+        tally = Tally()
+        for partition in box.partitions where filter.concerns(partition) {
+            let journal = try box.journal(of: partition, filter)
+            try forEachItem(in: partition, journal) { [self] item in
+                tally.letters += 1
+                tally.jobs += item.jobs
+            } settled: { [self] _ in
+                tally.settled += 1
+            }
+        }
+        return tally
+    }
+
+    /// Sends what may go.
+    ///
+    /// - Parameter progress: called now and then.
+    package func carryOut(_ progress: (Tally) -> Void) throws -> Tally {
+        tally = Tally()
+        let writer = try ReplayWriter(box, author: author, run: run)
+        for partition in box.partitions where filter.concerns(partition) {
+            var journal = try box.journal(of: partition, filter)
+            var batch = RedriveBatch(partition: partition)
+            try forEachItem(in: partition, journal) { [self] item in
+                batch.add(item)
+                if batch.isFull {
+                    try send(&batch, &journal, by: writer)
+                    progress(tally)
+                }
+            } settled: { [self] name in
+                try writer.mark(.redrive, .done, in: partition, letters: [name.offset])
+                tally.settled += 1
+            }
+            try send(&batch, &journal, by: writer)
+            progress(tally)
+        }
+        return tally
+    }
+
+    // MARK: Sending
+
+    private func send(
+        _ batch: inout RedriveBatch, _ journal: inout LetterJournal, by writer: ReplayWriter
+    ) throws {
+        defer { batch.removeAll() }
+        guard !batch.items.isEmpty else { return }
+        let partition = batch.partition
+        for dead in Set(batch.items.compactMap(\.leftBy)) {
+            let letters = batch.items.filter { $0.leftBy == dead }.map(\.name.offset)
+            try writer.mark(.redrive, .left, in: partition, of: dead, letters: letters)
+        }
+        let claim = try writer.mark(
+            .redrive, .begun, in: partition, letters: batch.items.map(\.name.offset),
+            jobs: batch.items.flatMap(\.sheet))
+        // Of two calls at the same letters, the one whose mark lies first has them.
+        try box.scan(.deadLetters, in: partition, from: .offset(journal.end)) { record in
+            guard record.offset <= claim else { throw TopicScanner.Enough() }
+            journal.read(record)
+        }
+        let mine = batch.items.filter {
+            journal.begun($0.name.offset)?.run == run && journal.state(of: $0.name.offset) == .doubtful
+        }
+        let others = batch.items.count - mine.count
+        if others > 0 { tally.objections[.busy, default: 0] += others }
+        guard !mine.isEmpty else { return }
+        for app in Set(mine.compactMap(\.app)).sorted() {
+            let count = mine.count { $0.app == app }
+            try writer.audit("dead-letters.redrive", app: app, subject: "\(count) letters, run \(run)")
+        }
+        try writer.sendInTransaction(mine.filter { $0.writers == .transactional }.map(\.record))
+        try writer.send(mine.filter { $0.writers == .plain }.map(\.record))
+        try writer.mark(.redrive, .done, in: partition, letters: mine.map(\.name.offset))
+        tally.letters += mine.count
+        tally.jobs += mine.reduce(0) { $0 + $1.jobs }
+    }
+
+    // MARK: Judging
+
+    /// Letters that may go, in order. They are asked about in rounds: what the ledger says of so many at a time
+    /// is kept in memory.
+    private func forEachItem(
+        in partition: Int32, _ journal: LetterJournal, _ body: (Item) throws -> Void,
+        settled: (LetterName) throws -> Void
+    ) throws {
+        var start = filter.start
+        while true {
+            var guards = Guards()
+            var next: Int64?
+            try box.forEach(in: partition, filter, knowing: journal, from: start) { letter, state in
+                guard state == .open || state == .doubtful else { return }
+                if guards.isFull {
+                    next = letter.name.offset
+                    throw TopicScanner.Enough()
+                }
+                ask(&guards, about: letter)
+            }
+            try guards.scopes.read(box, lane: partition)
+            try guards.groups.read(box)
+            try box.forEach(in: partition, filter, knowing: journal, from: start) { letter, state in
+                if let next, letter.name.offset >= next { throw TopicScanner.Enough() }
+                guard state == .open || state == .doubtful else { return }
+                switch try judge(letter, knowing: journal, by: guards) {
+                case .goes(let item): try body(item)
+                case .isGone: try settled(letter.name)
+                case .stays: break
+                }
+            }
+            guard let next else { return }
+            start = .offset(next)
+        }
+    }
+
+    /// What is newer than letters, as far as somebody asked.
+    private struct Guards {
+        var scopes = ScopeGuard()
+        var groups = GroupGuard()
+        var isFull: Bool { scopes.isFull || groups.isFull }
+    }
+
+    private func ask(_ guards: inout Guards, about letter: Letter) {
+        if let sheet = letter.sheet {
+            guards.scopes.ask(sheet.head, sheet.addressees)
+        } else if let record = try? RedrivenRecord(letter, box.layout), record.topic == .sends,
+            let key = letter.key
+        {
+            guards.groups.ask(key, in: record.partition)
+        }
+    }
+
+    private enum Verdict {
+        case goes(Item)
+        /// An earlier call has sent it.
+        case isGone
+        /// It is counted why.
+        case stays
+    }
+
+    private func judge(
+        _ letter: Letter, knowing journal: LetterJournal, by guards: Guards
+    ) throws -> Verdict {
+        let target: RedrivenRecord
+        do { target = try RedrivenRecord(letter, box.layout) } catch { return object(error.objection) }
+        let now = WallTime.now().milliseconds
+        if let begun = journal.begun(letter.name.offset), begun.run != run {
+            guard now - begun.at > busyMilliseconds else { return object(.busy) }
+            if try sightings.has(letter.name.text, in: target.topic, target.partition, since: begun.at) {
+                return .isGone
+            }
+        }
+        var lines: LineSet?
+        if let sheet = letter.sheet {
+            if journal.wereResent(sheet) { return object(.resent) }
+            let kept = keep(sheet, by: guards.scopes, now)
+            if kept.isEmpty { return .stays }
+            lines = kept
+        } else if target.topic == .sends, let key = letter.key,
+            !guards.groups.isNewest(key, writtenAt: letter.why.writtenAt)
+        {
+            return object(.newer)
+        }
+        return .goes(
+            Item(
+                name: letter.name, record: target.record(lines, at: now), writers: target.writers,
+                jobs: lines?.count ?? 1, bytes: letter.bytes,
+                sheet: letter.sheet?.jobs(lines ?? LineSet()) ?? [], app: letter.app,
+                leftBy: journal.begun(letter.name.offset)?.run))
+    }
+
+    /// The lines of a sheet that may go; the others are counted by what speaks against them.
+    private func keep(_ sheet: LetterSheet, by scopes: ScopeGuard, _ now: Int64) -> LineSet {
+        var kept = LineSet()
+        for (line, job) in sheet.addressees.enumerated() {
+            if let objection = scopes.objection(to: sheet.head, job, now: now) {
+                count(objection)
+            } else {
+                kept.append(line)
+            }
+        }
+        return kept
+    }
+
+    private func object(_ objection: Objection) -> Verdict {
+        count(objection)
+        return .stays
+    }
+
+    private func count(_ objection: Objection) { tally.objections[objection, default: 0] += 1 }
+}
+
+/// Letters that go together.
+struct RedriveBatch {
+    let partition: Int32
+    private(set) var items: [Redrive.Item] = []
+    private var bytes = 0
+
+    init(partition: Int32) { self.partition = partition }
+
+    var isFull: Bool { items.count >= Redrive.batchLettersMax || bytes >= Redrive.batchBytesMax }
+
+    mutating func add(_ item: Redrive.Item) {
+        items.append(item)
+        bytes += item.bytes
+    }
+
+    mutating func removeAll() {
+        items.removeAll()
+        bytes = 0
+    }
+}
+
+extension LetterSheet {
+    /// Whom its lines go to.
+    var addressees: [Addressee] {
+        index.lines.map { line in
+            Addressee(
+                installation: text(line.installation), entry: text(line.entry),
+                recipient: text(line.recipient))
+        }
+    }
+
+    /// Some of its jobs, by the sheet where they first stood.
+    func jobs(_ wanted: LineSet) -> [LetterMark.Jobs] {
+        var numbers: [Int] = []
+        lines.forEachLine { numbers.append($0) }
+        var set = LineSet()
+        wanted.forEachLine { set.append(numbers[$0]) }
+        return [LetterMark.Jobs(place: place, lines: set)]
+    }
+}

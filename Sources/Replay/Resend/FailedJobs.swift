@@ -1,0 +1,88 @@
+internal import APNs
+internal import Glibc
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+
+/// The jobs of one send in one lane that did not arrive, as the lane's receipts say: the first outcome of a job
+/// counts.
+struct FailedJobs {
+    private struct Sheet {
+        var decided: Set<Int> = []
+        var failed: Set<Int> = []
+        var unknown: Set<Int> = []
+    }
+
+    private let send: String
+    private let app: String
+    private var sheets: [JobPlace: Sheet] = [:]
+    /// Jobs whose token is dead: it has nothing to gain.
+    private(set) var gone = 0
+    private let reader = JSONReader()
+    private let needle: [UInt8]
+
+    init(of send: String, app: String) {
+        self.send = send
+        self.app = app
+        needle = Array(send.utf8)
+    }
+
+    /// Where sheets lie that have some, in order.
+    var places: [JobPlace] {
+        sheets.filter { !$0.value.failed.isEmpty || !$0.value.unknown.isEmpty }.keys.sorted {
+            ($0.topic, $0.partition, $0.offset) < ($1.topic, $1.partition, $1.offset)
+        }
+    }
+
+    func hasFailed(_ line: Int, at place: JobPlace) -> Bool { sheets[place]?.failed.contains(line) == true }
+
+    /// A start that was perhaps made.
+    func isUnknown(_ line: Int, at place: JobPlace) -> Bool { sheets[place]?.unknown.contains(line) == true }
+
+    mutating func read(_ record: borrowing Kafka.Record) {
+        // Nearly all receipts of a lane are other sends'.
+        guard let value = record.value, Self.has(needle, value), let bytes = [UInt8](copying: record.value),
+            let receipt = try? Receipt.decode(bytes, with: reader), receipt.send == send, receipt.app == app
+        else { return }
+        for part in receipt.parts where part.outcome.isFinal { take(part, at: receipt.place) }
+    }
+
+    private mutating func take(_ part: Receipt.Part, at place: JobPlace) {
+        let isGone = part.status == 410 || part.reason.flatMap(Reason.init(text:))?.isOfToken == true
+        part.lines.forEachLine { line in
+            guard sheets[place, default: Sheet()].decided.insert(line).inserted else { return }
+            switch part.outcome {
+            case .rejected where isGone: gone += 1
+            case .rejected: sheets[place]?.failed.insert(line)
+            case .unknown: sheets[place]?.unknown.insert(line)
+            case .accepted, .superseded, .expired, .moved, .intent, .released: break
+            }
+        }
+    }
+
+    private static func has(_ needle: [UInt8], _ bytes: Span<UInt8>) -> Bool {
+        guard let first = needle.first else { return false }
+        return unsafe bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            var start = 0
+            while bytes.count - start >= needle.count,
+                let found = unsafe memchr(base + start, Int32(first), bytes.count - start)
+            {
+                let place = unsafe UnsafeRawPointer(found) - base
+                guard bytes.count - place >= needle.count else { return false }
+                if unsafe memcmp(found, needle, needle.count) == 0 { return true }
+                start = place + 1
+            }
+            return false
+        }
+    }
+}
+
+extension Reason {
+    fileprivate var isOfToken: Bool {
+        switch disposition {
+        case .tokenGone, .tokenSuspect: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package import Kafka
+package import Lifecycle
+internal import Telemetry
+
+/// Reads partitions to their ends, for commands that answer and go. A consumer takes its time to begin, so that
+/// those that have read one partition read the next.
+///
+/// Pinned to one thread; a scan may begin another.
+package final class TopicScanner {
+    /// Without a record for so long, the cluster does not answer.
+    package static let stillMillisecondsMax = 60_000
+    private static let askMilliseconds = 15_000
+    private static let recordsMax = 10_000
+
+    private let settings: KafkaSettings
+    private var free: [Consumer] = []
+
+    package init(_ settings: KafkaSettings) {
+        // The end shows when a fetch comes back empty, which it otherwise does after half a second.
+        self.settings = settings.with("fetch.wait.max.ms", "10")
+    }
+
+    /// Where a scan begins.
+    package enum Start: Sendable {
+        case beginning
+        case offset(Int64)
+        /// Milliseconds since 1970, by the cluster's clock.
+        case time(Int64)
+    }
+
+    /// Thrown by whoever has seen enough.
+    struct Enough: Error {}
+
+    /// Reads what is there when it is called, in order, and returns where that ended.
+    @discardableResult
+    package func read(
+        _ partition: TopicPartition, from start: Start = .beginning,
+        _ each: (borrowing Kafka.Record) throws -> Void
+    ) throws -> Int64 {
+        let consumer = try free.popLast() ?? make()
+        let end = try read(partition, from: start, with: consumer, each)
+        try consumer.release()
+        free.append(consumer)
+        return end
+    }
+
+    private func make() throws -> Consumer {
+        var options = ConsumerOptions(.manual)
+        options.outOfRange = .earliest
+        return try Consumer(settings, options, name: "scan", log: .silent, metrics: Metrics())
+    }
+
+    private func read(
+        _ partition: TopicPartition, from start: Start, with consumer: Consumer,
+        _ each: (borrowing Kafka.Record) throws -> Void
+    ) throws -> Int64 {
+        let marks = try consumer.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds)
+        var next = try first(of: partition, from: start, marks, consumer)
+        guard next < marks.high else { return marks.high }
+        try consumer.assign([PartitionStart(partition, .offset(next))])
+        var batch = RecordBatch(recordsMax: Self.recordsMax)
+        defer { batch.clear() }
+        var limit = Self.limit()
+        while next < marks.high {
+            let events = consumer.poll(into: &batch, waitMilliseconds: 100)
+            for index in 0..<batch.count where batch[index].offset < marks.high {
+                do { try each(batch[index]) } catch is Enough { return next }
+                next = batch[index].offset + 1
+            }
+            if !batch.isEmpty { limit = Self.limit() }
+            for event in events {
+                switch event {
+                // What a transaction holds back is not there yet.
+                case .end(let ended, let offset) where ended == partition: return max(next, offset)
+                case .failed(.outOfRange(_, let text)): throw failure(partition, text)
+                case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
+                case .end, .failed, .offered, .revoked, .lost, .suspended, .committed: break
+                }
+            }
+            guard Instant.now() < limit else {
+                throw failure(
+                    partition,
+                    "nothing came for \(Self.stillMillisecondsMax / 1000) s; check that the brokers run")
+            }
+        }
+        return next
+    }
+
+    private func first(
+        of partition: TopicPartition, from start: Start, _ marks: Watermarks, _ consumer: Consumer
+    ) throws -> Int64 {
+        switch start {
+        case .beginning: return marks.low
+        case .offset(let offset): return max(offset, marks.low)
+        case .time(let time):
+            if marks.low == marks.high { return marks.high }
+            let found = try consumer.offsets(
+                atMilliseconds: max(0, time), [partition], withinMilliseconds: Self.askMilliseconds)
+            return max(found[partition].flatMap { $0 } ?? marks.high, marks.low)
+        }
+    }
+
+    private static func limit() -> Instant { Instant.now().advanced(byMilliseconds: stillMillisecondsMax) }
+
+    private func failure(_ partition: TopicPartition, _ text: String) -> ReplayFailure {
+        ReplayFailure(.unavailable, "cannot read \(partition) to its end: \(text)")
+    }
+}
+
+extension KafkaSettings {
+    fileprivate func with(_ property: String, _ value: String) -> KafkaSettings {
+        var settings = self
+        settings.properties[property] = value
+        return settings
+    }
+}
+
+/// Why a command of this module stops, and how its process ends.
+package struct ReplayFailure: Fatal {
+    package let exitStatus: ExitStatus
+    package let description: String
+
+    package init(_ status: ExitStatus, _ description: String) {
+        exitStatus = status
+        self.description = description
+    }
+}

@@ -1,0 +1,46 @@
+internal import Lifecycle
+internal import LiveActivity
+
+// An app that waits for APNs makes room for the others.
+//
+// Sheets are begun only within a window above the committed offset, and only so many bytes are in hand. Where
+// an app's pushes do not get on, its sheets would hold both, and with them every other app in the same lanes.
+// So they go to a later tier, uncounted, as soon as something is read behind them that may not begin.
+extension SenderCore {
+    private static let roomMilliseconds = 250
+
+    mutating func makeRoom() {
+        guard isShared, moment.now >= nextRoom else { return }
+        nextRoom = moment.now.advanced(byMilliseconds: Self.roomMilliseconds)
+        guard rotation.contains(where: { $0.isSilent(at: moment.now) }) else { return }
+        for sheet in slots.compactMap({ $0 })
+        where sheet.undecided > 0 && isBegun(sheet) && holdsUpOthers(sheet) {
+            decideUnsent(
+                sheet, as: .later(sheet.roomTier, tries: sheet.tries, status: nil, reason: "apns_silent"))
+        }
+    }
+
+    /// Its app waits for APNs, and something waits behind it. With one app alone there is nobody to make room for,
+    /// and its jobs are soonest pushed from where they are.
+    func holdsUpOthers(_ sheet: Sheet) -> Bool {
+        guard isShared, sheet.app.isSilent(at: moment.now), !sheet.lane.isLeaving else { return false }
+        return isFull || !sheet.lane.tracks[sheet.topic.rawValue].ahead.isEmpty
+    }
+
+    /// It is not ahead of what may be begun, waits for no earlier owner, and is due.
+    private func isBegun(_ sheet: Sheet) -> Bool {
+        sheet.lane.mayPush && !sheet.lane.isHeld(sheet) && sheet.dueAt <= moment.wall
+            && sheet.offset < sheet.lane.tracks[sheet.topic.rawValue].grantedBelow
+    }
+}
+
+extension Sheet {
+    /// Where it makes room: what comes from a tier already waits longer, so that a backlog is not written anew
+    /// every few seconds.
+    var roomTier: LaterTier {
+        switch topic {
+        case .urgent, .usual: .seconds5
+        case .later5s, .later2m: .minutes2
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package import IngestTesting
+package import LiveActivity
+internal import Telemetry
+package import Topics
+
+/// Sends of one app to many phones, each phone with a token of its own, in sheets over all lanes.
+package final class JobLoad {
+    private let writer: JobWriter
+    private let app: App
+    private let lanes: Int
+    private let jobsPerSheet: Int
+    private let body: [UInt8]
+    /// Of the next sheet; lanes take turns.
+    private var lane: Int32 = 0
+    private var lines = JobLines()
+    private var version: Int64 = 1_763_600_000
+    private static let livesSeconds: Int64 = 8 * 3_600
+
+    package init(_ bed: IngestBed, bodyBytes: Int, jobsPerSheet: Int) throws {
+        writer = try JobWriter(bed)
+        app = SenderBed.apps[0]
+        lanes = bed.layout.lanes
+        self.jobsPerSheet = jobsPerSheet
+        let around = #"{"aps":{"timestamp":1763600000,"event":"update","content-state":{"goals":""}}}"#
+        let padding = String(repeating: "x", count: max(0, bodyBytes - around.utf8.count))
+        body = Array(around.replacing(#""goals":"""#, with: #""goals":"\#(padding)""#).utf8)
+    }
+
+    /// An update of a group.
+    package func update(of group: String) -> SheetHead {
+        version += 1
+        let now = WallTime.now().milliseconds
+        return SheetHead(
+            topic: app.bundleID + ".push-type.liveactivity", priority: 10,
+            expiration: now / 1000 + Self.livesSeconds, app: app.id, environment: .production,
+            send: "s\(version)", group: group, scope: .group, generation: 1, version: version, event: .update,
+            deadline: now / 1000 + Self.livesSeconds, acceptedAt: now)
+    }
+
+    /// Writes jobs to these phones; the sheets are full but the last.
+    package func write(_ head: SheetHead, to phones: Range<Int>, topic: TopicName = .jobs) {
+        for phone in phones {
+            lines.append(TestPhone(phone), event: head.event)
+            if lines.count == jobsPerSheet { close(head, topic) }
+        }
+        if lines.count > 0 { close(head, topic) }
+    }
+
+    private func close(_ head: SheetHead, _ topic: TopicName) {
+        writer.write(head, lines, body: body, lane: lane, to: topic)
+        lines.removeAll()
+        lane = (lane + 1) % Int32(lanes)
+    }
+
+    /// Waits for all acknowledgements; true when every sheet is stored.
+    package func finish() -> Bool { writer.finish() }
+}

@@ -1,0 +1,32 @@
+internal import Glibc
+internal import ProcessTesting
+
+/// A program of Flotilla at an address of its own, which is killed and comes back there.
+package final class RevivedProcess {
+    private let program: String
+    private let arguments: [String]
+    private var process: ChildProcess
+    package let port: Int
+
+    /// - Parameter arguments: `PORT` in them is the port.
+    package init(_ program: String, _ arguments: [String]) async throws {
+        port = try freePort()
+        self.program = program
+        let port = port
+        self.arguments = arguments.map { $0.replacing("PORT", with: String(port)) }
+        process = try ChildProcess(program, self.arguments)
+        try await listens()
+    }
+
+    private func listens() async throws { _ = try await process.listeningPort() }
+
+    package func kill() async throws {
+        process.send(signal: SIGKILL)
+        _ = try await process.exitStatus()
+    }
+
+    package func start() async throws {
+        process = try ChildProcess(program, arguments)
+        try await listens()
+    }
+}

@@ -1,0 +1,200 @@
+internal import Foundation
+internal import IngestTesting
+internal import LiveActivity
+internal import ProcessTesting
+internal import Simulation
+internal import Telemetry
+
+/// Two senders die again and again while jobs of several apps flow, and so do the broker and APNs. In the end an
+/// account that knows only what lies in Kafka and what APNs wrote down must find every job done, once.
+package final class SenderKills {
+    package struct Plan: Sendable {
+        package var jobs = 20_000
+        package var kills = 4
+        package var freezes = 1
+        package var stops = 2
+        package var brokerKills = 1
+        package var apnsKills = 1
+        /// Small, so that what a kill may double is little.
+        package var permits = 200
+        package var frozenMilliseconds = 10_000
+        package var seed: UInt64 = 1
+
+        package init() {}
+    }
+
+    /// Something that happened to a process, and when, in milliseconds since 1970.
+    struct Happening {
+        enum Kind: String {
+            case kill
+            case freeze
+            case stop
+            case brokerKill
+            case apnsKill
+        }
+
+        let kind: Kind
+        var from: Int64
+        var until: Int64
+
+        /// Pushes may have lost their senders, or their answers.
+        var isDeath: Bool { kind == .kill || kind == .freeze || kind == .apnsKill }
+    }
+
+    /// So short that a lane is not held for longer than it takes to die again.
+    private static let answerMilliseconds = 1_500
+    private static let settleMilliseconds = 2_500
+    private static let actSecondsMax = 20.0
+    private static let endSecondsMax = 600.0
+    private static let lanes = 12
+
+    private let plan: Plan
+    private let programs: String
+    private let directory: String
+    private var chance: SeededGenerator
+    private var broker: RevivedProcess?
+    private let bed: IngestBed
+    private let apns: SimulatedAPNs
+    private var mix: JobMix
+    private let watch: ReceiptWatch
+    private var senders: [StageProcess] = []
+    private var happenings: [Happening] = []
+    /// Jobs that have a final receipt.
+    private var finished: Set<UInt64> = []
+
+    /// - Parameters:
+    ///   - programs: the directory that has `flotilla` and `flotilla-bench`.
+    ///   - brokers: a cluster that runs already, and is not killed; nil for a broker that is.
+    package init(_ plan: Plan, programs: String, brokers: [String]?, directory: String) async throws {
+        self.plan = plan
+        self.programs = programs
+        self.directory = directory
+        chance = SeededGenerator(plan.seed)
+        var addresses = brokers ?? []
+        if brokers == nil {
+            let process = try await RevivedProcess(
+                "\(programs)/flotilla",
+                ["broker", "--listen", "127.0.0.1:PORT", "--data", "\(directory)/broker", "--flush", "os"])
+            addresses = ["127.0.0.1:\(process.port)"]
+            broker = process
+        }
+        bed = try IngestBed(addresses, lanes: Self.lanes)
+        apns = try await SimulatedAPNs(
+            programs: programs, directory: "\(directory)/apns", script: Self.script(plan.seed))
+        mix = try JobMix(bed, seed: plan.seed)
+        watch = try ReceiptWatch(bed)
+    }
+
+    /// Some answers are late, some are refusals that pass.
+    private static func script(_ seed: UInt64) -> String {
+        """
+        { "seed": \(seed), "rules": [
+          { "match": { "share": 0.005 }, "answer": { "reason": "InternalServerError" } },
+          { "match": { "share": 0.005 }, "answer": { "reason": "TooManyRequests" } },
+          { "match": { "share": 0.002 }, "reset": { "code": "REFUSED_STREAM", "processed": false } },
+          { "delay": { "uniform": { "fromMilliseconds": 10, "toMilliseconds": 80 } } } ] }
+        """
+    }
+
+    package func run() async throws -> SenderVerdict {
+        var acts = Array(repeating: Happening.Kind.kill, count: plan.kills)
+        acts += Array(repeating: .freeze, count: plan.freezes)
+        acts += Array(repeating: .stop, count: plan.stops)
+        acts += Array(repeating: .brokerKill, count: broker == nil ? 0 : plan.brokerKills)
+        acts += Array(repeating: .apnsKill, count: plan.apnsKills)
+        acts.shuffle(using: &chance)
+        for which in 0..<2 { senders.append(try start(which)) }
+        for (number, act) in acts.enumerated() {
+            mix.write(plan.jobs * (number + 1) / acts.count - mix.jobs)
+            await workALittle()
+            try await play(act, on: chance.below(2))
+        }
+        guard mix.finish() else { throw KillFault("what was sent was not stored") }
+        try await settle()
+        for sender in senders { sender.stop() }
+        for sender in senders { _ = try await sender.process.exitStatus() }
+        return try SenderVerdict(
+            bed, records: apns.records, permits: plan.permits, after: happenings)
+    }
+
+    private func start(_ which: Int) throws -> StageProcess {
+        try StageProcess(
+            .sender, of: "\(programs)/flotilla-bench", on: bed, data: "\(directory)/sender-\(which)",
+            more: apns.workerArguments + [
+                "--permits", String(plan.permits), "--answer-milliseconds", String(Self.answerMilliseconds),
+                "--settle-milliseconds", String(Self.settleMilliseconds),
+            ])
+    }
+
+    // MARK: Acts
+
+    /// Until some of what waits is done, so that what dies is at work.
+    private func workALittle() async {
+        let waiting = mix.jobs - finished.count
+        let goal = finished.count + max(1, waiting * (5 + chance.below(80)) / 100)
+        let limit = Date(timeIntervalSinceNow: Self.actSecondsMax)
+        while finished.count < goal, Date() < limit { listen() }
+        try? await Task.sleep(for: .milliseconds(chance.below(40)))
+    }
+
+    private func listen() {
+        watch.poll(waitMilliseconds: 5) { receipt in
+            for part in receipt.parts where part.outcome.isFinal {
+                part.lines.forEachLine { finished.insert(receipt.place.number(ofLine: $0)) }
+            }
+        }
+    }
+
+    private func play(_ kind: Happening.Kind, on which: Int) async throws {
+        let from = WallTime.now().milliseconds
+        switch kind {
+        case .kill:
+            senders[which].kill()
+            _ = try await senders[which].process.exitStatus()
+            senders[which] = try start(which)
+        case .freeze:
+            // Longer than its session: it wakes when its lanes are the other's.
+            senders[which].freeze()
+            let until = Date(timeIntervalSinceNow: Double(plan.frozenMilliseconds) / 1000)
+            while Date() < until { listen() }
+            senders[which].thaw()
+        case .stop:
+            senders[which].stop()
+            _ = try await senders[which].process.exitStatus()
+            senders[which] = try start(which)
+        case .brokerKill:
+            try await broker?.kill()
+            try await Task.sleep(for: .milliseconds(chance.below(2_000)))
+            try await broker?.start()
+        case .apnsKill:
+            try await apns.process.kill()
+            try await Task.sleep(for: .milliseconds(chance.below(2_000)))
+            try await apns.process.start()
+        }
+        happenings.append(Happening(kind: kind, from: from, until: WallTime.now().milliseconds))
+        // One that gave up is started again, as a supervisor would.
+        for which in senders.indices where !senders[which].isRunning { senders[which] = try start(which) }
+    }
+
+    private func settle() async throws {
+        let limit = Date(timeIntervalSinceNow: Self.endSecondsMax)
+        while finished.count < mix.jobs {
+            guard Date() < limit else {
+                let errors = senders.map { $0.process.errors.suffix(1_500) }
+                throw KillFault("\(mix.jobs - finished.count) jobs are left over: \(errors)")
+            }
+            for which in senders.indices where !senders[which].isRunning {
+                senders[which] = try start(which)
+            }
+            listen()
+        }
+    }
+}
+
+extension JobPlace {
+    /// A number for one of its jobs, good for the topics of this proof.
+    func number(ofLine line: Int) -> UInt64 {
+        let topic: UInt64 = topic == "jobs" ? 0 : 1
+        return topic << 62 | UInt64(partition) << 50 | UInt64(offset) << 10 | UInt64(line)
+    }
+}

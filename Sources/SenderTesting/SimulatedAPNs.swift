@@ -1,0 +1,42 @@
+internal import Foundation
+internal import Glibc
+internal import ProcessTesting
+
+/// `flotilla apns-simulator` as a process that knows the apps of `SenderBed`, and writes down every push.
+package final class SimulatedAPNs {
+    package let process: RevivedProcess
+    package let sandboxPort: Int
+    private let directory: String
+
+    /// - Parameters:
+    ///   - programs: the directory that has `flotilla`.
+    ///   - directory: for keys, certificates and records.
+    ///   - script: how it misbehaves.
+    package init(programs: String, directory: String, script: String) async throws {
+        self.directory = directory
+        unsafe mkdir(directory, 0o700)
+        try SenderBed.makeKeys(in: directory)
+        let (portal, rules) = ("\(directory)/portal.json", "\(directory)/script.json")
+        try SenderBed.portal.write(toFile: portal, atomically: true, encoding: .utf8)
+        try script.write(toFile: rules, atomically: true, encoding: .utf8)
+        let sandbox = try freePort()
+        sandboxPort = sandbox
+        process = try await RevivedProcess(
+            "\(programs)/flotilla",
+            [
+                "apns-simulator", "--data", directory, "--port", "PORT", "--sandbox-port", String(sandbox),
+                "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
+                "--portal", portal, "--script", rules, "--records", "\(directory)/records",
+            ])
+    }
+
+    package var records: String { "\(directory)/records" }
+
+    /// What a sender's worker has to be told to push there.
+    package var workerArguments: [String] {
+        [
+            "--keys", directory, "--apns", "localhost:\(process.port)", "--apns-sandbox",
+            "localhost:\(sandboxPort)", "--authorities", "\(directory)/ca.pem",
+        ]
+    }
+}

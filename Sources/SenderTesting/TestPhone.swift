@@ -1,0 +1,37 @@
+internal import Lifecycle
+package import LiveActivity
+
+/// A phone by its number: every process that tests senders makes the same ones.
+package struct TestPhone: Sendable, Hashable {
+    package let number: Int
+
+    package init(_ number: Int) { self.number = number }
+
+    package var installation: String { "phone-\(number)" }
+    package var recipient: String { "u:user-\(number)" }
+
+    package func entry(_ event: PushEvent) -> String {
+        event == .start ? "start:MatchAttributes" : "update:activity-\(number)"
+    }
+
+    /// The token that starts an activity, or that of the activity it shows.
+    package func token(_ event: PushEvent) -> [UInt8] {
+        var random = SplitMix64(state: UInt64(number) << 1 | (event == .start ? 1 : 0))
+        var bytes: [UInt8] = []
+        for _ in 0..<4 {
+            let word = random.next()
+            for shift in stride(from: UInt64(56), through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+            }
+        }
+        return bytes
+    }
+}
+
+extension JobLines {
+    package mutating func append(_ phone: TestPhone, event: PushEvent) {
+        append(
+            token: Hex.encode(phone.token(event)).span, installation: Array(phone.installation.utf8).span,
+            entry: Array(phone.entry(event).utf8).span, recipient: Array(phone.recipient.utf8).span)
+    }
+}

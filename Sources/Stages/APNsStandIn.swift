@@ -1,0 +1,38 @@
+internal import Lifecycle
+
+/// A simulated APNs of the same process: once it serves, the process's sender pushes there and not to Apple.
+package final class APNsStandIn: Sendable {
+    package struct Served: Sendable {
+        package var host: String
+        package var productionPort: Int
+        package var sandboxPort: Int
+        /// Whose certificate vouches for it.
+        package var authorityFile: String
+        /// Whose provider tokens it takes, and the file of their key.
+        package var teamID: String
+        package var keyID: String
+        package var keyFile: String
+
+        package init(
+            host: String, productionPort: Int, sandboxPort: Int, authorityFile: String, teamID: String,
+            keyID: String, keyFile: String
+        ) {
+            self.host = host
+            self.productionPort = productionPort
+            self.sandboxPort = sandboxPort
+            self.authorityFile = authorityFile
+            self.teamID = teamID
+            self.keyID = keyID
+            self.keyFile = keyFile
+        }
+    }
+
+    private let state = TracedLock<Served?>(nil)
+
+    package init() {}
+
+    /// Nil before it serves.
+    package var served: Served? { state.withLock { $0 } }
+
+    package func serves(_ served: Served) { state.withLock { $0 = served } }
+}

@@ -1,0 +1,238 @@
+internal import Foundation
+internal import Glibc
+internal import IngestTesting
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Topics
+
+/// Sends from Kafka to jobs in Kafka, through planner and expander as they run for an operator: one group of
+/// everybody, and one user's sends meanwhile; or, with `--small`, as many groups as phones.
+enum FanOutBenchmark {
+    struct Options {
+        var tokens = 1_000_000
+        var rounds = 3
+        var bodies = [600, 4000]
+        var jobsPerSheet = 256
+        var singles = 200
+        /// Many small: so many groups of one phone each; 0 is one big group.
+        var groups = 0
+        var rate = 5000
+        var seconds = 60
+        /// A cluster that runs already; without it a broker of its own.
+        var brokers: [String]?
+
+        init(_ arguments: [String]) throws {
+            var arguments = arguments
+            brokers = try Bootstrap.take(from: &arguments)
+            var rest = arguments[...]
+            while let name = rest.popFirst() {
+                guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
+                    throw BenchmarkFailure("\(name) needs a number above 0")
+                }
+                switch name {
+                case "--tokens": tokens = number
+                case "--rounds": rounds = number
+                case "--body": bodies = [number]
+                case "--per-sheet": jobsPerSheet = number
+                case "--singles": singles = number
+                case "--small": groups = number
+                case "--rate": rate = number
+                case "--seconds": seconds = number
+                default:
+                    throw BenchmarkFailure(
+                        "\(name) is not known; use --tokens, --rounds, --body, --per-sheet, --singles, or "
+                            + "--small, --rate, --seconds; --bootstrap"
+                    )
+                }
+            }
+        }
+    }
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        let stand = try FanOutStand(options.brokers)
+        defer { try? stand.end() }
+        if options.groups > 0 { return try ManySmall(stand, options).run() }
+        print(
+            "fanout: \(grouped(Double(options.tokens))) tokens, \(stand.bed.layout.lanes) lanes, sheets of "
+                + "\(options.jobsPerSheet); the disk syncs in "
+                + String(format: "%.1f ms", try DiskSync.milliseconds()))
+        let big = try OneBig(stand, options)
+        try big.run()
+    }
+}
+
+/// One group of everybody.
+private final class OneBig {
+    private static let users = 500
+    private static let groupOfAll = "match"
+
+    private let stand: FanOutStand
+    private let options: FanOutBenchmark.Options
+    private let progress: TopicWatch
+    private let urgent: TopicWatch
+    private let reader = JSONReader()
+    private let smallState: RawJSON
+    private var round = 0
+    /// The send to all that is under way, and the lanes that have closed it.
+    private var open: (send: String, lanes: Int, jobs: Int)?
+
+    init(_ stand: FanOutStand, _ options: FanOutBenchmark.Options) throws {
+        self.stand = stand
+        self.options = options
+        smallState = try FanOutStand.state(bodyBytes: 600)
+        for number in 0..<options.tokens {
+            stand.report("fan-\(number)", .start(type: "Match"))
+            stand.report("fan-\(number)", .update(activity: "a-\(number)"), group: Self.groupOfAll)
+        }
+        for number in 0..<Self.users {
+            stand.report("user-\(number)", .update(activity: "own-\(number)"), group: "order")
+        }
+        try stand.storeRegistry()
+        progress = try stand.watch([.progress])
+        urgent = try stand.watch([.jobsUrgent])
+    }
+
+    func run() throws {
+        try begin(jobsPerSheet: options.jobsPerSheet)
+        for bytes in options.bodies {
+            for event in [PushEvent.update, .start] { try rounds(event, bodyBytes: bytes) }
+        }
+        print("  one user's send when idle, until its job is visible: \(try singles(during: nil))")
+        for event in [PushEvent.update, .start] {
+            print("  the same while \(event.rawValue)s expand: \(try singles(during: event))")
+        }
+        print("  private memory of the process: \(try stand.stop()) MiB")
+        if options.jobsPerSheet == 1 { return }
+        print("  with one job on a sheet:")
+        try begin(jobsPerSheet: 1)
+        try rounds(.update, bodyBytes: options.bodies[0])
+        print("  private memory of the process: \(try stand.stop()) MiB")
+    }
+
+    private func begin(jobsPerSheet: Int) throws {
+        let begun = Instant.now()
+        try stand.start(jobsPerSheet: jobsPerSheet)
+        try stand.waitForLanes(group: "order", users: Self.users, of: urgent, state: smallState)
+        print(
+            String(
+                format: "  without state files, the first jobs of all lanes after %.1f s",
+                Instant.now().seconds(since: begun)))
+    }
+
+    private func rounds(_ event: PushEvent, bodyBytes: Int) throws {
+        var rates: [Double] = []
+        var name = "\(event.rawValue)s of \(bodyBytes) bytes"
+        if event == .start { name += " with their ledger" }
+        for round in 1...options.rounds {
+            let before = stand.processorSeconds
+            let (seconds, first) = try expand(event, bodyBytes: bodyBytes)
+            rates.append(Double(options.tokens) / seconds)
+            let used = stand.processorSeconds - before
+            print(
+                "  \(name), round \(round): \(grouped(rates[round - 1])) jobs a second, "
+                    + "\(grouped(Double(options.tokens) / used)) a core-second of the stage, "
+                    + String(format: "the first visible after %.0f ms", first * 1000))
+        }
+        print("  \(name), median: \(grouped(rates.median)) jobs a second")
+    }
+
+    /// To everybody: until all lanes have closed it.
+    ///
+    /// - Returns: seconds from the send to its last closing record, and to its first job.
+    private func expand(_ event: PushEvent, bodyBytes: Int) throws -> (all: Double, first: Double) {
+        let jobs = try stand.watch([.jobs])
+        let begun = Instant.now()
+        try sendToAll(event, bodyBytes: bodyBytes)
+        var first: Double?
+        while open != nil {
+            if first == nil, jobs.look(waitMilliseconds: 1, { _ in }) > 0 {
+                first = Instant.now().seconds(since: begun)
+            }
+            try lookForClosing(waitMilliseconds: first == nil ? 0 : 2)
+            try stand.checkThatItRuns()
+            guard Instant.now().seconds(since: begun) < 300 else {
+                throw BenchmarkFailure("lanes did not close a send")
+            }
+        }
+        let all = Instant.now().seconds(since: begun)
+        return (all, first ?? all)
+    }
+
+    private func sendToAll(_ event: PushEvent, bodyBytes: Int) throws {
+        round += 1
+        let group = event == .start ? "start-\(round)" : Self.groupOfAll
+        let id = stand.send(event, of: group, state: try FanOutStand.state(bodyBytes: bodyBytes))
+        open = (id, 0, 0)
+        try stand.storeSends()
+    }
+
+    private func lookForClosing(waitMilliseconds: Int32) throws {
+        progress.look(waitMilliseconds: waitMilliseconds) { record in
+            guard let value = record.value,
+                let said = try? unsafe value.withUnsafeBytes({ bytes throws(RecordError) in
+                    try unsafe Progress.decode(bytes, with: reader)
+                }),
+                said.send == open?.send, case .lane(_, let tally) = said.part
+            else { return }
+            open?.lanes += 1
+            open?.jobs += tally.expanded
+        }
+        guard let open, open.lanes == stand.bed.layout.lanes else { return }
+        self.open = nil
+        if open.jobs != options.tokens {
+            throw BenchmarkFailure("\(open.jobs) jobs for \(options.tokens) tokens")
+        }
+    }
+
+    /// One user's sends, one after the other; those count that were through while a send to all was under way.
+    private func singles(during event: PushEvent?) throws -> Latencies {
+        var latencies = Latencies()
+        var number = 0
+        let begun = Instant.now()
+        while latencies.seconds.count < options.singles {
+            if let event {
+                try lookForClosing(waitMilliseconds: 0)
+                if open == nil {
+                    try sendToAll(event, bodyBytes: options.bodies[0])
+                    usleep(20_000)
+                }
+            }
+            let user = "user-\(number % Self.users)"
+            number += 1
+            let seconds = try stand.single(to: user, group: "order", state: smallState, seenBy: urgent)
+            try lookForClosing(waitMilliseconds: 0)
+            if event == nil || open != nil { latencies.add(seconds) }
+            guard Instant.now().seconds(since: begun) < 300 else {
+                throw BenchmarkFailure("too few of one user's sends met one to all")
+            }
+            usleep(5000)
+        }
+        while open != nil { try lookForClosing(waitMilliseconds: 10) }
+        return latencies
+    }
+}
+
+extension FanOutStand {
+    /// - Returns: seconds until the job of a send to a private group's owner was visible.
+    func single(to user: String, group: String, state: RawJSON, seenBy urgent: TopicWatch) throws -> Double {
+        let begun = Instant.now()
+        send(.update, of: group, state: state, owner: user)
+        try storeSends()
+        while urgent.look(waitMilliseconds: 100, { _ in }) == 0 {
+            try checkThatItRuns()
+            if Instant.now().seconds(since: begun) > 300 { throw BenchmarkFailure("a job was lost") }
+        }
+        return Instant.now().seconds(since: begun)
+    }
+
+    /// Until each lane has made a job: of users `user-0`, `user-1` … who have an activity in a private group.
+    func waitForLanes(group: String, users: Int, of urgent: TopicWatch, state: RawJSON) throws {
+        var lanes = Set<Int32>()
+        for user in (0..<users).map({ "user-\($0)" }) where lanes.insert(lane(of: user)).inserted {
+            _ = try single(to: user, group: group, state: state, seenBy: urgent)
+        }
+    }
+}

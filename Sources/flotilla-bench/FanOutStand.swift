@@ -1,0 +1,231 @@
+internal import Foundation
+internal import Glibc
+internal import IngestTesting
+internal import JSON
+internal import Kafka
+internal import KafkaTesting
+internal import Lifecycle
+internal import LiveActivity
+internal import ProcessTesting
+internal import Telemetry
+internal import Topics
+
+/// Fan-out as an operator has it, planner and expander in one process of its own; a broker beside it that syncs as
+/// it does for operators; and, in this process, who writes registry and sends and reads what comes of them.
+final class FanOutStand {
+    let bed: IngestBed
+    private let peer: BrokerPeer?
+    private let data = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
+    private var worker: StageProcess?
+    private var memory: PrivateMemory?
+    private var generation = 0
+    private let registry: ReportSender
+    private let sends: ReportSender
+    private var tokens = 0
+    private var number = 0
+
+    init(_ given: [String]?) throws {
+        let shape = BrokerShape(compression: .zstd, partitions: 1)
+        peer = given == nil ? try BrokerPeer(.syncedBroker, shape: shape) : nil
+        bed = try IngestBed(given ?? [peer!.address], lanes: TopicLayout.lanesDefault)
+        registry = try ReportSender(bed, to: .registry)
+        sends = try ReportSender(bed, to: .sends)
+    }
+
+    func end() throws {
+        try stop()
+        peer?.end()
+        try? FileManager.default.removeItem(atPath: data)
+    }
+
+    // MARK: The stage
+
+    /// A process without state files.
+    func start(jobsPerSheet: Int) throws {
+        try stop()
+        generation += 1
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+        let started = try StageProcess(
+            .fanOut, of: CommandLine.arguments[0], on: bed, data: "\(data)/\(generation)",
+            more: ["--per-sheet", String(jobsPerSheet)])
+        worker = started
+        memory = PrivateMemory(of: started.process.identifier)
+    }
+
+    /// It is started by hand here, so nobody starts it again.
+    func checkThatItRuns() throws {
+        guard let worker, !worker.isRunning else { return }
+        throw BenchmarkFailure("fan-out ended: \(worker.process.errors.suffix(800))")
+    }
+
+    /// - Returns: the private memory that it had at most, in MiB.
+    @discardableResult
+    func stop() throws -> Int {
+        guard let worker else { return 0 }
+        let most = memory?.stop() ?? 0
+        worker.stop()
+        let process = worker.process
+        _ = try waiting { try await process.exitStatus() }
+        self.worker = nil
+        return most
+    }
+
+    /// Processor seconds of the stage, all threads of the client included.
+    var processorSeconds: Double {
+        guard let id = worker?.process.identifier,
+            let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return 0 }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
+            return 0
+        }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    // MARK: Registry
+
+    func report(_ user: String, _ entry: RegistryKey.Entry, group: String? = nil) {
+        tokens += 1
+        let digits = String(tokens, radix: 16)
+        let token = String(repeating: "0", count: 32 - digits.count) + digits
+        let key = RegistryKey(
+            app: IngestBed.app.id, recipient: .user(user), installation: "phone-" + user, entry: entry)
+        let row = TokenRow(
+            environment: .production, token: token, tokenHash: token, attributesType: "Match", group: group,
+            registeredAt: 1_763_600_000_000 + Int64(tokens))
+        registry.send(key: key.bytes, value: row.encoded(), partition: lane(of: user))
+    }
+
+    func lane(of user: String) -> Int32 {
+        let key = RegistryKey.lane(app: IngestBed.app.id, recipient: .user(user))
+        return Int32(Murmur2.partition(of: key.span, of: bed.layout.lanes))
+    }
+
+    func storeRegistry() throws {
+        guard registry.finish() else { throw BenchmarkFailure("the registry was not stored") }
+    }
+
+    // MARK: Sends
+
+    /// - Parameters:
+    ///   - owner: of a private group.
+    ///   - id: nil makes one.
+    /// - Returns: the send's id.
+    @discardableResult
+    func send(
+        _ event: PushEvent, of group: String, state: RawJSON?, owner: String? = nil, id: String? = nil
+    ) -> String {
+        number += 1
+        var content = PushContent(event)
+        content.contentState = state
+        if event == .start {
+            content.attributesType = "Match"
+            content.alert = Alert(title: .plain("Kick-off"))
+        }
+        let audience: Audience = owner.map { .users([$0]) } ?? (event == .start ? .everyone : .group)
+        let id = id ?? "r-\(number)"
+        var send = Send(
+            id: id, app: IngestBed.app.id, group: group, audience: audience, content: content, priority: 10,
+            acceptedAt: WallTime.now().milliseconds)
+        if let owner { send.owner = .user(owner) }
+        sends.send(key: send.groupKey?.bytes, value: send.encoded())
+        return id
+    }
+
+    func storeSends() throws {
+        guard sends.finish() else { throw BenchmarkFailure("sends were not stored") }
+    }
+
+    /// A state that makes a body of so many bytes.
+    static func state(bodyBytes: Int) throws -> RawJSON {
+        let padding = String(repeating: "x", count: max(1, bodyBytes - 90))
+        return try RawJSON(checking: Array("{\"goals\":\"\(padding)\"}".utf8), with: JSONReader())
+    }
+
+    // MARK: Reading
+
+    /// Who reads topics from where they end now.
+    func watch(_ topics: [TopicName]) throws -> TopicWatch { try TopicWatch(topics, bed) }
+
+    /// From a topic's first offsets to its last, holes included.
+    func records(of topic: TopicName) throws -> Int {
+        let consumer = try Consumer(
+            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+        defer { _ = consumer.close() }
+        return try (0..<Int32(bed.layout.partitions(topic))).reduce(0) { sum, number in
+            let ends = try consumer.watermarks(of: TopicPartition(bed.layout.name(topic), number))
+            return sum + Int(ends.high - ends.low)
+        }
+    }
+}
+
+/// A reader of whole topics, from their ends on.
+final class TopicWatch {
+    private let consumer: Consumer
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+
+    init(_ topics: [TopicName], _ bed: IngestBed) throws {
+        consumer = try Consumer(
+            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+        var starts: [PartitionStart] = []
+        for topic in topics {
+            for number in 0..<Int32(bed.layout.partitions(topic)) {
+                let partition = TopicPartition(bed.layout.name(topic), number)
+                starts.append(PartitionStart(partition, .offset(try consumer.watermarks(of: partition).high)))
+            }
+        }
+        try consumer.assign(starts)
+    }
+
+    deinit { _ = consumer.close() }
+
+    /// - Returns: how many records there were.
+    @discardableResult
+    func look(waitMilliseconds: Int32, _ body: (borrowing Kafka.Record) -> Void) -> Int {
+        _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        defer { batch.clear() }
+        for index in 0..<batch.count { body(batch[index]) }
+        return batch.count
+    }
+}
+
+/// How long it takes to sync a page to the disk that the broker uses, in milliseconds: the median of some.
+enum DiskSync {
+    static func milliseconds() throws -> Double {
+        let path = NSTemporaryDirectory() + "flotilla-bench-sync-\(UUID().uuidString)"
+        let file = unsafe open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw BenchmarkFailure("no file can be made in \(NSTemporaryDirectory())") }
+        defer {
+            close(file)
+            unsafe unlink(path)
+        }
+        let page = [UInt8](repeating: 1, count: 4096)
+        var seconds: [Double] = []
+        for _ in 0..<50 {
+            let begun = Instant.now()
+            guard unsafe write(file, page, page.count) == page.count, fdatasync(file) == 0 else {
+                throw BenchmarkFailure("the disk cannot be written")
+            }
+            seconds.append(Instant.now().seconds(since: begun))
+        }
+        return seconds.median * 1000
+    }
+}
+
+/// Times until something was seen.
+struct Latencies: CustomStringConvertible {
+    private(set) var seconds: [Double] = []
+
+    mutating func add(_ value: Double) { seconds.append(value) }
+
+    var description: String {
+        let sorted = seconds.sorted()
+        func milliseconds(_ share: Double) -> String {
+            guard !sorted.isEmpty else { return "–" }
+            let index = min(sorted.count - 1, Int(Double(sorted.count) * share))
+            return String(format: "%.1f", sorted[index] * 1000)
+        }
+        return "\(milliseconds(0.5)) ms median, \(milliseconds(0.99)) ms p99, \(milliseconds(1)) ms at most"
+    }
+}

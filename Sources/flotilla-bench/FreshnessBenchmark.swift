@@ -1,0 +1,294 @@
+internal import APNsSimulator
+internal import Cryptography
+internal import Foundation
+internal import Glibc
+internal import IngestTesting
+internal import Kafka
+internal import KafkaTesting
+internal import Lifecycle
+internal import LiveActivity
+internal import ProcessTesting
+internal import SenderTesting
+internal import Telemetry
+internal import Topics
+
+/// One group, updated every second while APNs takes only a part of that: whether everybody stays near the newest state
+/// and nobody is forgotten; and the same without conflation, which falls behind by more with each second.
+enum FreshnessBenchmark {
+    struct Options {
+        var phones = 200_000
+        var seconds = 60
+        /// How long APNs takes for an answer: with 1,000 pushes open at a time, its rate.
+        var delayMilliseconds = 20
+        var brokers: [String]?
+
+        init(_ arguments: [String]) throws {
+            var arguments = arguments
+            brokers = try Bootstrap.take(from: &arguments)
+            var rest = arguments[...]
+            while let name = rest.popFirst() {
+                guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else {
+                    throw BenchmarkFailure("\(name) needs a number above 0")
+                }
+                switch name {
+                case "--phones": phones = number
+                case "--seconds": seconds = number
+                case "--delay-milliseconds": delayMilliseconds = number
+                default: throw BenchmarkFailure("\(name) is not known")
+                }
+            }
+        }
+    }
+
+    /// Passes that a phone may be behind at any moment.
+    static let passesMax = 3.0
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        let shape = BrokerShape(compression: .zstd, partitions: 1)
+        let peer = options.brokers == nil ? try BrokerPeer(.broker, shape: shape) : nil
+        defer { peer?.end() }
+        let brokers = options.brokers ?? [peer?.address ?? ""]
+        print(
+            "freshness: \(grouped(Double(options.phones))) phones, an update every second for \(options.seconds) s, "
+                + "answers after \(options.delayMilliseconds) ms")
+        let conflated = try waiting { try await FreshnessRun(options, brokers, conflates: true).run() }
+        print("  newest wins: \(conflated.words)")
+        let plain = try waiting { try await FreshnessRun(options, brokers, conflates: false).run() }
+        print("  without conflation: \(plain.words)")
+        guard conflated.unfinished == 0, conflated.newestAfter <= conflated.pass,
+            conflated.mostPasses <= passesMax, plain.behindSeconds > conflated.behindSeconds
+        else { throw BenchmarkFailure("a phone is too far behind, or conflation makes no difference") }
+    }
+}
+
+/// What phones were given.
+struct Freshness: Sendable {
+    /// Jobs that APNs was given, for each that was written, and a second.
+    var share = 0.0
+    var rate = 0.0
+    /// Seconds that all phones take at this rate.
+    var pass = 0.0
+    /// From the last update until all phones had it; without conflation nobody waits for that.
+    var newestAfter = 0.0
+    /// The longest time that a phone was given nothing, in passes.
+    var mostPasses = 0.0
+    /// How old what the phones had was when the last update was written: of all phones, the mean and the most.
+    var behindSeconds = 0.0
+    var behindMostSeconds = 0.0
+    var superseded = 0
+    var unfinished = 0
+
+    var words: String {
+        let text = String(
+            format:
+                "APNs took %.2f of the jobs, a pass takes %.1f s; at the last update the phones were %.1f s behind in "
+                + "the mean, %.1f s at most; the longest without news %.2f passes", share, pass,
+            behindSeconds,
+            behindMostSeconds, mostPasses)
+        let end =
+            unfinished == 0
+            ? String(format: "all had it %.1f s after", newestAfter)
+            : "\(grouped(Double(unfinished))) did not have it a pass later"
+        return "\(text); \(end); \(grouped(Double(superseded))) receipted as superseded"
+    }
+}
+
+/// One of the two runs.
+private final class FreshnessRun: @unchecked Sendable {
+    private struct Target: Hashable {
+        let high: UInt64
+        let low: UInt64
+    }
+
+    private static let lanes = 12
+    private static let jobsPerSheet = 256
+    private static let golden = 0.618_033_988_749_894_9
+    private static let livesSeconds: Int64 = 3_600
+
+    private let options: FreshnessBenchmark.Options
+    private let conflates: Bool
+    private let bed: IngestBed
+    private let writer: JobWriter
+    private let watch: ReceiptWatch
+    private let directory: BenchmarkDirectory
+    /// The sheets of each lane, in the order of its phones.
+    private var sheets: [[JobLines]] = []
+    private var finished = 0
+    private var superseded = 0
+    private var writtenAt: [Int64] = []
+    private let base: Int64 = 1_763_600_000
+
+    init(_ options: FreshnessBenchmark.Options, _ brokers: [String], conflates: Bool) throws {
+        self.options = options
+        self.conflates = conflates
+        directory = try BenchmarkDirectory()
+        bed = try IngestBed(brokers, lanes: Self.lanes)
+        writer = try JobWriter(bed)
+        watch = try ReceiptWatch(bed)
+        for lane in 0..<Self.lanes {
+            var all = [JobLines()]
+            for phone in stride(from: lane, to: options.phones, by: Self.lanes) {
+                if all[all.count - 1].count == Self.jobsPerSheet { all.append(JobLines()) }
+                all[all.count - 1].append(TestPhone(phone), event: .update)
+            }
+            sheets.append(all.filter { $0.count > 0 })
+        }
+    }
+
+    func run() async throws -> Freshness {
+        let programs = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            .deletingLastPathComponent().path
+        let script = #"{ "rules": [ { "delay": { "fixedMilliseconds": \#(options.delayMilliseconds) } } ] }"#
+        let apns = try await SimulatedAPNs(
+            programs: programs, directory: "\(directory.path)/apns", script: script)
+        let sender = try StageProcess(
+            .sender, of: CommandLine.arguments[0], on: bed, data: "\(directory.path)/data",
+            more: apns.workerArguments)
+        try await warm(sender)
+        let begun = Instant.now()
+        for update in 0..<options.seconds {
+            while Instant.now().seconds(since: begun) < Double(update) { listen() }
+            write(update)
+        }
+        let last = writtenAt[writtenAt.count - 1]
+        let seconds = Double(WallTime.now().milliseconds - writtenAt[0]) / 1000
+        let rate = Double(try pushes(apns.records, until: last).count) / seconds
+        let pass = Double(options.phones) / rate
+        let limit = Instant.now().advanced(byMilliseconds: Int(pass * 1000))
+        while Instant.now() < limit || conflates && finished < options.seconds * options.phones {
+            listen()
+            if Instant.now().seconds(since: limit) > 60 { break }
+        }
+        var found = judge(try pushes(apns.records, until: .max), last: last, pass: pass)
+        found.rate = rate
+        found.share = rate / Double(options.phones)
+        found.superseded = superseded
+        sender.kill()
+        _ = try await sender.process.exitStatus()
+        try await apns.process.kill()
+        return found
+    }
+
+    /// Connections are made before it begins.
+    private func warm(_ sender: StageProcess) async throws {
+        var lines = JobLines()
+        for phone in 0..<Self.jobsPerSheet { lines.append(TestPhone(options.phones + phone), event: .update) }
+        var head = head(of: 0)
+        head.group = "warm"
+        writer.write(head, lines, body: body(of: 0), lane: 0)
+        let limit = Instant.now().advanced(byMilliseconds: 60_000)
+        while finished < Self.jobsPerSheet {
+            guard Instant.now() < limit else { throw BenchmarkFailure(sender.process.errors) }
+            listen()
+        }
+        finished = 0
+    }
+
+    private func head(of update: Int) -> SheetHead {
+        let now = WallTime.now().milliseconds
+        let app = SenderBed.apps[0]
+        var head = SheetHead(
+            topic: app.bundleID + ".push-type.liveactivity", priority: 10,
+            expiration: now / 1000 + Self.livesSeconds, app: app.id, environment: .production,
+            send: "s\(update)", group: "match", scope: .group, generation: base,
+            version: base + Int64(update) + 1, event: .update, deadline: now / 1000 + Self.livesSeconds,
+            acceptedAt: now)
+        head.conflate = conflates
+        return head
+    }
+
+    private func body(of update: Int) -> [UInt8] {
+        let version = base + Int64(update) + 1
+        return Array(
+            #"{"aps":{"timestamp":\#(version),"event":"update","content-state":{"home":\#(update)}}}"#.utf8)
+    }
+
+    /// As the planner notes it and the expander walks: from a place of its own for each update, and round.
+    private func write(_ update: Int) {
+        let (head, body) = (head(of: update), body(of: update))
+        writtenAt.append(head.acceptedAt)
+        writer.write(SupersededNote(app: head.app, group: "match", update: head.version, end: 0))
+        let fraction = (Double(update) * Self.golden).truncatingRemainder(dividingBy: 1)
+        let most = sheets.map(\.count).max() ?? 0
+        for step in 0..<most {
+            for (lane, all) in sheets.enumerated() where step < all.count {
+                let index = (Int(fraction * Double(all.count)) + step) % all.count
+                writer.write(head, all[index], body: body, lane: Int32(lane))
+            }
+        }
+    }
+
+    private func listen() {
+        watch.poll(waitMilliseconds: 5) { receipt in
+            for part in receipt.parts where part.outcome.isFinal {
+                finished += part.lines.count
+                if part.outcome == .superseded { superseded += part.lines.count }
+            }
+        }
+    }
+
+    // MARK: What the phones were given
+
+    private struct Push {
+        let target: Target
+        let update: Int
+        let at: Int64
+    }
+
+    private func pushes(_ path: String, until limit: Int64) throws -> [Push] {
+        var found: [Push] = []
+        let phones = phones
+        try RequestRecordReader(path).read { record in
+            let target = Target(high: record.targetHigh, low: record.targetLow)
+            guard record.kind == .push, record.status == 200, record.receivedAt <= limit,
+                phones.contains(target)
+            else { return }
+            found.append(
+                Push(target: target, update: Int(record.timestamp - base) - 1, at: record.receivedAt))
+        }
+        return found
+    }
+
+    private lazy var phones: Set<Target> = Set(
+        (0..<options.phones).map { phone in
+            unsafe SHA256.digest(TestPhone(phone).token(.update)).withUnsafeBytes { hash in
+                unsafe Target(
+                    high: UInt64(bigEndian: hash.loadUnaligned(as: UInt64.self)),
+                    low: UInt64(bigEndian: hash.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+            }
+        })
+
+    private func judge(_ pushes: [Push], last: Int64, pass: Double) -> Freshness {
+        var found = Freshness()
+        found.pass = pass
+        var given: [Target: (update: Int, at: Int64, atLast: Int)] = [:]
+        let first = writtenAt[0]
+        var longest: Int64 = 0
+        var newestAt: Int64 = 0
+        for push in pushes {
+            var known = given[push.target] ?? (-1, first, -1)
+            if known.at <= last { longest = max(longest, min(push.at, last) - known.at) }
+            known.update = max(known.update, push.update)
+            known.at = push.at
+            if push.at <= last { known.atLast = known.update }
+            if push.update == options.seconds - 1 { newestAt = max(newestAt, push.at) }
+            given[push.target] = known
+        }
+        var behind = 0.0
+        for target in phones {
+            let known = given[target] ?? (-1, first, -1)
+            if known.at < last { longest = max(longest, last - known.at) }
+            if known.update < options.seconds - 1 { found.unfinished += 1 }
+            // Since when what it had was not the newest any more.
+            let since = known.atLast + 1 < writtenAt.count ? writtenAt[known.atLast + 1] : last
+            let seconds = Double(last - since) / 1000
+            behind += seconds
+            found.behindMostSeconds = max(found.behindMostSeconds, seconds)
+        }
+        found.behindSeconds = behind / Double(options.phones)
+        found.mostPasses = Double(longest) / 1000 / pass
+        found.newestAfter = Double(newestAt - last) / 1000
+        return found
+    }
+}

@@ -1,0 +1,138 @@
+internal import Foundation
+internal import IngestTesting
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Topics
+
+/// As many groups as phones: half of them private groups of one name, updated for their owner; half of them
+/// groups of their own that nobody else is in, which every lane has to look for.
+final class ManySmall {
+    private static let privateGroup = "order"
+    /// More than anything takes.
+    private static let rateMax = 1_000_000
+    /// Sends without a job that was seen; beyond it sending waits.
+    private static let unseenMax = 50_000
+
+    private let stand: FanOutStand
+    private let options: FanOutBenchmark.Options
+    private let state: RawJSON
+    /// When the newest send to a phone's group was sent.
+    private var sentAt: [Instant?]
+
+    init(_ stand: FanOutStand, _ options: FanOutBenchmark.Options) throws {
+        self.stand = stand
+        self.options = options
+        state = try FanOutStand.state(bodyBytes: 500)
+        sentAt = Array(repeating: nil, count: options.groups)
+    }
+
+    func run() throws {
+        print(
+            "fanout: \(grouped(Double(options.groups))) groups of one phone each, half of them private ones of one "
+                + "name; \(stand.bed.layout.lanes) lanes; the disk syncs in "
+                + String(format: "%.1f ms", try DiskSync.milliseconds()))
+        for number in 0..<options.groups {
+            stand.report(user(number), .update(activity: "a-\(number)"), group: group(number))
+        }
+        try stand.storeRegistry()
+        let urgent = try stand.watch([.jobsUrgent])
+        try fresh(urgent)
+        let latencies = try stream(options.rate, count: options.rate * options.seconds)
+        print(
+            "  \(grouped(Double(options.rate))) updates a second for \(options.seconds) s, until the job is visible: "
+                + "\(latencies)")
+        try everyGroupOnce()
+        print("  private memory of the process: \(try stand.stop()) MiB")
+        print("  its state: \(try recordsThatAreState())")
+        try fresh(urgent)
+        let again = try stream(options.rate, count: options.rate * min(options.seconds, 20))
+        print("  the same rate then, until the job is visible: \(again)")
+        print("  private memory of the process: \(try stand.stop()) MiB")
+    }
+
+    private func isPrivate(_ number: Int) -> Bool { number % 2 == 0 }
+    private func user(_ number: Int) -> String { "user-\(number)" }
+    private func group(_ number: Int) -> String { isPrivate(number) ? Self.privateGroup : "match-\(number)" }
+
+    /// A process without state files.
+    private func fresh(_ urgent: TopicWatch) throws {
+        let begun = Instant.now()
+        try stand.start(jobsPerSheet: options.jobsPerSheet)
+        var lanes = Set<Int32>()
+        // Of the private ones, those at the end: the stream has not come to them yet.
+        for number in stride(from: options.groups - 2 + options.groups % 2, to: 0, by: -2)
+        where lanes.count < stand.bed.layout.lanes {
+            guard lanes.insert(stand.lane(of: user(number))).inserted else { continue }
+            _ = try stand.single(to: user(number), group: Self.privateGroup, state: state, seenBy: urgent)
+        }
+        print(
+            String(
+                format: "  a process without state files: the first jobs of all lanes after %.1f s",
+                Instant.now().seconds(since: begun)))
+    }
+
+    private func send(_ number: Int) {
+        sentAt[number] = .now()
+        stand.send(
+            .update, of: group(number), state: state, owner: isPrivate(number) ? user(number) : nil,
+            id: "g-\(number)-\(number)")
+    }
+
+    /// As fast as it goes, so that each has what a day would leave of it.
+    private func everyGroupOnce() throws {
+        let begun = Instant.now()
+        _ = try stream(Self.rateMax, count: options.groups)
+        let seconds = Instant.now().seconds(since: begun)
+        print(
+            "  all groups, as fast as it goes: \(grouped(Double(options.groups) / seconds)) updates a second")
+    }
+
+    /// Records of the topics from which a fresh process restores its views.
+    private func recordsThatAreState() throws -> String {
+        let counts = try [TopicName.registry, .groups, .starts].map { topic in
+            "\(grouped(Double(try stand.records(of: topic)))) of \(topic.rawValue)"
+        }
+        return counts.joined(separator: ", ")
+    }
+
+    /// At a steady rate, each to another group.
+    private func stream(_ rate: Int, count: Int) throws -> Latencies {
+        let jobs = try stand.watch([.jobs, .jobsUrgent])
+        var latencies = Latencies()
+        let before = stand.processorSeconds
+        let begun = Instant.now()
+        var sent = 0
+        while latencies.seconds.count < count {
+            let due = min(count, Int(Instant.now().seconds(since: begun) * Double(rate)))
+            while sent < due, sent - latencies.seconds.count < Self.unseenMax {
+                send(sent % options.groups)
+                sent += 1
+            }
+            jobs.look(waitMilliseconds: 1) { record in
+                guard let number = Self.number(of: record), number < options.groups,
+                    let time = sentAt[number]
+                else { return }
+                sentAt[number] = nil
+                latencies.add(Instant.now().seconds(since: time))
+            }
+            try stand.checkThatItRuns()
+            guard Instant.now().seconds(since: begun) < Double(count / rate + 600) else {
+                throw BenchmarkFailure("\(count - latencies.seconds.count) of \(count) jobs were not seen")
+            }
+        }
+        let seconds = Instant.now().seconds(since: begun)
+        print(String(format: "  %.2f cores of the stage", (stand.processorSeconds - before) / seconds))
+        return latencies
+    }
+
+    /// Which group's job a sheet is, from its send's id.
+    private static func number(of record: borrowing Kafka.Record) -> Int? {
+        let headers = ReadRecord(record).headers
+        guard let apns = headers["apns"], let flotilla = headers["flotilla"],
+            let head = try? SheetHead(apns: Array(apns.utf8).span, flotilla: Array(flotilla.utf8).span)
+        else { return nil }
+        return head.send.split(separator: "-").dropFirst().first.flatMap { Int($0) }
+    }
+}

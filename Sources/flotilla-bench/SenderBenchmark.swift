@@ -1,0 +1,60 @@
+internal import IngestTesting
+internal import LiveActivity
+
+/// Jobs from Kafka to receipts in Kafka, with TLS and HTTP/2 in between, beside `h2load`, which only sends, on
+/// the same server in the same run. Sender and h2load run on processor 1; broker, server and whoever writes jobs
+/// and watches receipts on processor 0.
+enum SenderBenchmark {
+    /// Of h2load's processor time: the sender's, with everything that it does.
+    static let target = 0.85
+    static let memoryMiBMax = 200
+
+    static func run(_ arguments: [String]) throws {
+        let options = try SenderBenchmarkOptions(arguments)
+        try PinnedProcess.stay(on: 0)
+        let bench = try SenderUnderTest(options)
+        if options.backlog > 0 { return try bench.measureMemory(options.backlog) }
+        print(
+            "sender: \(grouped(Double(options.jobs))) jobs in sheets of \(options.jobsPerSheet), bodies of "
+                + "\(options.bodyBytes) bytes, 12 lanes, TLS 1.3, median [range] of \(options.rounds) rounds;"
+        )
+        print("processor seconds per 100,000 pushes of the whole process, Kafka's client included")
+        for _ in 0..<options.rounds { try bench.round() }
+        try bench.report()
+        try bench.measureLatency()
+    }
+}
+
+struct SenderBenchmarkOptions {
+    var jobs = 500_000
+    var rounds = 5
+    var bodyBytes = 600
+    var jobsPerSheet = 256
+    /// Measures memory with so many jobs waiting, and nothing else.
+    var backlog = 0
+    var brokers: [String]?
+
+    init(_ arguments: [String]) throws {
+        var arguments = arguments
+        brokers = try Bootstrap.take(from: &arguments)
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else {
+                throw BenchmarkFailure("\(name) needs a number above 0")
+            }
+            switch name {
+            case "--jobs": jobs = number
+            case "--rounds": rounds = number
+            case "--body": bodyBytes = number
+            case "--per-sheet": jobsPerSheet = number
+            case "--backlog": backlog = number
+            default:
+                throw BenchmarkFailure(
+                    "\(name) is not known; use --jobs, --rounds, --body, --per-sheet, --backlog, --bootstrap")
+            }
+        }
+        guard jobsPerSheet <= SheetHead.jobsMax else {
+            throw BenchmarkFailure("a sheet has at most \(SheetHead.jobsMax) jobs")
+        }
+    }
+}

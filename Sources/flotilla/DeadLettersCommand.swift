@@ -1,0 +1,195 @@
+internal import Cryptography
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Replay
+internal import Settings
+internal import Telemetry
+internal import Topics
+
+extension Command {
+    /// What stages could not use, and what is to become of it.
+    static let deadLetters = Command(
+        name: "dead-letters",
+        summary: "Lists, shows, sends again or discards the records that a stage could not use.",
+        usage: "[list | show LETTER | redrive [LETTER…] | discard [LETTER…]] [options]",
+        example: "flotilla dead-letters redrive --app shop --reason attempts_exhausted --since 2h",
+        settings: ["topics.", "kafka."],
+        options: [
+            ("--app", true, "letters of this app"),
+            ("--stage", true, "letters of the stage that gave up: ingest, fan-out, sender"),
+            ("--reason", true, "letters with this code, as list shows it"),
+            ("--since", true, "letters of the last so long (2h), or since a date (2026-11-20T20:00:00Z)"),
+            ("--until", true, "letters from before then, likewise"),
+            ("--every", false, "redrive, discard: all letters, where nothing else says which"),
+            ("--each", false, "list: every letter by its name, and no sums"),
+            ("--limit", true, "list --each: so many at most: 100 unless said otherwise"),
+            ("--settled", false, "list: what was sent again or discarded, too"),
+            ("--dry-run", false, "redrive, discard: says what would be done, and asks nothing"),
+            ("--yes", false, "redrive, discard: does it without asking"),
+            ("--json", false, "one JSON object a line instead of a table"),
+        ]
+    ) { invocation in
+        let words = Array(invocation.words.dropFirst())
+        let filter = try invocation.letterFilter(names: words)
+        switch invocation.words.first ?? "list" {
+        case "list" where words.isEmpty: try list(filter, invocation)
+        case "show" where words.count == 1: try show(filter, invocation)
+        case "redrive": try redrive(filter, invocation)
+        case "discard": try discard(filter, invocation)
+        default:
+            throw Refusal(status: .usage, "say list, show and one letter, redrive, or discard")
+        }
+    }
+
+    // MARK: Looking
+
+    private static func list(_ filter: LetterFilter, _ invocation: Invocation) throws {
+        let limit = try invocation.letterLimit()
+        let box = try invocation.letterBox()
+        let isSettledShown = invocation.options["--settled"] != nil
+        func isShown(_ state: LetterJournal.State) -> Bool {
+            isSettledShown || state == .open || state == .doubtful
+        }
+        if invocation.options["--each"] != nil {
+            var lines: [LetterLine] = []
+            var more = 0
+            try box.forEach(filter) { letter, state in
+                guard isShown(state) else { return }
+                if lines.count < limit { lines.append(LetterLine(letter, state)) } else { more += 1 }
+            }
+            return LetterLine.show(lines, more: more, invocation)
+        }
+        var summary = LetterSummary()
+        try box.forEach(filter) { letter, state in if isShown(state) { summary.add(letter, state) } }
+        LetterSums(summary).show(invocation)
+    }
+
+    private static func show(_ filter: LetterFilter, _ invocation: Invocation) throws {
+        var found: LetterLine?
+        try invocation.letterBox().forEach(filter) { letter, state in found = LetterLine(letter, state) }
+        guard let found else {
+            throw Refusal(
+                status: .noInput, "there is no such letter; `flotilla dead-letters list --each` names them")
+        }
+        found.showAll(invocation)
+    }
+
+    // MARK: Acting
+
+    private static func redrive(_ filter: LetterFilter, _ invocation: Invocation) throws {
+        try invocation.refuseEverything(filter)
+        let redrive = Redrive(
+            try invocation.letterBox(), filter, author: CatalogAccess.author, run: Invocation.freshRun())
+        let planned = try redrive.survey()
+        let isJSON = invocation.options["--json"] != nil
+        if !isJSON { print(RedriveReport(planned).text(isDone: false)) }
+        if invocation.options["--dry-run"] != nil {
+            if isJSON { print(RedriveReport(planned).json(isDone: false)) }
+            return
+        }
+        if planned.letters + planned.settled > 0 {
+            try invocation.confirm(orElse: "nothing was sent again")
+        }
+        let done = try redrive.carryOut { tally in
+            invocation.tellProgress("\(tally.letters) of \(planned.letters) letters sent again")
+        }
+        print(isJSON ? RedriveReport(done).json(isDone: true) : RedriveReport(done).text(isDone: true))
+    }
+
+    private static func discard(_ filter: LetterFilter, _ invocation: Invocation) throws {
+        try invocation.refuseEverything(filter)
+        let discard = Discard(
+            try invocation.letterBox(), filter, author: CatalogAccess.author, run: Invocation.freshRun())
+        let (letters, busy) = try discard.survey()
+        let isJSON = invocation.options["--json"] != nil
+        func report(_ count: Int, isDone: Bool) {
+            if isJSON {
+                var line = JSONLine()
+                line.field(isDone ? "discarded" : "wouldDiscard", Int64(count))
+                line.field("inDoubt", Int64(busy))
+                print(line.text)
+            } else {
+                print(isDone ? "discarded \(count) letters" : "\(count) letters are to be discarded")
+                if busy > 0, !isDone { print("\(busy) were begun to be sent again, and stay") }
+            }
+        }
+        let isDry = invocation.options["--dry-run"] != nil
+        if isDry || !isJSON { report(letters, isDone: false) }
+        if isDry { return }
+        if letters > 0 { try invocation.confirm(orElse: "nothing was discarded") }
+        report(
+            try discard.carryOut { invocation.tellProgress("\($0) of \(letters) letters discarded") },
+            isDone: true)
+    }
+}
+
+extension Invocation {
+    static func freshRun() -> String { "a" + Hex.text(Random.bytes(6)) }
+
+    fileprivate func letterFilter(names: [String]) throws -> LetterFilter {
+        var filter = LetterFilter()
+        if let app = options["--app"] {
+            guard AppID.problem(app) == nil else {
+                throw Refusal(status: .usage, "--app is no app's id")
+            }
+            filter.app = app
+        }
+        filter.stage = options["--stage"]
+        filter.code = options["--reason"]
+        filter.since = try time("--since")
+        filter.until = try time("--until")
+        guard names.count <= LetterFilter.namesMax else {
+            throw Refusal(status: .usage, "name at most \(LetterFilter.namesMax) letters")
+        }
+        for text in names {
+            guard let name = LetterName(text) else {
+                throw Refusal(
+                    status: .usage, "\(text) names no letter; its name is partition and offset: 3/1042")
+            }
+            filter.names.insert(name)
+        }
+        return filter
+    }
+
+    /// A date, or how long ago.
+    private func time(_ option: String) throws -> Int64? {
+        guard let text = options[option] else { return nil }
+        let now = WallTime.now().milliseconds
+        if let ago = Milliseconds(settingText: text) { return max(0, now - Int64(ago.count)) }
+        let seconds = unsafe Array(text.utf8).withUnsafeBufferPointer {
+            unsafe CivilTime.seconds(iso8601: $0)
+        }
+        guard let seconds, seconds >= 0 else {
+            throw Refusal(
+                status: .usage,
+                "\(option) must be \(Milliseconds.kind), or a date such as 2026-11-20T20:00:00Z")
+        }
+        return seconds * 1_000
+    }
+
+    fileprivate func letterLimit() throws -> Int {
+        guard let text = options["--limit"] else { return 100 }
+        guard let limit = Int(text), (1...10_000).contains(limit) else {
+            throw Refusal(status: .usage, "--limit must be a number from 1 to 10000")
+        }
+        return limit
+    }
+
+    /// A call without a filter is most often a slip.
+    fileprivate func refuseEverything(_ filter: LetterFilter) throws {
+        guard !filter.isAll || options["--every"] != nil else {
+            throw Refusal(
+                status: .usage,
+                "say which letters: by their names, --app, --stage, --reason, --since, --until, or --every")
+        }
+    }
+
+    /// Says at once what is wrong with the cluster, the topics or the number of lanes.
+    func letterBox() throws -> LetterBox {
+        let layout = TopicLayout(settings)
+        let kafka = settings[KafkaSettings.self]
+        try layout.require([.deadLetters], on: Admin(kafka, log: .silent, metrics: Metrics()))
+        return LetterBox(kafka, layout)
+    }
+}

@@ -1,0 +1,99 @@
+internal import APNsSimulator
+internal import Catalog
+internal import Gateway
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import Stages
+internal import Telemetry
+
+/// The demonstration's app and its phones: they report to this process's gateway, and the simulated APNs that reaches
+/// them stands in for Apple's.
+///
+/// `@unchecked Sendable`: `running` is written by `start` and `stop`, which the process calls one after
+/// the other, and read by nobody between them who has not been started later.
+final class DemonstrationPhones: Service, @unchecked Sendable {
+    private static let catalogueMilliseconds = 30_000
+
+    let name = "demonstration-phones"
+    private let data: String
+    private let settings: ResolvedSettings
+    private let environment: StageEnvironment
+    private let gateway: GatewayService
+    private var running: Running?
+
+    /// What the demonstration needs of them.
+    struct Running {
+        let simulator: SimulatorService
+        let serving: ServingSimulator
+        /// Of the backend.
+        let sendKey: String
+    }
+
+    init(
+        data: String, _ settings: ResolvedSettings, in environment: StageEnvironment, gateway: GatewayService
+    ) {
+        self.data = data
+        self.settings = settings
+        self.environment = environment
+        self.gateway = gateway
+    }
+
+    /// Nil before `start` has ended.
+    var parts: Running? { running }
+
+    func start(_ context: ServiceContext) async throws {
+        let directory = try DataDirectory.make(data + "/apns-simulator")
+        let credentials = try SimulatorCredentials(directory: directory)
+        let app = DemonstrationApp(keyID: credentials.keyID, at: .now())
+        try app.enter(
+            environment.cluster.settings, environment.layout, metrics: context.metrics, at: .now())
+        try await catalogueKnows(app)
+        guard let address = gateway.address else {
+            throw Refusal(status: .unavailable, "the gateway does not serve")
+        }
+        var settings = settings[SimulatorCommandSettings.self].service(
+            directory: directory, kafka: environment.cluster.settings)
+        settings.phones = DemonstrationApp.population
+        // As impatient as whoever watches.
+        settings.phoneSettings.updateTokenMilliseconds = 50...200
+        let target = ReportPoster.Target(host: address.host, port: address.port, key: app.reportKey.text)
+        settings.reportSink = { loop, context in ReportPoster(to: target, on: loop, log: context.log) }
+        let found = TracedLock<ServingSimulator?>(nil)
+        let simulator = SimulatorService(settings) { serving in found.withLock { $0 = serving } }
+        try await simulator.start(context)
+        guard let serving = found.withLock({ $0 }) else {
+            preconditionFailure("a simulator that has started serves")
+        }
+        environment.standIn?.serves(
+            APNsStandIn.Served(
+                host: "localhost", productionPort: serving.ports.production,
+                sandboxPort: serving.ports.sandbox, authorityFile: serving.authorityFile,
+                teamID: serving.teamID, keyID: serving.keyID, keyFile: serving.keyFile))
+        running = Running(simulator: simulator, serving: serving, sendKey: app.sendKey.text)
+    }
+
+    func stop(by deadline: Instant) async {
+        let simulator = running?.simulator
+        running = nil
+        await simulator?.stop(by: deadline)
+    }
+
+    private func catalogueKnows(_ app: DemonstrationApp) async throws {
+        let limit = Instant.now().advanced(byMilliseconds: Self.catalogueMilliseconds)
+        let isKnown = { [environment] in
+            let keys = environment.catalog?.keys
+            return keys?[app.reportKey.key.id] != nil && keys?[app.sendKey.key.id] != nil
+        }
+        while !isKnown() {
+            guard Instant.now() < limit else {
+                throw Refusal(
+                    status: .unavailable,
+                    "the catalogue did not show the demonstration's keys within \(Self.catalogueMilliseconds / 1000) s"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}

@@ -1,0 +1,151 @@
+internal import Catalog
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import Telemetry
+internal import Topics
+
+/// Looks at an installation from where it stands: what a stage would meet that starts here with these settings.
+struct Doctor {
+    private static let askMilliseconds = 5_000
+    /// A clock may differ so much: phones compare seconds, and everything that expires has minutes.
+    private static let clockMilliseconds: Int64 = 2_000
+
+    private let settings: ResolvedSettings
+    private let layout: TopicLayout
+    private let pushes: Bool
+
+    init(_ settings: ResolvedSettings, pushes: Bool) {
+        self.settings = settings
+        self.pushes = pushes
+        layout = TopicLayout(settings)
+    }
+
+    /// From the ground up; what rests on something that does not work is not looked at.
+    func look() async -> [Finding] {
+        guard let admin = try? Admin(settings[KafkaSettings.self], log: .silent, metrics: Metrics()) else {
+            return [wrong("kafka", "the settings kafka.* make no client; `flotilla config` shows them")]
+        }
+        let kafka = kafka(admin)
+        guard kafka.verdict == .good else { return [kafka] + providerKeys([]) }
+        let topics = topics(admin)
+        guard !topics.contains(where: { $0.verdict == .wrong }) else {
+            return [kafka] + topics + providerKeys([])
+        }
+        let view: CatalogView
+        do {
+            view = try CatalogAccess(settings).view
+        } catch {
+            return [kafka] + topics + [wrong("catalogue", "cannot be read: \(error)")]
+        }
+        let apps = view.apps.values.sorted { $0.id < $1.id }
+        var findings = [kafka] + topics + [clock(), sealingKeys(view)]
+        findings += catalogue(view, apps) + providerKeys(apps)
+        if pushes { findings += await APNsProbe(settings).look(at: apps) }
+        return findings
+    }
+
+    // MARK: Kafka
+
+    private func kafka(_ admin: Admin) -> Finding {
+        let brokers = settings[KafkaSettings.self].brokers.joined(separator: ", ")
+        do {
+            let topics = try admin.topics(withinMilliseconds: Self.askMilliseconds)
+            return good("kafka", "answers at \(brokers) and has \(topics.count) topics")
+        } catch {
+            return wrong(
+                "kafka", "does not answer at \(brokers) (\(error)); start it, or correct kafka.brokers")
+        }
+    }
+
+    private func topics(_ admin: Admin) -> [Finding] {
+        do {
+            let mismatches = try layout.check(on: admin)
+            if !mismatches.isEmpty { return mismatches.map { wrong("topics", $0.description) } }
+        } catch {
+            return [wrong("topics", "cannot be looked at: \(error)")]
+        }
+        return [good("topics", "all \(TopicName.allCases.count) are there and fit, \(layout.lanes) lanes")]
+    }
+
+    /// A line in the audit is stamped by the cluster.
+    private func clock() -> Finding {
+        do {
+            let writer = try CatalogWriter(
+                settings[KafkaSettings.self], catalog: layout.name(.catalog), audit: layout.name(.audit),
+                author: CatalogAccess.author, metrics: Metrics())
+            let before = WallTime.now()
+            let stamp = try writer.note("doctor.look", now: before)
+            return ClockComparison(
+                sent: before.milliseconds, stamped: stamp, answered: WallTime.now().milliseconds
+            ).finding(allowed: Self.clockMilliseconds)
+        } catch {
+            return wrong(
+                "clock", "cannot be compared with the cluster's, as nothing can be written: \(error)")
+        }
+    }
+
+    // MARK: What lies in it
+
+    private func catalogue(_ view: CatalogView, _ apps: [App]) -> [Finding] {
+        var findings = view.unusable.sorted { $0.key < $1.key }.map { key, reason in
+            wrong("catalogue", "the record \(key) cannot be used: \(reason)")
+        }
+        if apps.isEmpty {
+            findings.append(doubt("catalogue", "there is no app yet; `flotilla apps create` makes one"))
+        }
+        let now = WallTime.now().milliseconds
+        for app in apps {
+            let keys = view.keys(of: app.id).filter { $0.revokedAt == nil && ($0.expiresAt ?? .max) > now }
+            for role in [APIKey.Role.report, .send] where !keys.contains(where: { $0.role.includes(role) }) {
+                findings.append(
+                    doubt(
+                        "app \(app.id)", "no key may \(role); `flotilla keys create \(app.id) --role \(role)`"
+                    ))
+            }
+            if app.userProof == nil, keys.contains(where: { $0.role == .report }) {
+                findings.append(
+                    doubt(
+                        "app \(app.id)",
+                        "whoever takes the report key out of the app can report as any user; `flotilla apps user-proof` asks for a proof"
+                    ))
+            }
+        }
+        return findings.isEmpty ? [good("catalogue", "\(apps.count) apps with keys")] : findings
+    }
+
+    private func sealingKeys(_ view: CatalogView) -> Finding {
+        do {
+            guard try SealingKeyFile.read(settings, for: view) != nil else {
+                return view.sealing == nil
+                    ? doubt(
+                        "sealing keys",
+                        "there are none, and push tokens travel in the clear; `flotilla sealing-keys make FILE`"
+                    )
+                    : wrong(
+                        "sealing keys",
+                        "this installation has some; name its file with tokens.sealing-keys-file")
+            }
+            return good("sealing keys", "are this installation's")
+        } catch {
+            return wrong("sealing keys", "\(error)")
+        }
+    }
+
+    private func providerKeys(_ apps: [App]) -> [Finding] {
+        ProviderKeyCheck(settings).findings(for: apps)
+    }
+
+    private func good(_ subject: String, _ text: String) -> Finding {
+        Finding(subject: subject, verdict: .good, text: text)
+    }
+
+    private func doubt(_ subject: String, _ text: String) -> Finding {
+        Finding(subject: subject, verdict: .doubt, text: text)
+    }
+
+    private func wrong(_ subject: String, _ text: String) -> Finding {
+        Finding(subject: subject, verdict: .wrong, text: text)
+    }
+}

@@ -1,0 +1,34 @@
+internal import Lifecycle
+internal import Settings
+
+extension Command {
+    /// Whether a process with these settings could work, before anybody waits for it.
+    static let doctor = Command(
+        name: "doctor",
+        summary: "Looks at settings, keys, files, Kafka, topics, clocks and APNs, and says what to correct.",
+        usage: "[--no-push] [--json]",
+        example: "flotilla doctor --kafka-brokers kafka-1:9092 --sender-keys /etc/flotilla/keys",
+        settings: ["kafka.", "topics.", "tokens.", "sender."],
+        options: [
+            (
+                "--no-push", false,
+                "asks APNs nothing; else each app's key is tried on a token that nobody has"
+            ),
+            ("--json", false, "one JSON object a line instead of a table"),
+        ]
+    ) { invocation in
+        try invocation.refuseWords()
+        let findings = await Doctor(invocation.settings, pushes: invocation.options["--no-push"] == nil)
+            .look()
+        if invocation.options["--json"] != nil {
+            for finding in findings { print(finding.json) }
+        } else {
+            print(Table(["", "subject", "found"], findings.map(\.cells)).text)
+        }
+        let wrong = findings.count { $0.verdict == .wrong }
+        if wrong > 0 {
+            throw Refusal(
+                status: .configuration, wrong == 1 ? "one thing is wrong" : "\(wrong) things are wrong")
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import APNs
+internal import Lifecycle
+internal import LiveActivity
+internal import Sender
+internal import Settings
+internal import Telemetry
+
+/// Whether the sender's directory has the key of every app.
+struct ProviderKeyCheck {
+    private let settings: SenderSettings
+
+    init(_ settings: ResolvedSettings) { self.settings = settings[SenderSettings.self] }
+
+    func findings(for apps: [App]) -> [Finding] {
+        guard !settings.keysDirectory.isEmpty else {
+            let text = "sender.keys names no directory; whoever runs a sender here cannot push"
+            return [Finding(subject: "provider keys", verdict: .doubt, text: text)]
+        }
+        let tokens = ProviderTokens(PushDestination(settings).keys, metrics: Metrics())
+        var findings = tokens.reload().map { problem in
+            Finding(subject: "provider keys", verdict: .wrong, text: problem.description)
+        }
+        let there = Set(tokens.ages(at: .now()).keys)
+        for app in apps {
+            let key = ProviderKeyName(teamID: app.teamID, keyID: app.keyID)
+            guard !there.contains(key) else { continue }
+            let text =
+                "\(settings.keysDirectory)/\(app.teamID)/AuthKey_\(app.keyID).p8 is not there or cannot be used"
+            findings.append(Finding(subject: "app \(app.id)", verdict: .wrong, text: text))
+        }
+        if !findings.isEmpty { return findings }
+        return [
+            Finding(
+                subject: "provider keys", verdict: .good,
+                text: "\(there.count) in \(settings.keysDirectory), among them every app's")
+        ]
+    }
+}

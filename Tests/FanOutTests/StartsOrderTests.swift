@@ -1,0 +1,88 @@
+import LiveActivity
+import Registry
+import Simulation
+import Testing
+
+@testable import FanOut
+
+struct StartsOrderTests {
+    private let order = StartsOrder()
+
+    private func stored(_ key: [UInt8]) -> [UInt8] {
+        var stored: [UInt8] = []
+        order.write(stored: key.span, to: &stored)
+        return stored
+    }
+
+    private func key(_ stored: [UInt8]) -> [UInt8] {
+        var key: [UInt8] = []
+        order.write(key: stored.span, to: &key)
+        return key
+    }
+
+    @Test func `each key of starts has a key of its own in the file, and comes back from it`() {
+        var chance = SeededGenerator(UInt64.random(in: 0...UInt64.max))
+        var seen: [[UInt8]: [UInt8]] = [:]
+        func name() -> String {
+            String(
+                (0...chance.below(6)).map { _ in ["a", "/", "%", "7", "ö", "u:", "\u{0}"][chance.below(7)] }
+                    .joined())
+        }
+        for _ in 0..<trials(20_000) {
+            let recipient = chance.below(2) == 0 ? Recipient.user(name()) : .installation(name())
+            let group = GroupKey(app: "shop", group: name())
+            let ledger = LedgerKey(
+                app: "shop", .group(name()), recipient: recipient, generation: Int64(chance.below(3)),
+                installation: name()
+            ).bytes
+            let row = LedgerRow(version: 1, at: Int64(chance.below(100)), type: name()).encoded()
+            let alone = LedgerKey(
+                app: "shop", .activity(name()), recipient: recipient, generation: 1, installation: name())
+            var keys = [
+                alone.bytes,
+                group.bytes, group.of(recipient).bytes, GroupKey(app: "shop", activity: name()).bytes,
+                ledger,
+                RecordKey.join("", "", "0123456789abcdef"),
+            ]
+            if let newest = NewestStart.row(of: ledger.span, row.span) { keys.append(newest.key) }
+            for one in keys {
+                let place = stored(one)
+                #expect(key(place) == one)
+                #expect(seen.updateValue(one, forKey: place) ?? one == one)
+            }
+        }
+    }
+
+    @Test
+    func `the starts of a group stand in the order in which a page walks through its recipients`() {
+        let keys = (0..<2000).map { number in
+            let name = "user-\(number)"
+            let key = LedgerKey(
+                app: "shop", .group("match"), recipient: .user(name), generation: 7, installation: "phone")
+            return (bucket: RecipientBucket.of(Array(name.utf8).span), stored: stored(key.bytes))
+        }
+        let sorted = keys.sorted { $0.stored.lexicographicallyPrecedes($1.stored) }
+        #expect(sorted.map(\.bucket) == keys.map(\.bucket).sorted())
+    }
+
+    @Test func `the newest start of a type is found by its recipient and installation`() {
+        func row(_ group: String, at: Int64) -> (key: [UInt8], value: [UInt8])? {
+            let key = LedgerKey(
+                app: "shop", .group(group), recipient: .user("u/1"), generation: 5, installation: "p")
+            return NewestStart.row(
+                of: key.bytes.span, LedgerRow(version: 1, at: at, type: "Match").encoded().span)
+        }
+        let name = NewestStart.key(
+            app: "shop", recipient: .user("u/1"), installation: "p", type: "Match")
+        guard let older = row("z", at: 10), let newer = row("a", at: 300) else {
+            Issue.record("a start brings its row along")
+            return
+        }
+        #expect(older.key == name && newer.key == name)
+        #expect(NewestStart.isNewer(newer.value, than: older.value))
+        #expect(NewestStart.read(newer.value.span)?.key.group == "a")
+        let other = NewestStart.key(
+            app: "shop", recipient: .user("u"), installation: "p", type: "Match")
+        #expect(other != name)
+    }
+}

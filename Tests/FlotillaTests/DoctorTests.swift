@@ -1,0 +1,60 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// `flotilla doctor` beside a demonstration: its installation is well, and then one thing after the other is not.
+struct DoctorTests {
+    private func doctor(_ installation: DemonstratedInstallation, _ arguments: [String]) async throws
+        -> Answer
+    {
+        let all =
+            ["doctor", "--kafka-brokers", installation.broker, "--tokens-sealing-keys-file"]
+            + [installation.sealingKeys] + arguments
+        let process = try ChildProcess(builtProduct("flotilla"), all)
+        return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
+    }
+
+    @Test func `it finds a whole installation good, tries each app's key on APNs, and says what is wrong`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let installation = try await DemonstratedInstallation(in: directory)
+        let keys = try installation.senderKeys(in: directory)
+        let push = [
+            "--sender-keys", keys, "--sender-apns-production", installation.apns, "--sender-apns-authorities",
+            installation.authorities,
+        ]
+        let well = try await doctor(installation, push)
+        #expect(well.status == 0, "\(well)")
+        for line in [
+            "good   kafka", "good   topics", "good   clock", "good   sealing keys", "good   provider keys",
+        ] {
+            #expect(well.output.contains(line), "\(line): \(well.output)")
+        }
+        #expect(well.output.contains(#/good +apns com.example.scores production +takes the key FLOTILLA01/#))
+        #expect(well.output.contains(#/doubt +app demo +whoever takes the report key/#))
+
+        let unsealed = try await flotilla("doctor", "--kafka-brokers", installation.broker, "--no-push")
+        #expect(unsealed.status == 78 && unsealed.output.contains("tokens.sealing-keys-file"), "\(unsealed)")
+
+        let unsigned = try await doctor(
+            installation, ["--sender-keys", directory.path, "--no-push", "--json"])
+        #expect(unsigned.status == 78, "\(unsigned)")
+        #expect(unsigned.output.contains(#""subject":"app demo","verdict":"wrong""#), "\(unsigned.output)")
+
+        let elsewhere = try await doctor(
+            installation, ["--sender-keys", keys, "--sender-apns-production", "127.0.0.1:1"])
+        #expect(elsewhere.status == 78, "\(elsewhere)")
+        #expect(elsewhere.output.contains(#/wrong +apns .* no answer/#), "\(elsewhere.output)")
+
+        let topics = try await doctor(installation, ["--topics-lanes", "6", "--no-push"])
+        #expect(topics.status == 78 && topics.output.contains("has 12 partitions, 6 are needed"), "\(topics)")
+    }
+
+    @Test func `without a broker it says so, and looks at what is left`() async throws {
+        let answer = try await flotilla("doctor", "--kafka-brokers", "127.0.0.1:1")
+        #expect(answer.status == 78)
+        #expect(answer.output.contains(#/wrong +kafka +does not answer at 127.0.0.1:1/#), "\(answer)")
+        #expect(answer.output.contains(#/doubt +provider keys/#), "\(answer)")
+    }
+}

@@ -1,0 +1,206 @@
+import IngestTesting
+import LiveActivity
+import ProcessTesting
+import Replay
+import Testing
+import Topics
+
+@Suite(.timeLimit(.minutes(3))) struct RedriveTests {
+    let stand: ReplayStand
+
+    init() throws { stand = try ReplayStand() }
+
+    @Test func `a letter is named by its partition and offset, and by nothing else`() {
+        #expect(LetterName("3/1042") == LetterName(partition: 3, offset: 1042))
+        let wrong = [
+            "", "3", "3/", "/4", "-1/4", "3/-4", "3/4/5", "03/4", "3/+4", "3/99999999999999999999", "a/b",
+        ]
+        for text in wrong { #expect(LetterName(text) == nil, "\(text)") }
+    }
+
+    @Test func `a job's letter goes to a later tier of its lane under its own name, and only once`() throws {
+        let name = try stand.bury(stand.head(), to: 0..<3, lane: 1)
+        #expect(try stand.redrive().survey().letters == 1)
+        #expect(try stand.content(.jobsLater5s).isEmpty, "a survey writes nothing")
+        let done = try stand.redriveAll()
+        #expect(done.letters == 1 && done.jobs == 3)
+        let records = try stand.content(.jobsLater5s)
+        let record = try #require(records.first)
+        #expect(records.count == 1 && record.partition == 1 && record.value == ReplayStand.body)
+        let origin = try SheetOrigin(Array((record.headers["origin"] ?? "").utf8).span)
+        #expect(origin.topic == "dead-letters" && origin.partition == 1 && origin.offset == name.offset)
+        #expect(origin.lines == LineSet(all: 3) && origin.attempt == 1 && origin.tries == 0)
+        #expect(origin.reason == nil && origin.dueAt > stand.now)
+        #expect(record.headers["flotilla-redriven"] == name.text)
+        #expect(record.headers.keys.allSatisfy { !$0.hasPrefix("flotilla-dead") })
+        #expect(try stand.states() == [.redriven])
+        #expect(try stand.redriveAll(run: "r2").letters == 0)
+        #expect(try stand.content(.jobsLater5s).count == 1)
+        let audit = try stand.content(.audit).map { String(decoding: $0.value ?? [], as: UTF8.self) }
+        #expect(audit.count == 1 && audit[0].contains("dead-letters.redrive") && audit[0].contains("tester"))
+    }
+
+    @Test
+    func `a call that was killed before its letters went is made up for, one that was killed after is not`()
+        throws
+    {
+        let gone = try stand.bury(stand.head(), to: 0..<1)
+        let left = try stand.bury(stand.head(), to: 1..<2)
+        let begun = LetterMark(
+            .redrive, .begun, run: "dead", by: "tester", at: stand.now, letters: [gone.offset, left.offset])
+        try stand.mark(begun, in: 0)
+        try stand.write(
+            .jobsLater5s, 0, ReplayStand.body,
+            headers: stand.sheet(stand.head(), to: 0..<1) + [
+                ("flotilla-redriven", Array(gone.text.utf8))
+            ])
+        #expect(try stand.states() == [.doubtful, .doubtful])
+        #expect(try stand.redrive(busy: 60_000).survey().objections == [.busy: 2], "it may be at work still")
+        let done = try stand.redriveAll()
+        #expect(done.settled == 1 && done.letters == 1)
+        #expect(try stand.states() == [.redriven, .redriven])
+        #expect(try stand.content(.jobsLater5s).count == 2)
+        #expect(try stand.redriveAll(run: "r2").letters == 0)
+    }
+
+    @Test func `two calls at the same time send each letter once`() async throws {
+        for phone in 0..<1_200 { try stand.bury(stand.head(), to: phone..<phone + 1) }
+        let stand = stand
+        let tallies = try await withThrowingTaskGroup(of: Redrive.Tally.self) { group in
+            for run in ["r1", "r2", "r3"] {
+                group.addTask {
+                    try stand.redrive(run: run, busy: 60_000).carryOut { _ in }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tallies.reduce(0) { $0 + $1.letters } == 1_200, "\(tallies)")
+        let names = try stand.content(.jobsLater5s).compactMap { $0.headers["flotilla-redriven"] }
+        #expect(names.count == 1_200 && Set(names).count == 1_200)
+    }
+
+    @Test func `what is too old, or has something newer behind it, stays where it is`() throws {
+        try stand.bury(stand.head(deadlineIn: -1), to: 0..<1)
+        try stand.bury(stand.head(.update, version: 5, group: "newer"), to: 0..<1)
+        try stand.bury(stand.head(.start, version: 5, group: "ended"), to: 0..<1)
+        try stand.bury(stand.head(.start, version: 5, group: "started"), to: 0..<1)
+        // One of its two recipients has something newer alone.
+        try stand.bury(stand.head(.update, version: 5, group: "own"), to: 0..<2)
+        try stand.bury(stand.head(.update, version: 5, group: "taken", send: "taken-back"), to: 0..<1)
+        try stand.bury(stand.head(.end, version: 5, group: "newer"), to: 0..<1)
+        func scope(_ key: [UInt8], _ change: (inout LaneScope) -> Void) throws {
+            var row = LaneScope()
+            row.at = stand.now
+            change(&row)
+            try stand.write(.starts, 0, key: key, row.encoded())
+        }
+        func state(_ version: Int64) -> ScopeState {
+            ScopeState(
+                send: "s9", version: version, content: PushContent(.update), priority: 10,
+                deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
+        }
+        try scope(RecordKey.join("shop", "newer")) { $0.newest = state(6) }
+        try scope(RecordKey.join("shop", "ended")) { $0.endedAt = 6 }
+        try scope(RecordKey.join("shop", "own", "u:u1")) { $0.newest = state(6) }
+        try scope(RecordKey.join("shop", "own")) { $0.newest = state(5) }
+        try scope(RecordKey.join("shop", "taken")) { $0.cancelled = ["taken-back"] }
+        let start = LedgerKey(
+            app: "shop", .group("started"), recipient: .user("u0"), generation: 3, installation: "i0")
+        try stand.write(
+            .starts, 0, key: start.bytes, LedgerRow(version: 6, at: stand.now, type: "Match").encoded())
+        let done = try stand.redriveAll()
+        #expect(
+            done.objections == [.expired: 1, .newer: 2, .ended: 1, .startedSince: 1, .cancelled: 1], "\(done)"
+        )
+        #expect(done.letters == 2 && done.jobs == 2)
+        let recipients = try stand.content(.jobsLater5s).map { $0.headers["to"] ?? "" }
+        #expect(recipients.contains { $0.hasSuffix("u:u0\n") && $0.contains("a0") })
+        #expect(recipients.allSatisfy { !$0.contains("u:u1") })
+    }
+
+    @Test func `a deadline may be any number, and an activity without a group has a scope of its own`() throws
+    {
+        var head = stand.head()
+        (head.group, head.deadline) = (nil, .max)
+        try stand.bury(head, to: 0..<2)
+        var row = LaneScope()
+        row.at = stand.now
+        row.endedAt = 9
+        try stand.write(.starts, 0, key: GroupKey(app: "shop", activity: "a1").bytes, row.encoded())
+        let done = try stand.redriveAll()
+        #expect(done.jobs == 1 && done.objections == [.ended: 1], "\(done)")
+    }
+
+    @Test func `other records go back to the topic that they came from`() throws {
+        let report = Array(#"{"v":1,"app":"shop"}"#.utf8)
+        let key = RecordKey.join("shop", "i:phone-1")
+        try stand.bury(
+            from: .reports, 1, stage: "ingest", code: "unknown_app", key: key, value: report, writtenAt: 1_000
+        )
+        try stand.bury(from: .expansions, 1, stage: "fan-out", code: "unknown_version", value: report)
+        try stand.bury(from: .registry, 0, stage: "ingest", code: "unknown_version", value: report)
+        try stand.bury(from: .reports, 0, stage: "ingest", code: "too_large", value: nil)
+        try stand.bury(
+            from: .jobs, 0, stage: "sender", code: "sheet_malformed", value: report, headers: [("apns", [])])
+        let done = try stand.redriveAll()
+        #expect(done.letters == 2, "\(done)")
+        #expect(done.objections == [.unknownTopic: 1, .notKept: 1, .unreadable: 1])
+        let reports = try stand.content(.reports)
+        #expect(reports.count == 1 && reports[0].key == key && reports[0].value == report)
+        // It is a report of then, not of now.
+        #expect(reports[0].headers["flotilla-received-at"] == "1000")
+        let expansions = try stand.content(.expansions)
+        #expect(expansions.count == 1 && expansions[0].partition == 1 && expansions[0].value == report)
+    }
+
+    @Test func `a send goes again only while its group has heard of nothing else since`() throws {
+        for (group, lastAt) in [("quiet", stand.now - 9_000), ("busy", stand.now)] {
+            let key = GroupKey(app: "shop", group: group).bytes
+            let home = Int32(murmur(key))
+            try stand.bury(
+                from: .sends, home, stage: "fan-out", code: "unknown_version", key: key,
+                value: Array("{}".utf8), writtenAt: stand.now - 5_000)
+            var row = GroupRow()
+            row.lastAt = lastAt
+            try stand.write(.groups, home, key: key, row.encoded())
+        }
+        let done = try stand.redriveAll()
+        #expect(done.letters == 1 && done.objections == [.newer: 1], "\(done)")
+        #expect(try stand.content(.sends).map(\.key) == [GroupKey(app: "shop", group: "quiet").bytes])
+    }
+
+    @Test func `a call is about what matches all that it says`() throws {
+        let first = try stand.bury(stand.head(), to: 0..<1)
+        try stand.bury(stand.head(app: "bank"), to: 0..<1, lane: 1)
+        try stand.bury(stand.head(), to: 0..<1, lane: 1, code: "request_faulty")
+        func count(_ change: (inout LetterFilter) -> Void) throws -> Int {
+            try stand.redrive(stand.filter(change)).survey().letters
+        }
+        #expect(try count { _ in } == 3)
+        #expect(try count { $0.app = "shop" } == 2)
+        #expect(try count { $0.app = "none" } == 0)
+        #expect(try count { ($0.app, $0.code) = ("shop", "request_faulty") } == 1)
+        #expect(try count { $0.stage = "ingest" } == 0)
+        #expect(try count { $0.names = [first] } == 1)
+        #expect(try count { $0.since = stand.now } == 3)
+        #expect(try count { $0.since = stand.now + 1 } == 0)
+        #expect(try count { $0.until = stand.now } == 0)
+        try stand.redriveAll(stand.filter { $0.app = "bank" })
+        let sent = try stand.content(.jobsLater5s)
+        #expect(sent.count == 1 && sent[0].headers["flotilla"]?.contains("app: bank\n") == true)
+    }
+
+    @Test func `what is discarded is not sent again, and shows only when it is asked for`() throws {
+        try stand.bury(stand.head(), to: 0..<2)
+        try stand.bury(stand.head(), to: 2..<3, lane: 1)
+        let discard = Discard(stand.box, stand.filter { $0.app = "shop" }, author: "tester", run: "d1")
+        #expect(try discard.survey().letters == 2)
+        #expect(try stand.states() == [.open, .open])
+        #expect(try discard.carryOut { _ in } == 2)
+        #expect(try stand.states() == [.discarded, .discarded])
+        #expect(try discard.carryOut { _ in } == 0)
+        #expect(try stand.redriveAll().letters == 0)
+    }
+
+    private func murmur(_ key: [UInt8]) -> Int { stand.partition(of: key) }
+}

@@ -1,0 +1,142 @@
+import IngestTesting
+import Kafka
+import KafkaTesting
+import LiveActivity
+import Replay
+import Telemetry
+import Topics
+
+/// Topics for one test, and what stages would have written to them.
+struct ReplayStand {
+    static let lanes = 2
+
+    private let cluster: TestCluster
+    let bed: IngestBed
+    private let producer: Producer
+    let now = WallTime.now().milliseconds
+
+    init() throws {
+        cluster = try TestCluster()
+        bed = try IngestBed(cluster.brokers, lanes: Self.lanes)
+        producer = try Producer(bed.settings, name: "stages", log: .silent, metrics: Metrics())
+    }
+
+    var box: LetterBox { LetterBox(bed.settings, bed.layout) }
+
+    // MARK: Writing
+
+    @discardableResult
+    func write(
+        _ topic: TopicName, _ lane: Int32, key: [UInt8]? = nil, _ value: [UInt8]?,
+        headers: [(String, [UInt8])] = []
+    ) throws -> Int64 {
+        let target = try producer.topic(bed.layout.name(topic))
+        var list = RecordHeaders(capacity: headers.count)
+        for (name, value) in headers { list.add(named: Array(name.utf8).span, value.span) }
+        let result = producer.send(
+            to: target, partition: lane, key: key?.span, value: value?.span, headers: &list, tag: 1)
+        precondition(result == .queued)
+        var deliveries: [Delivery] = []
+        _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
+        guard deliveries.count == 1, case .stored(let offset) = deliveries[0].outcome else {
+            preconditionFailure("it is not stored: \(deliveries)")
+        }
+        return offset
+    }
+
+    func head(
+        _ event: PushEvent = .update, version: Int64 = 5, group: String = "m1", app: String = "shop",
+        send: String = "s1", deadlineIn seconds: Int64 = 3_600
+    ) -> SheetHead {
+        SheetHead(
+            topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: now / 1000 + seconds,
+            app: app, environment: .production, send: send, group: group, scope: .group, generation: 3,
+            version: version, event: event, deadline: now / 1000 + seconds, acceptedAt: now - 1_000)
+    }
+
+    func sheet(_ head: SheetHead, to phones: Range<Int>) -> [(String, [UInt8])] {
+        var lines = JobLines()
+        for phone in phones {
+            lines.append(
+                token: Array("00aabb\(phone)".utf8).span, installation: Array("i\(phone)".utf8).span,
+                entry: Array(head.event == .start ? "start:Match".utf8 : "update:a\(phone)".utf8).span,
+                recipient: Array("u:u\(phone)".utf8).span)
+        }
+        return [
+            ("apns", head.apnsLines), ("flotilla", head.flotillaLines), ("to", lines.bytes),
+        ]
+    }
+
+    static let body = Array(#"{"aps":{}}"#.utf8)
+
+    /// A letter of the sender's.
+    @discardableResult
+    func bury(
+        _ head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, code: String = "attempts_exhausted"
+    ) throws -> LetterName {
+        let origin = SheetOrigin(
+            topic: "jobs", partition: lane, offset: 7, lines: LineSet(all: phones.count), attempt: 4,
+            tries: 6,
+            dueAt: 0, reason: "InternalServerError")
+        return try bury(
+            from: .jobsLater2m, lane, stage: "sender", code: code, value: Self.body,
+            headers: sheet(head, to: phones) + [("origin", origin.headerLines)])
+    }
+
+    @discardableResult
+    func bury(
+        from topic: TopicName, _ lane: Int32, stage: String, code: String, key: [UInt8]? = nil,
+        value: [UInt8]?, headers: [(String, [UInt8])] = [], writtenAt: Int64? = nil
+    ) throws -> LetterName {
+        let why = DeadLetter(
+            stage: stage, code: code, reason: "in words", topic: bed.layout.name(topic), partition: lane,
+            offset: 9, writtenAt: writtenAt ?? now - 1_000, at: now)
+        let all = headers + why.headers.map { ($0.name.rawValue, Array($0.value.utf8)) }
+        let offset = try write(.deadLetters, lane, key: key, value, headers: all)
+        return LetterName(partition: lane, offset: offset)
+    }
+
+    func mark(_ mark: LetterMark, in lane: Int32) throws {
+        try write(
+            .deadLetters, lane, mark.encoded(), headers: [(LetterMark.header.description, Array("1".utf8))])
+    }
+
+    // MARK: Calls
+
+    func filter(_ change: (inout LetterFilter) -> Void = { _ in }) -> LetterFilter {
+        var filter = LetterFilter()
+        change(&filter)
+        return filter
+    }
+
+    func redrive(_ filter: LetterFilter = LetterFilter(), run: String = "r1", busy: Int64 = -1) -> Redrive {
+        Redrive(box, filter, author: "tester", run: run, busyMilliseconds: busy)
+    }
+
+    /// By a fresh run.
+    @discardableResult
+    func redriveAll(_ filter: LetterFilter = LetterFilter(), run: String = "r1") throws -> Redrive.Tally {
+        try redrive(filter, run: run).carryOut { _ in }
+    }
+
+    func resend(
+        _ send: String = "s1", app: String = "shop", withUnknownStarts: Bool = false, run: String = "r1",
+        busy: Int64 = -1
+    ) -> Resend {
+        Resend(
+            box, send: send, of: app, withUnknownStarts: withUnknownStarts, author: "tester", run: run,
+            busyMilliseconds: busy)
+    }
+
+    func content(_ topic: TopicName) throws -> [ReadRecord] { try TopicContent(topic, bed).records }
+
+    func states() throws -> [LetterJournal.State] {
+        var states: [LetterJournal.State] = []
+        try box.forEach(LetterFilter()) { _, state in states.append(state) }
+        return states
+    }
+}
+
+extension ReplayStand {
+    func partition(of key: [UInt8]) -> Int { Murmur2.partition(of: key.span, of: Self.lanes) }
+}

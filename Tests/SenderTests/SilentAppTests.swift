@@ -1,0 +1,135 @@
+import APNs
+import Lifecycle
+import LiveActivity
+import Testing
+
+@testable import Sender
+
+/// One lane in one process, with two apps: APNs says nothing to one of them.
+@Suite struct SilentAppTests {
+    private static let start = Moment(
+        now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+
+    private var core: SenderCore
+    private var moment = SilentAppTests.start
+    private var pushed: [String] = []
+    private var roomLeft = 0
+    private var moved: [(app: String, tier: LaterTier, origin: SheetOrigin)] = []
+
+    init() throws {
+        var limits = SenderLimits()
+        limits.window = 4
+        core = SenderCore(limits, seed: 1)
+        core.informed()
+        core.assigned([
+            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: nil) })
+        ])
+        core.foundAll(lane: 0, end: 0, moment)
+    }
+
+    private func sheet(_ app: String, number: Int64) throws -> SheetRecord {
+        let head = SheetHead(
+            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
+            environment: .production, send: "s\(number)", group: "g\(number)", scope: .group, generation: 0,
+            version: number + 1, event: .update, deadline: moment.seconds + 3_600, acceptedAt: moment.wall)
+        return try SheetRecord(
+            SheetContent(
+                body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
+                to: Array("00\ti\(number)\tupdate:a\(number)\ti:i\(number)\n".utf8)), origin: nil)
+    }
+
+    private mutating func arrive(_ apps: String..., topic: JobTopic = .usual) throws {
+        for (offset, app) in apps.enumerated() {
+            let record = try sheet(app, number: Int64(offset))
+            core.arrived(record, from: topic, lane: 0, at: Int64(offset), moment)
+        }
+    }
+
+    /// Lets so much time go by, in turns of which each write is stored and each commit done.
+    private mutating func live(milliseconds: Int, roomOfSilent: Int = 0) {
+        roomLeft = roomOfSilent
+        for _ in 0..<max(1, milliseconds / 100) {
+            moment.now = moment.now.advanced(byMilliseconds: 100)
+            moment.wall += 100
+            core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
+            var room = roomLeft
+            core.turn(moment) { sheet, _ in
+                guard sheet.head.app == "silent" else { return .open(room: 100) }
+                defer { room = 0 }
+                return .open(room: room)
+            }
+            carryOut()
+        }
+    }
+
+    private mutating func carryOut() {
+        for _ in 0..<10 {
+            let orders = core.orders
+            core.orders.removeAll()
+            for push in orders.pushes {
+                pushed.append(push.sheet.head.app)
+                if push.sheet.head.app == "silent" {
+                    roomLeft = 0
+                } else {
+                    core.accepted(push.tag, moment)
+                }
+            }
+            for (id, write) in orders.writes {
+                if case .tier(let tier, let origin) = write.kind {
+                    moved.append((write.sheet?.head.app ?? "", tier, origin))
+                }
+                core.stored(id, at: Int64(id), moment)
+            }
+            if !orders.commits.isEmpty { core.committed(true, moment) }
+            core.turn(moment) { sheet, _ in .open(room: sheet.head.app == "silent" ? 0 : 100) }
+        }
+    }
+
+    @Test func `an app to which APNs says nothing makes room for what waits behind it`() throws {
+        var test = self
+        try test.arrive("silent", "silent", "silent", "silent", "shop", "shop")
+        test.live(milliseconds: 1_500)
+        #expect(test.pushed.isEmpty && test.moved.isEmpty, "APNs has its time first")
+        test.live(milliseconds: 3_000)
+        #expect(test.pushed == ["shop", "shop"])
+        #expect(test.moved.count == 4 && test.moved.allSatisfy { $0.app == "silent" && $0.tier == .seconds5 })
+        #expect(test.moved.allSatisfy { $0.origin.tries == 0 && $0.origin.reason == "apns_silent" })
+    }
+
+    @Test func `where nothing waits behind it, it waits where it is`() throws {
+        var test = self
+        try test.arrive("silent", "silent", "shop")
+        test.live(milliseconds: 60_000)
+        #expect(test.pushed == ["shop"] && test.moved.isEmpty)
+    }
+
+    @Test func `an app that is alone makes no room`() throws {
+        var test = self
+        test.core.isShared = false
+        try test.arrive("silent", "silent", "silent", "silent", "silent")
+        test.live(milliseconds: 60_000)
+        #expect(test.moved.isEmpty)
+    }
+
+    @Test func `what comes from a tier makes room in the longer one`() throws {
+        var test = self
+        try test.arrive("silent", "silent", "silent", "silent", "shop", topic: .later5s)
+        test.live(milliseconds: 5_000)
+        #expect(test.pushed == ["shop"])
+        #expect(test.moved.count == 4 && test.moved.allSatisfy { $0.tier == .minutes2 })
+    }
+
+    @Test func `a push without an answer goes on in a tier as soon as it is over`() throws {
+        var test = self
+        try test.arrive("silent", "silent", "silent", "silent", "shop")
+        test.live(milliseconds: 100, roomOfSilent: 1)
+        #expect(test.pushed == ["silent"])
+        test.live(milliseconds: 3_000)
+        #expect(test.moved.count == 3)
+        #expect(test.pushed == ["silent"], "the first holds up the window as long as it is out")
+        test.core.ended(0, as: PushAnswer(.unknown(.connectionLost)), test.moment)
+        test.live(milliseconds: 500)
+        #expect(test.moved.count == 4 && test.moved.last?.origin.tries == 1)
+        #expect(test.pushed == ["silent", "shop"])
+    }
+}

@@ -1,0 +1,27 @@
+import Simulation
+import Testing
+
+@testable import Sender
+
+@Test(arguments: 0..<20)
+func `a table of subjects holds what a set holds`(seed: Int) {
+    var random = SeededGenerator(seed)
+    var table = SubjectTable()
+    var model: Set<UInt64> = []
+    // 0 stands for an empty place. Few numbers, so that they meet, and some whose places are neighbours, so that they are moved.
+    let range = UInt64(1 << (3 + random.below(10)))
+    for _ in 0..<trials(5_000) {
+        let subject = UInt64.random(in: 1..<range, using: &random) << UInt64(random.below(2) * 32)
+        if random.below(5) < 3 - (model.count > 500 ? 2 : 0) {
+            let isNew = table.insert(subject)
+            #expect(isNew == model.insert(subject).inserted)
+        } else {
+            table.remove(subject)
+            model.remove(subject)
+        }
+        #expect(table.count == model.count && table.contains(subject) == model.contains(subject))
+    }
+    #expect(model.allSatisfy(table.contains))
+    for subject in model { table.remove(subject) }
+    #expect(table.count == 0)
+}

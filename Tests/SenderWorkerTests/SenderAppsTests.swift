@@ -1,0 +1,138 @@
+import Cryptography
+import KafkaTesting
+import LiveActivity
+import ProcessTesting
+import Sender
+import Testing
+import Topics
+
+@testable import APNsSimulator
+
+/// Apps side by side, each with its own trouble.
+@Suite(.timeLimit(.minutes(5))) struct SenderAppsTests {
+    private typealias AppSetting = SenderStand.AppSetting
+
+    private static let bank = AppSetting(
+        id: "bank", bundleID: "com.example.bank", teamID: "BANKTEAM01", keyID: "BANKKEY001",
+        environments: [.production, .sandbox])
+    private static let news = AppSetting(
+        id: "news", bundleID: "com.example.news", teamID: "NEWSTEAM01", keyID: "NEWSKEY001",
+        environments: [.sandbox])
+
+    private func breaker(_ app: String, _ environment: String) -> String {
+        #"flotilla_sender_breaker_open{app="\#(app)",environment="\#(environment)"}"#
+    }
+
+    @Test func `apps of several teams, keys and environments push side by side over two loops`() async throws
+    {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank, Self.news])
+        let sender = try await RunningSender(stand, slots: "one") { $0.loops = 2 }
+        let ways: [(AppSetting, LiveActivity.Environment)] = [
+            (.shop, .production), (Self.bank, .production), (Self.bank, .sandbox), (Self.news, .sandbox),
+        ]
+        for lane in 0..<Int32(SenderStand.lanes) {
+            for (app, environment) in ways {
+                let first = Int(lane) * 1_000
+                try stand.write(
+                    stand.head(.update, of: app, in: environment), to: first..<first + 50, lane: lane)
+            }
+        }
+        let jobs = SenderStand.lanes * 50 * ways.count
+        try await eventually("all are pushed") { sender.outcomes(.accepted) >= jobs || sender.failure != nil }
+        #expect(sender.failure == nil)
+        await sender.stop()
+        #expect(try stand.finals().values.allSatisfy { $0 == [.accepted] })
+        for (app, environment) in ways {
+            #expect(stand.requests(app.bundleID, environment) == SenderStand.lanes * 50, "\(app.id)")
+        }
+    }
+
+    @Test func `a wrong key pauses its app alone, and is named; mended, the app goes on by itself`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])
+        try stand.putKey("BANKKEY001", of: Self.bank, isRight: false)
+        let sender = try await RunningSender(stand, slots: "one")
+        for sheet in 0..<4 {
+            try stand.write(
+                stand.head(.update, group: "b\(sheet)", of: Self.bank), to: sheet * 250..<sheet * 250 + 250,
+                lane: 0)
+        }
+        try stand.write(stand.head(.update), to: 0..<200, lane: 0)
+        try await eventually("the bank is paused") { sender.metric(breaker("bank", "production")) == 1 }
+        try await eventually("the shop is not") { sender.outcomes(.accepted) >= 200 }
+        #expect(stand.requests(Self.bank.bundleID, .production) < 500, "nothing is pushed while it is open")
+        #expect(sender.log.contains("the app's team id, key id and key file"), "\(sender.log)")
+        #expect(sender.metric(breaker("shop", "production")) == 0)
+        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
+        try stand.putKey("BANKKEY001", of: Self.bank, isRight: true)
+        try await eventually("the bank is let in again") {
+            sender.metric(breaker("bank", "production")) == 0 && sender.outcomes(.accepted) > 200
+        }
+        await sender.stop()
+        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
+    }
+
+    @Test func `tokens of another environment pause their app alone, and none is lost`() async throws {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])
+        stand.setKnown(false, in: .sandbox)
+        let sender = try await RunningSender(stand, slots: "one")
+        try stand.write(stand.head(.update, of: Self.bank, in: .sandbox), to: 0..<250, lane: 0)
+        try stand.write(stand.head(.update, of: Self.bank), to: 0..<100, lane: 0)
+        try stand.write(stand.head(.update), to: 0..<100, lane: 0)
+        try await eventually("the sandbox is paused") { sender.metric(breaker("bank", "sandbox")) == 1 }
+        try await eventually("the others are not") { sender.outcomes(.accepted) >= 200 }
+        #expect(sender.log.contains("the app's environment"), "\(sender.log)")
+        stand.setKnown(true, in: .sandbox)
+        try await eventually("it is let in again") {
+            sender.metric(breaker("bank", "sandbox")) == 0 && sender.outcomes(.accepted) > 200
+        }
+        await sender.stop()
+        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
+        #expect(try stand.finals().values.allSatisfy { $0 == [.accepted] })
+    }
+
+    @Test func `an app to which APNs says nothing does not hold up another's jobs in its lanes`() async throws
+    {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(
+            cluster.brokers,
+            script: #"{"rules":[{"match":{"environment":"sandbox"},"silence":{"processed":false}}]}"#,
+            apps: [.shop, Self.bank])
+        let sender = try await RunningSender(stand, slots: "one") { $0.limits.window = 5 }
+        for sheet in 0..<20 {
+            try stand.write(
+                stand.head(.update, group: "b\(sheet)", of: Self.bank, in: .sandbox),
+                to: sheet * 100..<sheet * 100 + 100, lane: 0)
+        }
+        try stand.write(stand.head(.update), to: 0..<100, lane: 0)
+        try await eventually("the shop's are pushed") { sender.outcomes(.accepted) >= 100 }
+        try stand.setScript("{}")
+        await sender.stop()
+        #expect(stand.requests(SenderStand.bundleID, .production) == 100)
+        #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
+    }
+
+    @Test func `sealed tokens are pushed to, and what other keys have sealed is a dead letter`() async throws
+    {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        func keys(_ name: String) throws -> SealingKeys {
+            let file = try stand.directory.write(name, SealingKeys.makeText())
+            return try SealingKeys(file: file)
+        }
+        let (own, others) = (try keys("own"), try keys("others"))
+        let sender = try await RunningSender(stand, slots: "one", sealingKeys: own)
+        try stand.write(stand.head(.update), to: 0..<100, lane: 0, sealedBy: TokenSeal(own))
+        try stand.write(stand.head(.update, group: "m2"), to: 100..<103, lane: 1, sealedBy: TokenSeal(others))
+        try await eventually("all have receipts") {
+            sender.outcomes(.accepted) >= 100 && sender.outcomes(.rejected) >= 3
+        }
+        await sender.stop()
+        #expect(stand.journal.requests == 100)
+        #expect(sender.metric(#"flotilla_sender_dead_letters_total{code="token_unreadable"}"#) == 3)
+    }
+}

@@ -22,11 +22,10 @@ package struct EndSchedule: Record, Hashable {
         self.at = at
     }
 
-    /// Who owns the schedule, and the record's key: the group's owner, else the group.
-    package var key: [UInt8] {
-        if let owner { return RecordKey.join(app, owner.text) }
-        return RecordKey.join(app, "g:" + group)
-    }
+    /// Who owns the timer: the group's owner, else the group.
+    package var timerOwner: ScheduleOwner { owner.map { .recipient($0) } ?? .group(group) }
+
+    package var key: [UInt8] { timerOwner.key(app: app) }
 
     package func write(to writer: inout JSONWriter) {
         writer.field("app", app)

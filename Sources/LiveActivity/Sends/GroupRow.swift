@@ -80,12 +80,7 @@ package struct GroupRow: Record, Hashable {
         writer.field("attributesBytes", attributesBytes == 0 ? nil : attributesBytes)
         writer.field("updates", updates == 0 ? nil : updates)
         writer.field("endDate", endDate)
-        if let held {
-            writer.name("held")
-            writer.beginObject()
-            held.write(to: &writer)
-            writer.endObject()
-        }
+        if let held { writer.nested("held", held) }
         writer.field("words", words == 0 ? nil : words)
         writer.field("heldAfter", heldAfter == 0 ? nil : heldAfter)
         writer.field("cancelled", cancelled)

@@ -131,3 +131,13 @@ package struct Send: Record, Hashable {
         }
     }
 }
+
+extension JSONWriter {
+    /// Within another record.
+    mutating func nested(_ name: StaticString, _ send: Send) {
+        self.name(name)
+        beginObject()
+        send.write(to: &self)
+        endObject()
+    }
+}

@@ -1,0 +1,117 @@
+package import JSON
+
+/// What somebody wants of the timers of one owner: a record of `schedules`, from a gateway.
+package struct ScheduleOrder: Record, Hashable {
+    package static let schemaVersion = 1
+    /// Of an order's record. A timer's row holds the order's send, and must fit into a record of its topic.
+    package static let bytesMax = 900_000
+    /// Timers that one list names.
+    package static let listedMax = 100
+
+    package enum Wish: Sendable, Hashable {
+        case schedule(Schedule)
+        case cancel(Choice)
+        /// The owner's next timers, up to so many.
+        case list(Int)
+    }
+
+    /// Which timers of the owner are taken back.
+    package enum Choice: Sendable, Hashable {
+        /// All for this activity, as the schedules named it.
+        case activity(String)
+        /// The schedule's id.
+        case id(String)
+        /// The timer that holds this send.
+        case send(String)
+    }
+
+    /// Where the answer is waited for.
+    package struct ReplyTo: Sendable, Hashable {
+        /// Of `replies`.
+        package var partition: Int32
+        package var request: String
+
+        package init(partition: Int32, request: String) {
+            self.partition = partition
+            self.request = request
+        }
+    }
+
+    package var app: String
+    package var owner: ScheduleOwner
+    package var wish: Wish
+    /// Nil: nobody waits.
+    package var replyTo: ReplyTo?
+    /// Milliseconds since 1970 by its gateway's clock; nothing is decided by it.
+    package var acceptedAt: Int64
+
+    package init(
+        _ wish: Wish, app: String, owner: ScheduleOwner, replyTo: ReplyTo? = nil, acceptedAt: Int64
+    ) {
+        self.wish = wish
+        self.app = app
+        self.owner = owner
+        self.replyTo = replyTo
+        self.acceptedAt = acceptedAt
+    }
+
+    package var key: [UInt8] { owner.key(app: app) }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("app", app)
+        writer.field("owner", owner.text)
+        switch wish {
+        case .schedule(let schedule): schedule.write(to: &writer)
+        case .cancel(let choice):
+            writer.name("cancels")
+            writer.beginObject()
+            switch choice {
+            case .activity(let name): writer.field("activity", name)
+            case .id(let id): writer.field("id", id)
+            case .send(let id): writer.field("send", id)
+            }
+            writer.endObject()
+        case .list(let countMax): writer.field("lists", countMax)
+        }
+        if let replyTo {
+            writer.name("replyTo")
+            writer.beginObject()
+            writer.field("partition", Int(replyTo.partition))
+            writer.field("request", replyTo.request)
+            writer.endObject()
+        }
+        writer.field("acceptedAt", acceptedAt)
+    }
+
+    package init(from record: JSONObject) {
+        let wish: Wish
+        if let choice = record["cancels"].optional {
+            wish = .cancel(choice.scheduleChoice())
+        } else if let countMax = record["lists"].optional {
+            wish = .list(countMax.int(in: 1...Self.listedMax))
+        } else {
+            wish = .schedule(Schedule(from: record))
+        }
+        self.init(
+            wish, app: record["app"].appID(), owner: record["owner"].scheduleOwner(),
+            acceptedAt: record["acceptedAt"].time())
+        replyTo = record["replyTo"].optional.map { value in
+            let object = value.object()
+            return ReplyTo(
+                partition: Int32(object["partition"].int(in: 0...Int(Int32.max))),
+                request: object["request"].name())
+        }
+        if case .schedule(let schedule) = wish, !schedule.send.app.isExactly(app) {
+            record["send"].report("must be of the order's app")
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate func scheduleChoice() -> ScheduleOrder.Choice {
+        let object = object()
+        if let name = object["activity"].optional { return .activity(name.name()) }
+        if let id = object["id"].optional { return .id(id.name()) }
+        return .send(object["send"].name())
+    }
+}

@@ -1,0 +1,147 @@
+package import JSON
+
+/// What became of an order: a record of `replies`, for the gateway that waits for it.
+package struct ScheduleReply: Record, Hashable {
+    package static let schemaVersion = 1
+
+    package struct Scheduled: Sendable, Hashable {
+        /// The schedule's.
+        package var id: String
+        /// Milliseconds since 1970.
+        package var dueAt: Int64
+        /// Of the send that goes then.
+        package var send: String
+        /// A timer under the same id had been waiting, and does not any more.
+        package var replaced: Bool
+
+        package init(id: String, dueAt: Int64, send: String, replaced: Bool) {
+            self.id = id
+            self.dueAt = dueAt
+            self.send = send
+            self.replaced = replaced
+        }
+    }
+
+    /// A timer that waits.
+    package struct Listed: Sendable, Hashable {
+        package var id: String
+        package var name: String?
+        package var activity: String?
+        /// Milliseconds since 1970.
+        package var dueAt: Int64
+        package var send: String
+        package var event: PushEvent
+
+        package init(
+            id: String, name: String?, activity: String?, dueAt: Int64, send: String, event: PushEvent
+        ) {
+            self.id = id
+            self.name = name
+            self.activity = activity
+            self.dueAt = dueAt
+            self.send = send
+            self.event = event
+        }
+    }
+
+    package enum Answer: Sendable, Hashable {
+        case scheduled(Scheduled)
+        /// So many timers go no more; so many of those that were meant had gone within the last minute.
+        case canceled(Int, tooLate: Int)
+        /// The next to go first.
+        case listed([Listed], isComplete: Bool)
+        /// Another body came under the same idempotency key.
+        case conflict
+        /// Why it cannot be done, in words for whoever asked.
+        case refused(String)
+    }
+
+    /// The order's, as its gateway named it.
+    package var request: String
+    package var answer: Answer
+
+    package init(request: String, _ answer: Answer) {
+        self.request = request
+        self.answer = answer
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("request", request)
+        switch answer {
+        case .scheduled(let scheduled): scheduled.write(to: &writer)
+        case .canceled(let count, let tooLate):
+            writer.field("canceled", count)
+            writer.field("tooLate", tooLate)
+        case .listed(let timers, let isComplete):
+            writer.name("timers")
+            writer.beginArray()
+            for timer in timers { timer.write(to: &writer) }
+            writer.endArray()
+            writer.field("isComplete", isComplete)
+        case .conflict: writer.field("conflict", true)
+        case .refused(let why): writer.field("refused", why)
+        }
+    }
+
+    package init(from record: JSONObject) {
+        let answer: Answer
+        if let count = record["canceled"].optional {
+            answer = .canceled(
+                count.int(in: 0...Int.max), tooLate: record["tooLate"].int(in: 0...Int.max))
+        } else if let timers = record["timers"].optional {
+            answer = .listed(timers.listed(), isComplete: record["isComplete"].bool())
+        } else if record["conflict"].optional?.bool() == true {
+            answer = .conflict
+        } else if let why = record["refused"].optional {
+            answer = .refused(why.string())
+        } else {
+            answer = .scheduled(Scheduled(from: record))
+        }
+        self.init(request: record["request"].name(), answer)
+    }
+}
+
+extension ScheduleReply.Scheduled {
+    func write(to writer: inout JSONWriter) {
+        writer.field("id", id)
+        writer.field("dueAt", dueAt)
+        writer.field("send", send)
+        writer.field("replaced", replaced)
+    }
+
+    init(from record: JSONObject) {
+        self.init(
+            id: record["id"].name(), dueAt: record["dueAt"].time(), send: record["send"].name(),
+            replaced: record["replaced"].bool())
+    }
+}
+
+extension ScheduleReply.Listed {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.field("id", id)
+        writer.field("name", name)
+        writer.field("activity", activity)
+        writer.field("dueAt", dueAt)
+        writer.field("send", send)
+        writer.field("event", event.rawValue)
+        writer.endObject()
+    }
+}
+
+extension JSONValue {
+    fileprivate func listed() -> [ScheduleReply.Listed] {
+        var list: [ScheduleReply.Listed] = []
+        var elements = array(countMax: ScheduleOrder.listedMax)
+        while let element = elements.next() {
+            let object = element.object()
+            list.append(
+                ScheduleReply.Listed(
+                    id: object["id"].name(), name: object["name"].optional?.name(),
+                    activity: object["activity"].optional?.name(), dueAt: object["dueAt"].time(),
+                    send: object["send"].name(),
+                    event: object["event"].choice(of: PushEvent.self) ?? .update))
+        }
+        return list
+    }
+}

@@ -1,0 +1,107 @@
+import JSON
+import Testing
+
+@testable import LiveActivity
+
+private var reader: JSONReader { JSONReader() }
+
+private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "m") -> Send {
+    var content = PushContent(.update)
+    content.contentState = raw("{}")
+    return Send(
+        id: "s1", app: "shop", group: group, audience: audience, content: content, priority: 10, acceptedAt: 1
+    )
+}
+
+@Test func `an order reads back, whatever it wants`() throws {
+    var full = Schedule(id: "s/1", name: "Chest", activity: "chest_0", .offset(60_000), makeSend())
+    full.latenessMax = 0
+    full.idempotency = Schedule.Idempotency(key: "k", fingerprint: "f")
+    let wishes: [ScheduleOrder.Wish] = [
+        .schedule(full), .schedule(Schedule(id: "s2", .at(7), makeSend())), .cancel(.activity("chest_0")),
+        .cancel(.id("s/1")), .cancel(.send("s1")), .list(100),
+    ]
+    for wish in wishes {
+        var order = ScheduleOrder(wish, app: "shop", owner: .recipient(.user("ben")), acceptedAt: 5)
+        #expect(try ScheduleOrder.decode(order.encoded(), with: reader) == order)
+        order.replyTo = ScheduleOrder.ReplyTo(partition: 3, request: "r1")
+        order.owner = .group("m")
+        #expect(try ScheduleOrder.decode(order.encoded(), with: reader) == order)
+        #expect(String(decoding: order.key, as: UTF8.self) == "shop/g:m")
+    }
+}
+
+@Test func `an order that nobody can carry out is refused`() {
+    let order = ScheduleOrder(
+        .schedule(Schedule(id: "s1", .at(7), makeSend())), app: "shop", owner: .group("m"), acceptedAt: 5)
+    let text = String(decoding: order.encoded(), as: UTF8.self)
+    for (good, bad) in [
+        (#""owner":"g:m""#, #""owner":"x:m""#), (#""owner":"g:m""#, #""owner":"g:""#),
+        (#""app":"shop","owner""#, #""app":"other","owner""#), (#""at":7,"#, ""),
+        (#""audience":{"users":["ben"]}"#, #""audience":"everyone""#), (#""id":"s1","at""#, #""id":"","at""#),
+    ] {
+        let changed = text.replacing(good, with: bad)
+        #expect(changed != text)
+        #expect(throws: RecordError.self, "\(bad)") {
+            try ScheduleOrder.decode(Array(changed.utf8), with: reader)
+        }
+    }
+}
+
+@Test func `a timed send belongs to its one user, else to its group, else to its activity`() {
+    #expect(ScheduleOwner(of: makeSend()) == .recipient(.user("ben")))
+    #expect(ScheduleOwner(of: makeSend(.users(["ben", "ada"]))) == .group("m"))
+    #expect(ScheduleOwner(of: makeSend(.group)) == .group("m"))
+    #expect(ScheduleOwner(of: makeSend(.activities(["a"]), group: nil)) == .activity("a"))
+    #expect(ScheduleOwner(of: makeSend(.group, group: nil)) == nil)
+    var own = makeSend(.group)
+    own.owner = .installation("i1")
+    #expect(ScheduleOwner(of: own) == .recipient(.installation("i1")))
+    for owner: ScheduleOwner in [
+        .recipient(.user("g:x")), .recipient(.installation("i")), .group("u:x"), .activity("a"),
+    ] {
+        #expect(ScheduleOwner(text: owner.text) == owner)
+    }
+    for bad in ["", "g", "g:", "x:y", "ben"] { #expect(ScheduleOwner(text: bad) == nil) }
+}
+
+@Test func `an offset counts from the cluster's stamp, a time stands for itself`() {
+    #expect(Schedule(id: "s", .offset(60_000), makeSend()).dueAt(stamp: 1000) == 61_000)
+    #expect(Schedule(id: "s", .at(60_000), makeSend()).dueAt(stamp: 1000) == 60_000)
+}
+
+@Test func `a row of timers reads back, and its key is nobody else's`() throws {
+    var send = makeSend()
+    send.scheduledAt = 4
+    let row = TimerRow(
+        app: "shop", owner: .recipient(.user("b/n")), id: "s/1", name: "Chest", activity: "chest_0", dueAt: 5,
+        latenessMax: 6, send: send, offset: 7)
+    var end = row
+    (end.id, end.name, end.activity) = (nil, nil, nil)
+    for row in [row, end] { #expect(try TimerRow.decode(row.encoded(), with: reader) == row) }
+    let seen = SeenOrder(
+        fingerprint: "f", answer: .init(id: "s/1", dueAt: 5, send: "s1", replaced: true), at: 9)
+    #expect(try SeenOrder.decode(seen.encoded(), with: reader) == seen)
+    #expect(seen.isKept(at: 9 + SeenOrder.keptMilliseconds - 1))
+    #expect(!seen.isKept(at: 9 + SeenOrder.keptMilliseconds))
+    let seenKey = SeenOrder.key(app: "shop", owner: row.owner, idempotencyKey: "k")
+    let keys = [row.key, end.key, seenKey].map { String(decoding: $0, as: UTF8.self) }
+    #expect(keys == ["shop/u:b%2fn/s%2f1", "shop/u:b%2fn//m", "/shop/u:b%2fn/k"])
+    let prefix = TimerRow.prefix(app: "shop", owner: row.owner)
+    #expect(row.key.starts(with: prefix) && end.key.starts(with: prefix) && !seenKey.starts(with: prefix))
+    let isSeen = [row.key, seenKey].map { key in key.withUnsafeBytes { SeenOrder.isKey($0) } }
+    #expect(isSeen == [false, true])
+}
+
+@Test func `a reply reads back, whatever it says`() throws {
+    let listed = ScheduleReply.Listed(
+        id: "s1", name: nil, activity: "chest_0", dueAt: 5, send: "r-1", event: .end)
+    let answers: [ScheduleReply.Answer] = [
+        .scheduled(.init(id: "s1", dueAt: 5, send: "r-1", replaced: false)), .canceled(2, tooLate: 1),
+        .listed([listed], isComplete: false), .listed([], isComplete: true), .conflict, .refused("why"),
+    ]
+    for answer in answers {
+        let reply = ScheduleReply(request: "q1", answer)
+        #expect(try ScheduleReply.decode(reply.encoded(), with: reader) == reply)
+    }
+}

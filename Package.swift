@@ -46,6 +46,7 @@ let package = Package(
         library("CNghttp2", apt: "libnghttp2-dev"),
         library("CMicroHTTPD", apt: "libmicrohttpd-dev"),
         library("CLMDB", apt: "liblmdb-dev"),
+        library("CSQLite", apt: "libsqlite3-dev"),
         library("CZstd", apt: "libzstd-dev"),
         library("CLZ4", apt: "liblz4-dev"),
         library("CZlib", apt: "zlib1g-dev"),
@@ -66,6 +67,7 @@ let package = Package(
         module(
             "Kafka", "CRdKafka", "CLinux", "Cryptography", "Telemetry", "Lifecycle", features: "Lifetimes"),
         module("Store", "CLMDB", "CCRC32C", "CLinux", "Telemetry", features: "Lifetimes"),
+        module("SQLite", "CSQLite"),
         module("JSON", "CSimdJSON"),
         module("HTTPClient", "Lifecycle"),
         module("HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
@@ -154,6 +156,7 @@ let package = Package(
         tests("HTTP2Tests", "HTTP2", "Lifecycle", "Cryptography", "TLS", "ProcessTesting", "Simulation"),
         .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry", "Simulation"),
+        tests("SQLiteTests", "SQLite"),
         tests("JSONTests", "JSON", "Simulation"),
         tests("KafkaPureTests", "Kafka", "Lifecycle", "ProcessTesting"),
         tests(

@@ -1,0 +1,32 @@
+internal import CSQLite
+
+/// One row of an answer, good while it is handed out. A column that has another type than is asked for is
+/// converted as SQLite converts it: nothing that lies in a file traps.
+@safe package struct Row: ~Copyable {
+    private let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) { unsafe self.pointer = unsafe pointer }
+
+    package borrowing func isNull(_ column: Int) -> Bool {
+        unsafe sqlite3_column_type(pointer, Int32(column)) == SQLITE_NULL
+    }
+
+    /// 0 for a null.
+    package borrowing func integer(_ column: Int) -> Int64 {
+        unsafe sqlite3_column_int64(pointer, Int32(column))
+    }
+
+    /// Nil for a null.
+    package borrowing func text(_ column: Int) -> String? {
+        guard let text = unsafe sqlite3_column_text(pointer, Int32(column)) else { return nil }
+        let count = unsafe Int(sqlite3_column_bytes(pointer, Int32(column)))
+        return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    /// Nothing for a null.
+    package borrowing func bytes(_ column: Int) -> [UInt8] {
+        guard let bytes = unsafe sqlite3_column_blob(pointer, Int32(column)) else { return [] }
+        let count = unsafe Int(sqlite3_column_bytes(pointer, Int32(column)))
+        return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+}

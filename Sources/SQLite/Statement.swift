@@ -1,0 +1,84 @@
+internal import CSQLite
+
+/// A statement that was prepared. It keeps its connection open. Owned by one scope or object, and kept as a
+/// stored property by whoever runs it often.
+@safe package struct Statement: ~Copyable {
+    private let pointer: OpaquePointer
+    private let connection: Connection
+
+    init(_ sql: String, on connection: Connection) throws(SQLiteError) {
+        var prepared: OpaquePointer?
+        var text = sql
+        let code = text.withUTF8 { bytes in
+            unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
+                unsafe sqlite3_prepare_v3(
+                    connection.pointer, bytes.baseAddress, Int32(clamping: bytes.count),
+                    UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+            }
+        }
+        guard code == SQLITE_OK else { throw connection.error(code) }
+        guard let pointer = unsafe prepared else { preconditionFailure("there is no statement in \(sql)") }
+        unsafe self.pointer = unsafe pointer
+        self.connection = connection
+    }
+
+    deinit { unsafe sqlite3_finalize(pointer) }
+
+    /// Runs it to its end; what it answers is dropped.
+    ///
+    /// - Returns: how many rows it changed.
+    @discardableResult
+    package borrowing func run(_ values: SQLValue...) throws(SQLiteError) -> Int {
+        try eachRow(values) { _ in }
+        return unsafe Int(sqlite3_changes64(connection.pointer))
+    }
+
+    /// Hands out each row of the answer.
+    package borrowing func eachRow(
+        _ values: [SQLValue] = [], _ body: (borrowing Row) -> Void
+    ) throws(SQLiteError) {
+        try bind(values)
+        // A statement that was stepped and not reset holds its picture of the file.
+        defer { unsafe sqlite3_reset(pointer) }
+        let row = unsafe Row(pointer)
+        while true {
+            let code = unsafe sqlite3_step(pointer)
+            if code == SQLITE_DONE { return }
+            guard code == SQLITE_ROW else { throw connection.error(code) }
+            body(row)
+        }
+    }
+
+    private borrowing func bind(_ values: [SQLValue]) throws(SQLiteError) {
+        let wanted = unsafe Int(sqlite3_bind_parameter_count(pointer))
+        precondition(values.count == wanted, "the statement has \(wanted) places")
+        for (index, value) in values.enumerated() {
+            let place = Int32(index + 1)
+            let code: Int32
+            switch value {
+            case .null: code = unsafe sqlite3_bind_null(pointer, place)
+            case .integer(let number): code = unsafe sqlite3_bind_int64(pointer, place, number)
+            case .text(var text):
+                code = text.withUTF8 { bytes in
+                    unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
+                        // Without an address it would be no text at all.
+                        unsafe sqlite_bind_text_copied(
+                            pointer, place, bytes.baseAddress ?? Self.nothing, UInt64(bytes.count))
+                    }
+                }
+            case .bytes(let bytes):
+                code = unsafe bytes.withUnsafeBytes { bytes in
+                    unsafe bytes.isEmpty
+                        ? sqlite3_bind_zeroblob(pointer, place, 0)
+                        : sqlite_bind_blob_copied(pointer, place, bytes.baseAddress, UInt64(bytes.count))
+                }
+            }
+            if code != SQLITE_OK { throw connection.error(code) }
+        }
+    }
+
+    /// One byte that lives as long as the process.
+    private static var nothing: UnsafePointer<CChar> {
+        unsafe UnsafeRawPointer(("" as StaticString).utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import Testing
+
+@testable import SQLite
+
+struct DatabaseTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path + "/rows.sqlite" }
+
+    private func rows() throws -> Database {
+        let database = try Database(path, as: .writer)
+        try database.execute("CREATE TABLE IF NOT EXISTS rows (key TEXT, number INTEGER, bytes BLOB)")
+        return database
+    }
+
+    private func count(_ database: Database) throws -> Int64 {
+        var count: Int64 = -1
+        try database.prepare("SELECT count(*) FROM rows").eachRow { count = $0.integer(0) }
+        return count
+    }
+
+    @Test func `what was bound comes back as it was`() throws {
+        let database = try rows()
+        let insert = try database.prepare("INSERT INTO rows VALUES (?, ?, ?)")
+        let values: [(String?, Int64, [UInt8])] = [
+            ("", .min, []), ("a\u{0}b", .max, [0, 255]), ("ö'); DROP TABLE rows; --", 0, [1]), (nil, 7, [0]),
+        ]
+        for (key, number, bytes) in values {
+            #expect(try insert.run(.text(key), .integer(number), .bytes(bytes)) == 1)
+        }
+        var found: [(String?, Int64, [UInt8])] = []
+        try database.prepare("SELECT key, number, bytes FROM rows ORDER BY rowid").eachRow { row in
+            found.append((row.text(0), row.integer(1), row.bytes(2)))
+        }
+        #expect(found.map(\.0) == values.map(\.0))
+        #expect(found.map(\.1) == values.map(\.1))
+        #expect(found.map(\.2) == values.map(\.2))
+    }
+
+    @Test func `an empty text is no null`() throws {
+        let database = try rows()
+        try database.prepare("INSERT INTO rows (key) VALUES (?)").run("")
+        var isNull = true
+        try database.prepare("SELECT key FROM rows").eachRow { isNull = $0.isNull(0) }
+        #expect(!isNull)
+    }
+
+    @Test func `a column of another type is converted and traps nothing`() throws {
+        let database = try rows()
+        try database.prepare("INSERT INTO rows VALUES (?, ?, ?)").run(nil, "many", .integer(5))
+        try database.prepare("SELECT key, number, bytes FROM rows").eachRow { row in
+            #expect(row.integer(0) == 0)
+            #expect(row.integer(1) == 0)
+            #expect(row.text(1) == "many")
+            #expect(row.bytes(2) == Array("5".utf8))
+            #expect(row.bytes(0).isEmpty)
+        }
+    }
+
+    @Test func `a transaction that throws leaves nothing`() throws {
+        let database = try rows()
+        let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
+        #expect(throws: SQLiteError.self) {
+            try database.transaction { () throws(SQLiteError) in
+                try insert.run("a")
+                throw .refused(path: "", reason: "on purpose")
+            }
+        }
+        #expect(try count(database) == 0)
+        try database.transaction { () throws(SQLiteError) in _ = try insert.run("b") }
+        #expect(try count(database) == 1)
+    }
+
+    @Test func `a reader sees whole transactions beside the writer`() throws {
+        let database = try rows()
+        let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
+        let reader = try Database(path, as: .reader)
+        try database.transaction { () throws(SQLiteError) in
+            try insert.run("a")
+            #expect((try? count(reader)) == 0)
+        }
+        #expect(try count(reader) == 1)
+        #expect(throws: SQLiteError.self) { try reader.execute("DELETE FROM rows") }
+    }
+
+    @Test func `a question does not hold the file after its answer`() throws {
+        let database = try rows()
+        let reader = try Database(path, as: .reader)
+        let question = try reader.prepare("SELECT key FROM rows")
+        try question.eachRow { _ in }
+        try database.prepare("INSERT INTO rows (key) VALUES (?)").run("a")
+        var found: [String?] = []
+        try question.eachRow { found.append($0.text(0)) }
+        #expect(found == ["a"])
+    }
+
+    @Test func `a second writer waits, and is told that it did`() throws {
+        let database = try rows()
+        let other = try Database(path, as: .writer)
+        try other.execute("PRAGMA busy_timeout = 1")
+        try database.transaction { () throws(SQLiteError) in
+            #expect(throws: SQLiteError.busy(path: path, milliseconds: Database.busyMilliseconds)) {
+                try other.execute("BEGIN IMMEDIATE")
+            }
+        }
+    }
+
+    @Test func `the schema is kept`() throws {
+        do {
+            let database = try rows()
+            #expect(try database.schema() == 0)
+            try database.setSchema(41)
+        }
+        #expect(try Database(path, as: .writer).schema() == 41)
+    }
+
+    @Test func `a statement outlives the database that made it`() throws {
+        let insert = try rows().prepare("INSERT INTO rows (key) VALUES (?)")
+        try insert.run("a")
+        #expect(try count(try Database(path, as: .reader)) == 1)
+    }
+
+    @Test func `a file that is none is corrupt`() throws {
+        try Data(repeating: 0x55, count: 8192).write(to: URL(filePath: path))
+        let error = #expect(throws: SQLiteError.self) { try self.rows() }
+        #expect(error?.isCorruption == true)
+    }
+
+    @Test func `a page that was overwritten is found`() throws {
+        do {
+            let database = try rows()
+            let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
+            try database.transaction { () throws(SQLiteError) in
+                for number in 0..<5000 { try insert.run(.text("row number \(number)")) }
+            }
+            #expect(try database.damage() == nil)
+            try database.checkpoint()
+        }
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: 4096 * 5)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+        try file.close()
+        let database = try Database(path, as: .writer)
+        var damage: String?
+        do { damage = try database.damage() } catch { damage = error.description }
+        #expect(damage != nil)
+    }
+
+    @Test func `a full disk is an error that passes, and the file stays whole`() throws {
+        let database = try rows()
+        let insert = try database.prepare("INSERT INTO rows VALUES (?, 0, ?)")
+        try insert.run("first", .bytes([1]))
+        try database.execute("PRAGMA max_page_count = 20")
+        let error = #expect(throws: SQLiteError.self) {
+            try database.transaction { () throws(SQLiteError) in
+                for _ in 0..<100 { try insert.run("more", .bytes([UInt8](repeating: 1, count: 4000))) }
+            }
+        }
+        #expect(error == .diskFull(path: path))
+        #expect(error?.passes == true)
+        #expect(try count(database) == 1)
+        try database.execute("PRAGMA max_page_count = 100000")
+        try insert.run("second", .bytes([2]))
+        #expect(try count(database) == 2)
+    }
+
+    @Test func `a killed process leaves whole transactions`() async throws {
+        var last: Int64 = 0
+        for round in 0..<6 {
+            let (path, delay) = (path, 20_000 + round * 9000)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, delay = delay as Int] in
+                let database = try Database(path, as: .writer)
+                try database.execute("CREATE TABLE IF NOT EXISTS rows (key TEXT, number INTEGER, bytes BLOB)")
+                let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
+                Foundation.Thread.detachNewThread {
+                    usleep(UInt32(delay))
+                    kill(getpid(), SIGKILL)
+                }
+                while true {
+                    try database.transaction { () throws(SQLiteError) in
+                        for _ in 0..<20 { try insert.run("a row") }
+                    }
+                }
+            }
+            let database = try rows()
+            let found = try count(database)
+            #expect(found % 20 == 0)
+            #expect(found >= last)
+            #expect(try database.damage() == nil)
+            last = found
+        }
+        #expect(last > 0)
+    }
+}

@@ -1,4 +1,5 @@
 package import JSON
+internal import LiveActivity
 
 /// What a body of reports is worth: those that are good, as records of the topic, and what is wrong with
 /// the others.
@@ -12,6 +13,18 @@ package struct JudgedReports: Sendable {
         package var limit: RateLimit?
     }
 
+    /// A good report of a tap: its answer says what it was attributed to.
+    package struct Tap: Sendable, Equatable {
+        package let activity: String?
+        package let scheduleID: String?
+        package let scheduleName: String?
+
+        init?(_ report: Report) {
+            guard report.kind == .tap else { return nil }
+            (activity, scheduleID, scheduleName) = (report.activity, report.scheduleID, report.scheduleName)
+        }
+    }
+
     private struct Place {
         let index: Int
         let start: Int
@@ -22,12 +35,21 @@ package struct JudgedReports: Sendable {
     /// Keys and values, one after the other in one piece of memory.
     private var bytes: [UInt8] = []
     private var places: [Place] = []
+    /// By their places in the body.
+    private var tapsByIndex: [Int: Tap] = [:]
     package internal(set) var refused: [Refused] = []
 
     package var acceptedCount: Int { places.count }
 
+    /// Of those that are good, in the body's order.
+    package var taps: [(index: Int, tap: Tap)] {
+        if tapsByIndex.isEmpty { return [] }
+        return places.compactMap { place in tapsByIndex[place.index].map { (place.index, $0) } }
+    }
+
     /// - Parameter index: the report's place in the body.
-    mutating func accept(_ index: Int, key: [UInt8], value: borrowing JSONWriter) {
+    mutating func accept(_ index: Int, key: [UInt8], value: borrowing JSONWriter, tap: Tap?) {
+        if let tap { tapsByIndex[index] = tap }
         let start = bytes.count
         bytes += key
         let keyEnd = bytes.count
@@ -38,6 +60,7 @@ package struct JudgedReports: Sendable {
     mutating func append(_ other: JudgedReports) {
         let offset = bytes.count
         bytes += other.bytes
+        tapsByIndex.merge(other.tapsByIndex) { $1 }
         places += other.places.map {
             Place(
                 index: $0.index, start: $0.start + offset, keyEnd: $0.keyEnd + offset, end: $0.end + offset)

@@ -114,7 +114,7 @@ package final class ReportJudge {
         if version <= Report.schemaVersion { object.refuseUnknownFields() }
         seal.seal(tokenOf: &report)
         report.encode(to: &writer)
-        judged.accept(place, key: report.key, value: writer)
+        judged.accept(place, key: report.key, value: writer, tap: JudgedReports.Tap(report))
     }
 
     private func checkUser(of report: Report, in object: JSONObject, for app: App, as role: APIKey.Role) {
@@ -122,16 +122,9 @@ package final class ReportJudge {
         guard let user = report.user else { return }
         switch users.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.send)) {
         case .good: break
-        case .missing:
-            object["userId"].report(
-                "needs a userProof in this app: the hex HMAC-SHA256 of the user id, which your server makes")
-        case .wrong:
-            object["userProof"].report(
-                "must be the hex HMAC-SHA256 of the user id by a secret that `flotilla apps user-proof` has made"
-            )
-        case .impossible:
-            object["userProof"].report(
-                "cannot be checked: this gateway's sealing keys do not open the secrets")
+        case .missing: object["userId"].report(UserProofCheck.missing)
+        case .wrong: object["userProof"].report(UserProofCheck.wrong)
+        case .impossible: object["userProof"].report(UserProofCheck.impossible)
         }
     }
 }

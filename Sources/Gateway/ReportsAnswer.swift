@@ -8,6 +8,7 @@ package enum ReportsAnswer {
         var json = JSONWriter(capacity: 256)
         json.beginObject()
         write(judged, to: &json)
+        write(judged.taps, to: &json)
         json.endObject()
         return .json(json.bytes, status: 202)
     }
@@ -69,6 +70,22 @@ package enum ReportsAnswer {
                 write(RateLimit.code, "installationId", limit.sentence, to: &json)
             }
             json.endArray()
+            json.endObject()
+        }
+        json.endArray()
+    }
+
+    /// What an SDK hands on to the app that was launched by a touch.
+    private static func write(_ taps: [(index: Int, tap: JudgedReports.Tap)], to json: inout JSONWriter) {
+        if taps.isEmpty { return }
+        json.name("taps")
+        json.beginArray()
+        for (index, tap) in taps {
+            json.beginObject()
+            json.field("index", index)
+            json.field("activityId", tap.activity)
+            json.field("scheduleId", tap.scheduleID)
+            json.field("scheduleName", tap.scheduleName)
             json.endObject()
         }
         json.endArray()

@@ -18,6 +18,13 @@ final class UserProofCheck {
 
     enum Verdict { case good, missing, wrong, impossible }
 
+    // What each asks for, as it goes on after the field's name.
+    static let missing =
+        "needs a userProof in this app: the hex HMAC-SHA256 of the user id, which your server makes"
+    static let wrong =
+        "must be the hex HMAC-SHA256 of the user id by a secret that `flotilla apps user-proof` has made"
+    static let impossible = "cannot be checked: this gateway's sealing keys do not open the secrets"
+
     /// - Parameters:
     ///   - proof: HMAC-SHA256 of the user id's bytes, in hexadecimal; nil when none came.
     ///   - isTrusted: it comes from the app's own server, whose key is proof enough.

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Kafka
 import LiveActivity
 import ProcessTesting
@@ -50,6 +51,34 @@ struct GatewayServiceTests {
         let large = try await bench.post(String(repeating: " ", count: GatewayLimits.bodyBytesMax + 1))
         #expect(large.status == 413 && large.code == "body_too_large")
         #expect(try await bench.reports(2).map(\.key).sorted() == ["shop/i:a", "shop/i:b"])
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `the answer to a tap brings back the schedule behind it, and its report has both`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        func tap(_ more: String) -> String {
+            #"{"environment":"production","installationId":"i","kind":"tap"\#(more)}"#
+        }
+        let one = try await bench.post(
+            tap(#","activityId":"A","scheduleId":"s-1","scheduleName":"ready""#))
+        #expect(
+            one.status == 202
+                && one.body
+                    == #"{"accepted":1,"refused":[],"taps":[{"index":0,"activityId":"A","scheduleId":"s-1","scheduleName":"ready"}]}"#
+        )
+        // Also in a body of which the second report is refused, and of an activity that no schedule drove.
+        let mixed = try await bench.post("[\(heartbeat()),\(tap("")),\(tap(#","activityId":"B""#))]")
+        #expect(mixed.status == 202)
+        #expect(mixed.body.hasSuffix(#","taps":[{"index":2,"activityId":"B"}]}"#), "\(mixed.body)")
+        let stored = try await bench.reports(3).map {
+            try Report.decode(Array($0.value.utf8), with: JSONReader())
+        }
+        let tapped = try #require(stored.first { $0.activity == "A" })
+        #expect(tapped.scheduleID == "s-1" && tapped.scheduleName == "ready")
         await bench.stop()
         _ = _cluster
     }

@@ -14,6 +14,6 @@ extension OpenAPI {
         "profile":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"tags":{"type":"array","maxItems":100,"items":{"$ref":"#/components/schemas/name"}},"attributes":{"type":"object","description":"At most 16 KiB, 8 levels."}}},
         "userAccepted":{"type":"object","required":["userId","accepted"],"additionalProperties":false,"properties":{"userId":{"type":"string"},"accepted":{"const":true},"note":{"type":"string"}}},
         "reports":{"description":"The fields of a report are in the book, records.","oneOf":[{"type":"object","required":["kind"]},{"type":"array","minItems":1,"maxItems":1000,"items":{"type":"object"}}]},
-        "reportsTaken":{"type":"object","required":["accepted","refused"],"properties":{"accepted":{"type":"integer"},"refused":{"type":"array"}}}
+        "reportsTaken":{"type":"object","required":["accepted","refused"],"properties":{"accepted":{"type":"integer"},"refused":{"type":"array"},"taps":{"type":"array","description":"Where there were reports of taps: the activity and the schedule behind each.","items":{"type":"object","required":["index"],"additionalProperties":false,"properties":{"index":{"type":"integer"},"activityId":{"type":"string"},"scheduleId":{"type":"string"},"scheduleName":{"type":"string"}}}}}}
         """#
 }

@@ -20,6 +20,8 @@ package struct GatewayLimits: Sendable {
     package static let lookupsWaitingMax = 100
     /// For one such question; then 503, or what was found until then.
     package static let lookupMilliseconds = 3000
+    /// For the scheduler to answer an order that is stored; then the answer says that it is under way.
+    package static let replyMilliseconds = 2000
     /// Problems told of one report; later ones are left out.
     package static let problemsPerReportMax = 8
 

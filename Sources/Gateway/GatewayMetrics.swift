@@ -50,7 +50,7 @@ struct GatewayMetrics: Sendable {
             metrics.counter(
                 "flotilla_gateway_requests_total",
                 help:
-                    "Requests other than reports: accepted (stored), answered (nothing to store), refused (wrong), unstored (503).",
+                    "Requests other than reports: accepted (stored), answered (nothing to store, or by the scheduler), underWay (stored, the scheduler silent), refused (wrong), unstored (503).",
                 labels: ["kind": kind.rawValue, "outcome": outcome.rawValue])
         }
         var all: [RequestKind: [RequestOutcome: Counter]] = [:]

@@ -14,13 +14,16 @@ package final class GatewayService: Stage {
         let writer: ReportWriter
         let worker: RequestWorker
         let lookup: SendLookup
+        let replies: ReplyReader
         let reach: KafkaReach
         let routes: [String]
     }
 
     package static let name = "gateway"
     package static let summary = "takes reports and sends over HTTP"
-    package static let topics: [TopicName] = [.catalog, .reports, .sends, .progress, .audit]
+    package static let topics: [TopicName] = [
+        .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
+    ]
 
     private let settings: GatewaySettings
     private let environment: StageEnvironment
@@ -43,11 +46,12 @@ package final class GatewayService: Stage {
 
     package var obstacles: [String] {
         guard let parts = started.parts else { return ["the gateway is starting or stopping"] }
-        return Self.obstacles(environment, parts.reach, hasStored: parts.worker.hasStored)
+        return Self.obstacles(
+            environment, parts.reach, hasStored: parts.worker.hasStored, hears: parts.replies.hasBegun)
     }
 
     private static func obstacles(
-        _ environment: StageEnvironment, _ reach: KafkaReach, hasStored: Bool
+        _ environment: StageEnvironment, _ reach: KafkaReach, hasStored: Bool, hears: Bool
     ) -> [String] {
         var obstacles: [String] = []
         if environment.catalog == nil {
@@ -55,6 +59,7 @@ package final class GatewayService: Stage {
         }
         if !reach.isReachable(at: .now()) { obstacles.append("kafka does not answer") }
         if !hasStored { obstacles.append("nothing could be stored yet") }
+        if !hears { obstacles.append("the scheduler's replies cannot be read yet") }
         return obstacles
     }
 
@@ -84,6 +89,8 @@ package final class GatewayService: Stage {
             let lookup = try SendLookup(
                 environment.cluster, layout: environment.layout, context: context)
             undo.append { lookup.stop() }
+            let replies = try ReplyReader(environment, context: context) { worker.heard($0) }
+            undo.append { replies.stop() }
             let entrance = Entrance(
                 environment, reach: reach, clock: clock, heldBack: HeldBackRefusals(on: writer.loop),
                 limits: settings.limits, clients: ClientAddress(proxies: settings.proxies),
@@ -91,13 +98,14 @@ package final class GatewayService: Stage {
             let routes = routes(
                 entrance, reports: writer, requests: worker, lookup: lookup, metrics: context.metrics
             ) { [environment] in
-                Self.obstacles(environment, reach, hasStored: worker.hasStored)
+                Self.obstacles(
+                    environment, reach, hasStored: worker.hasStored, hears: replies.hasBegun)
             }
             let server = try serve(routes, context)
             started.put(
                 Parts(
-                    server: server, writer: writer, worker: worker, lookup: lookup, reach: reach,
-                    routes: routes.patterns))
+                    server: server, writer: writer, worker: worker, lookup: lookup,
+                    replies: replies, reach: reach, routes: routes.patterns))
             context.log.info("serving", .field("address", server.address.description))
         } catch {
             for step in undo.reversed() { await step() }
@@ -114,6 +122,7 @@ package final class GatewayService: Stage {
         let lanes = environment.layout.lanes
         ReportsEndpoint(entrance: entrance, writer: writer).add(to: &routes)
         SendsEndpoint(entrance: entrance, worker: worker, lookup: lookup, lanes: lanes).add(to: &routes)
+        SchedulesEndpoint(entrance: entrance, worker: worker, lanes: lanes).add(to: &routes)
         UsersEndpoint(entrance: entrance, worker: worker).add(to: &routes)
         CatalogEndpoint(entrance: entrance, worker: worker).add(to: &routes)
         NetmeraEndpoint(entrance: entrance, worker: worker, lanes: lanes).add(to: &routes)
@@ -134,6 +143,7 @@ package final class GatewayService: Stage {
     package func stop(by deadline: Instant) async {
         guard let parts = started.take() else { return }
         await parts.server.stop(by: deadline)
+        parts.replies.stop()
         await parts.worker.stop(by: deadline)
         await parts.writer.stop(by: deadline)
         parts.lookup.stop()

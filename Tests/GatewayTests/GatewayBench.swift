@@ -92,7 +92,7 @@ final class GatewayBench: Sendable {
         let layout = TopicLayout(prefix: "t\(UInt64.random(in: 0 ... .max)).", lanes: 4, replication: 1)
         try await onThread {
             let admin = try Admin(settings, log: .silent, metrics: Metrics())
-            _ = try layout.create([.catalog, .audit, .reports, .sends, .progress], on: admin)
+            _ = try layout.create(GatewayService.topics, on: admin)
         }
         return (try await GatewayBench(settings, layout, change), cluster)
     }

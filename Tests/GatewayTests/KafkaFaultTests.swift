@@ -17,7 +17,7 @@ struct KafkaFaultTests {
     ) async throws -> (GatewayBench, MockCluster) {
         let cluster = try #require(MockCluster(brokers: 1))
         let layout = TopicLayout(prefix: "m.", lanes: 4, replication: 1)
-        for topic in [TopicName.catalog, .audit, .reports, .sends, .progress] {
+        for topic in GatewayService.topics {
             cluster.createTopic(layout.name(topic), partitions: layout.partitions(topic))
         }
         var settings = KafkaSettings(brokers: cluster.brokers)

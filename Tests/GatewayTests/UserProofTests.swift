@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import HTTPServer
 import JSON
 import LiveActivity
 import Testing
@@ -96,6 +97,36 @@ struct UserProofTests {
         for role in [APIKey.Role.send, .admin] {
             #expect(try refused(judge, app, "ann", nil, as: role) == [])
             #expect(try refused(judge, app, "ann", proof(of: "bob", by: "s1"), as: role) == ["userProof"])
+        }
+    }
+
+    @Test func `a phone schedules and cancels for its own user, the app's server for all`() throws {
+        let keys = try makeKeys()
+        var judged = JudgedSends()
+        judged.app = app(keys, ["s1"], isRequired: true)
+        judged.keys = keys
+        let decision = ScheduleDecision(lanes: 4)
+        func refused(_ proof: String?, as role: APIKey.Role) -> [String] {
+            let more = proof.map { #","userProof":"\#($0)""# } ?? ""
+            let body = #"{"user":"ann","activity":"a","offset":1,"customData":{}\#(more)}"#
+            var headers: HTTPHeaders = [:]
+            if let proof { headers.add("User-Proof", proof) }
+            let query = [(name: "user", value: "ann"), (name: "activity", value: "a")]
+            var fields: [String] = []
+            do {
+                _ = try decision.schedule(judged.context(body, as: role))
+                _ = try decision.cancel(judged.context("", headers: headers, query: query, as: role))
+            } catch { fields = error.problems.map { "\($0.field) \($0.code)" } }
+            return fields
+        }
+        #expect(refused(proof(of: "ann", by: "s1"), as: .report) == [])
+        #expect(refused(nil, as: .report) == ["userProof user_proof_missing"])
+        #expect(refused(proof(of: "bob", by: "s1"), as: .report) == ["userProof user_proof_wrong"])
+        #expect(refused(nil, as: .send) == [])
+        #expect(refused(proof(of: "bob", by: "s1"), as: .send) == ["userProof user_proof_wrong"])
+        let query = [(name: "user", value: "ann"), (name: "id", value: "i")]
+        #expect(throws: RefusedRequest.self) {
+            _ = try decision.cancel(judged.context("", query: query, as: .report))
         }
     }
 

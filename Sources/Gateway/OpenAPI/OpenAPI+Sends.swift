@@ -1,6 +1,6 @@
 extension OpenAPI {
     static let sendPaths = #"""
-        "/v1/sends":{"post":{"operationId":"send","summary":"Starts, updates or ends activities, for any audience.","description":"Role send. 202 when all in-sync replicas have it.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/idempotencyKey"}],\#(body("send", example: startExample)),"responses":{\#(answer(202, "accepted", meaning: "Accepted; Location says where to ask about it.")),\#(refusals(body: true))}}},
+        "/v1/sends":{"post":{"operationId":"send","summary":"Starts, updates or ends activities, for any audience.","description":"Role send. 202 when all in-sync replicas have it.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/idempotencyKey"}],\#(body("send", example: startExample)),"responses":{\#(answer(202, "accepted", meaning: "Accepted; Location says where to ask about it.")),\#(refusals(body: true, conflict: true))}}},
         "/v1/sends/{id}":{"get":{"operationId":"sendProgress","summary":"How far a send has come.","description":"Role read.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/sendId"},{"$ref":"#/components/parameters/at"}],"responses":{\#(answer(200, "progress", meaning: "What planner and lanes have written until now.")),\#(refusals(missing: true))}},
         "delete":{"operationId":"cancelSend","summary":"Takes back what has not been expanded and pushed yet.","description":"Role send. What lanes stopped follows in the send's progress; where an update had taken the place of another, the state before it is sent again.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/sendId"},{"$ref":"#/components/parameters/at"}],"responses":{\#(answer(202, "cancelling", meaning: "Stored; the lanes will stop it.")),\#(refusals(missing: true))}}}
         """#
@@ -28,18 +28,19 @@ extension OpenAPI {
         "relevanceScore":{"type":"number"},
         "inputPushToken":{"type":"boolean","description":"On a start: asks iOS 18 for an update token."},
         "collapseId":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
-        "when":{"enum":["now"],"description":"Other times answer not_available in this version."},
+        "when":{"$ref":"#/components/schemas/when"},
+        "latenessMax":{"$ref":"#/components/schemas/latenessMax"},
         "delivery":{"enum":["tokens"],"description":"auto and channel answer not_available in this version."},
         "conflate":{"type":"boolean","description":"On an update: whether a newer one may take its place while it waits; true unless said otherwise."},
         "onUnknownStart":{"enum":["skip","resend"],"description":"On a start: what happens to one whose outcome nobody knows."},
         "restart":{"type":"boolean","description":"On a start: also where it was started, or dismissed, before."},
         "dryRun":{"type":"boolean","description":"Walks the same way and pushes nothing; GET shows the counts."}}},
-        "accepted":{"type":"object","required":["sendId","acceptedAt","bytes","warnings"],"additionalProperties":false,"properties":{"sendId":{"type":"string"},"acceptedAt":{"type":"integer"},"bytes":{"type":"integer","description":"Of what APNs gets; 4,096 are allowed."},"dryRun":{"const":true},"warnings":{"type":"array","items":{"$ref":"#/components/schemas/problem"}}}},
+        "accepted":{"type":"object","required":["sendId","acceptedAt","bytes","warnings"],"additionalProperties":false,"properties":{"sendId":{"type":"string"},"acceptedAt":{"type":"integer"},"dueAt":{"$ref":"#/components/schemas/dueAt"},"underWay":{"$ref":"#/components/schemas/underWay"},"bytes":{"type":"integer","description":"Of what APNs gets; 4,096 are allowed."},"dryRun":{"const":true},"warnings":{"type":"array","items":{"$ref":"#/components/schemas/problem"}}}},
         "cancelling":{"type":"object","required":["sendId","cancelling"],"additionalProperties":false,"properties":{"sendId":{"type":"string"},"cancelling":{"const":true}}},
         "progress":{"type":"object","required":["sendId","verdict","isComplete","lanesDone","targeted","expanded","dropped","excluded","lanes"],"additionalProperties":false,"properties":{
         "sendId":{"type":"string"},"groupId":{"type":"string"},
-        "verdict":{"enum":["accepted","planned","held","superseded","conflict","ended","outdated","expired","refused","unknownApp","cancelled","stopping"],"description":"accepted: nobody has planned it yet."},
-        "reason":{"enum":["unknown_group"]},"isComplete":{"type":"boolean"},"dryRun":{"const":true},"acceptedAt":{"type":"integer"},"at":{"type":"integer"},"version":{"type":"integer"},"generation":{"type":"integer"},
+        "verdict":{"enum":["accepted","scheduled","planned","held","superseded","conflict","ended","outdated","expired","refused","unknownApp","cancelled","stopping"],"description":"accepted: nobody has planned it yet; scheduled: it waits for its time."},
+        "reason":{"enum":["unknown_group"]},"isComplete":{"type":"boolean"},"dryRun":{"const":true},"acceptedAt":{"type":"integer"},"at":{"type":"integer"},"dueAt":{"$ref":"#/components/schemas/dueAt"},"version":{"type":"integer"},"generation":{"type":"integer"},
         "findings":{"type":"array","items":{"type":"string"}},"ended":{"type":"integer"},"lanesExpected":{"type":"integer"},"lanesDone":{"type":"integer"},
         "targeted":{"type":"integer"},"expanded":{"type":"integer"},"dropped":{"type":"integer"},"excluded":{"type":"object","additionalProperties":{"type":"integer"}},
         "lanes":{"type":"array","items":{"type":"object","required":["lane","targeted","expanded","dropped"],"properties":{"lane":{"type":"integer"},"targeted":{"type":"integer"},"expanded":{"type":"integer"},"dropped":{"type":"integer"}}}}}}

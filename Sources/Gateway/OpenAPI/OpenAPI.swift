@@ -9,10 +9,12 @@ enum OpenAPI {
     }
 
     static let document =
-        head + #","paths":{"# + [sendPaths, netmeraPaths, catalogPaths, otherPaths].joined(separator: ",")
+        head + #","paths":{"#
+        + [sendPaths, schedulePaths, netmeraPaths, catalogPaths, otherPaths].joined(separator: ",")
         + #"},"components":{"securitySchemes":"# + keys + #","parameters":"# + parameters
         + #","responses":"# + responses + #","schemas":{"#
-        + [values, sendSchemas, netmeraSchemas, catalogSchemas, reportSchemas].joined(separator: ",") + "}}}"
+        + [values, sendSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas, reportSchemas].joined(
+            separator: ",") + "}}}"
 
     private static let head = #"""
         {"openapi":"3.1.0","info":{"title":"Flotilla","version":"1","description":"Starts, updates and ends iOS Live Activities. Bodies are strict: unknown fields, fields twice and bodies beyond a limit are refused. Names have at most 200 bytes of UTF-8 and no control characters."}
@@ -25,10 +27,15 @@ enum OpenAPI {
 
     private static let parameters = #"""
         {"idempotencyKey":{"name":"Idempotency-Key","in":"header","required":false,"description":"Makes a second request with it within 24 hours the same as the first: it gets the same sendId and is not carried out again. The same key with another body gets the verdict `conflict` in GET /v1/sends/{id}.","schema":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[!-~]+$"}},
-        "sendId":{"name":"id","in":"path","required":true,"description":"As POST /v1/sends answered it.","schema":{"type":"string","pattern":"^(r-[0-9]{1,16}-[0-9]{1,3}-[0-9a-f]{24}|k-[0-9]{1,3}-[0-9a-f]{32})$"}},
+        "sendId":{"name":"id","in":"path","required":true,"description":"As POST /v1/sends answered it.","schema":{"type":"string","pattern":"^(r-[0-9]{1,16}-[0-9]{1,3}-[0-9a-f]{24}|k-[0-9]{1,3}-[0-9a-f]{32}|t-[0-9]{1,16}-[0-9]{1,3}-[0-9]{1,3}-[0-9a-f]{24}|d-[0-9]{1,3}-[0-9]{1,3}-[0-9a-f]{32})$"}},
         "at":{"name":"at","in":"query","required":false,"description":"The acceptedAt of the answer, where the id does not say it: where a send with an idempotency key is looked for first.","schema":{"type":"integer","minimum":0,"maximum":9007199254740992}},
         "name":{"name":"name","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}},
-        "user":{"name":"id","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}}}
+        "user":{"name":"id","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}},
+        "scheduleUser":{"name":"user","in":"query","required":false,"description":"Whose schedules are meant; with a key that phones have the only way to say it.","schema":{"$ref":"#/components/schemas/name"}},
+        "scheduleGroup":{"name":"group","in":"query","required":false,"description":"The group whose sends for later are meant, where they are not one user's.","schema":{"$ref":"#/components/schemas/name"}},
+        "scheduleActivity":{"name":"activity","in":"query","required":false,"description":"The activity as the schedules named it: all that wait for it.","schema":{"$ref":"#/components/schemas/name"}},
+        "scheduleId":{"name":"id","in":"query","required":false,"description":"One schedule, in place of an activity.","schema":{"$ref":"#/components/schemas/name"}},
+        "userProof":{"name":"User-Proof","in":"header","required":false,"description":"With a key of the role report, where the app requires it: the hex HMAC-SHA256 of the user id.","schema":{"type":"string"}}}
         """#
 
     private static let responses = #"""
@@ -36,7 +43,7 @@ enum OpenAPI {
         "unauthorized":{"description":"No key, or none that lets in.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
         "forbidden":{"description":"The key's role may not do this, or its app is gone.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
         "notFound":{"description":"There is no such thing of the key's app.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "conflict":{"description":"The catalogue does not allow it now.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "conflict":{"description":"The catalogue does not allow it now, or the Idempotency-Key came with another body.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
         "limit":{"description":"Beyond a limit, which the message names.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
         "refused":{"description":"What is wrong, all of it: field, rule, what to do. Nothing was stored.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
         "tooMany":{"description":"Over a rate.","headers":{"Retry-After":{"schema":{"type":"integer"}}},"content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},

@@ -6,8 +6,8 @@ internal import Synchronization
 internal import Telemetry
 package import Topics
 
-/// Finds sends again in `progress`, or in `sends` when nobody has planned them yet, on a thread of its own. There
-/// is no index: an id says in which partition, and nearly always since when; what does not say it is looked for
+/// Finds sends again in `progress`, or in `sends` when nobody has planned them yet, or in `timers` while they wait
+/// for their time, on a thread of its own. There is no index: an id says in which partition, and nearly always since when; what does not say it is looked for
 /// from the newest records backwards.
 ///
 /// `@unchecked Sendable`: what is not constant is touched on the loop only.
@@ -91,9 +91,15 @@ package final class SendLookup: @unchecked Sendable {
                 progress.key != nil
             }
             if let known = progress.key { return known.app == app ? .send(progress) : .nothing }
+            if let partition = id.timers {
+                let (row, isWholeToo) = try timer(id, in: partition, since: time, until: until)
+                if let row { return row.app == app ? .send(SendProgress(waiting: row)) : .nothing }
+                if !isWholeToo { return .notInTime }
+            }
             var send: Send?
+            let topic = id.timers == nil ? TopicName.sends : .sendsTimed
             let mark = Array(#"{"v":\#(Send.schemaVersion),"id":"\#(id.text)""#.utf8)
-            let isWholeToo = try read(partition(id.partition, of: .sends), since: time, until: until) {
+            let isWholeToo = try read(partition(id.partition, of: topic), since: time, until: until) {
                 record in
                 guard let span = record.value, span.begins(with: mark),
                     let value = [UInt8](copying: record.value),
@@ -111,6 +117,30 @@ package final class SendLookup: @unchecked Sendable {
             consumer = nil
             return .unavailable
         }
+    }
+
+    /// What waits in the scheduler's truth, and whether all of it was read that may hold it.
+    private func timer(
+        _ id: SendID, in number: Int, since time: Int64?, until: Instant
+    ) throws -> (TimerRow?, isWhole: Bool) {
+        var row: TimerRow?
+        var key: [UInt8]?
+        let mark = Array(#""id":"\#(id.text)""#.utf8)
+        let isWhole = try read(partition(number, of: .timers), since: time, until: until) { record in
+            guard let value = record.value else {
+                // It has gone, or was taken back.
+                if key != nil, key == [UInt8](copying: record.key) { row = nil }
+                return false
+            }
+            guard value.contains(mark), let bytes = [UInt8](copying: record.value),
+                let found = try? TimerRow.decode(bytes, with: reader), found.send.id == id.text
+            else { return false }
+            (row, key) = (found, [UInt8](copying: record.key))
+            return false
+        } isFound: {
+            key != nil
+        }
+        return (row, isWhole)
     }
 
     private func partition(_ number: Int, of topic: TopicName) -> TopicPartition {
@@ -197,6 +227,13 @@ package final class SendLookup: @unchecked Sendable {
 }
 
 extension Span<UInt8> {
+    fileprivate func contains(_ mark: [UInt8]) -> Bool {
+        guard count >= mark.count else { return false }
+        return (0...count - mark.count).contains { start in
+            mark.indices.allSatisfy { self[start + $0] == mark[$0] }
+        }
+    }
+
     fileprivate func begins(with mark: [UInt8]) -> Bool {
         guard count >= mark.count else { return false }
         for index in mark.indices where self[index] != mark[index] { return false }

@@ -13,6 +13,8 @@ package struct SendProgress: Sendable {
     private var dryRun = false
     private var acceptedAt: Int64?
     private var at: Int64?
+    /// Of a send that waits for its time: whose timer it is, and when it goes, in milliseconds since 1970.
+    private(set) var timer: (owner: ScheduleOwner, dueAt: Int64)?
 
     init(id: String) { self.id = id }
 
@@ -25,6 +27,12 @@ package struct SendProgress: Sendable {
         }
         acceptedAt = send.acceptedAt
         dryRun = send.dryRun
+    }
+
+    /// It waits for its time.
+    init(waiting row: TimerRow) {
+        self.init(waiting: row.send)
+        timer = (row.owner, row.dueAt)
     }
 
     /// A later record of the planner, or of a lane, takes the place of an earlier one.
@@ -74,12 +82,13 @@ package struct SendProgress: Sendable {
         json.beginObject()
         json.field("sendId", id)
         json.field("groupId", key?.group)
-        json.field("verdict", planned?.verdict.rawValue ?? "accepted")
+        json.field("verdict", planned?.verdict.rawValue ?? (timer == nil ? "accepted" : "scheduled"))
         json.field("reason", isUnknownGroup ? "unknown_group" : nil)
         json.field("isComplete", isComplete)
         json.field("dryRun", dryRun ? true : nil)
         json.field("acceptedAt", acceptedAt)
         json.field("at", at)
+        json.field("dueAt", timer?.dueAt)
         json.field("version", planned?.version)
         json.field("generation", planned?.generation)
         json.field("findings", planned?.findings)

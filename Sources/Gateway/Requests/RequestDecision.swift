@@ -9,6 +9,8 @@ enum RequestDecision {
     case answer(HTTPResponse)
     /// These records are stored, all at once; then this is the answer.
     case store([OutgoingRecord], HTTPResponse)
+    /// The order is stored; then it waits for what the scheduler says.
+    case ask(ScheduleQuestion)
     /// The audit is stored, then the catalogue is changed, then this gateway knows it; then this is the answer.
     case change(CatalogChange, HTTPResponse)
 }
@@ -17,6 +19,7 @@ enum RequestDecision {
 struct OutgoingRecord: Sendable {
     enum Destination: Int, Sendable, CaseIterable {
         case sends
+        case schedules
         case reports
         case audit
         case catalog
@@ -41,6 +44,11 @@ struct RequestContext {
     let headers: HTTPHeaders
     /// What the path's `{name}` segments matched.
     var parameters: [String: String] = [:]
+    /// What stands behind the path's question mark.
+    var query: [(name: String, value: String)] = []
+    /// What the request's key may do; a person at a machine may send.
+    let role: APIKey.Role
+    let users: UserProofCheck
     /// A key's id, or a person at a machine; and where that is.
     let author: String
     let address: String?
@@ -55,6 +63,16 @@ struct RequestContext {
             at: max(0, now.milliseconds), by: author, action: action, app: app.id, subject: subject)
         entry.address = address
         return .audit(entry)
+    }
+
+    /// What is wrong with who asks for a user's own things; nothing when it is that user, or the app's server.
+    func unproven(_ user: String, _ proof: String?, proofAt field: String) -> [RequestProblem] {
+        switch users.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.read)) {
+        case .good: []
+        case .missing: [RequestProblem("user_proof_missing", at: field, UserProofCheck.missing)]
+        case .wrong: [RequestProblem("user_proof_wrong", at: field, UserProofCheck.wrong)]
+        case .impossible: [RequestProblem("user_proof_wrong", at: field, UserProofCheck.impossible)]
+        }
     }
 
     /// The name in the path, if it can be one.

@@ -2,6 +2,7 @@
 enum RequestKind: String, Sendable, CaseIterable {
     case send
     case cancel
+    case schedule
     case progress
     case user
     case catalog
@@ -10,6 +11,7 @@ enum RequestKind: String, Sendable, CaseIterable {
 enum RequestOutcome: String, Sendable, CaseIterable {
     case accepted
     case answered
+    case underWay
     case refused
     case unstored
 }

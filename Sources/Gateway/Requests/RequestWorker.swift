@@ -28,6 +28,8 @@ final class RequestWorker: @unchecked Sendable {
         var then: OutgoingRecord?
         /// The answer waits until this gateway knows what has been written.
         var changesCatalog = false
+        /// By which name the scheduler answers, and what the client then hears.
+        var asked: (name: String, answer: @Sendable (ScheduleReply.Answer?) -> HTTPResponse)?
     }
 
     /// What waits for Kafka.
@@ -43,6 +45,11 @@ final class RequestWorker: @unchecked Sendable {
     private let clock: GatewayClock
     private let outbox: Outbox<Waiting>
     private let told = Atomic(false)
+    private let users: UserProofCheck
+    /// Where the scheduler answers.
+    private let repliesPartition: Int32
+    private var replies = WaitingReplies<Job>()
+    private var replyTimer: LoopTimer?
     private let reader = JSONReader(
         limits: JSONLimits(
             bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
@@ -57,6 +64,8 @@ final class RequestWorker: @unchecked Sendable {
         self.admission = admission
         self.metrics = metrics
         self.clock = clock
+        users = UserProofCheck(TokenSeal(environment.sealingKeys))
+        repliesPartition = Int32(ReplyReader.partition(of: environment))
         outbox = try Outbox(
             environment.cluster.settings,
             topics: OutgoingRecord.Destination.allCases.map { environment.layout.name($0.topic) },
@@ -99,7 +108,8 @@ final class RequestWorker: @unchecked Sendable {
         let (request, visitor) = (job.incoming.request, job.incoming.visitor)
         let context = RequestContext(
             body: request.body, headers: request.headers, parameters: request.parameters,
-            author: visitor.key.id, address: visitor.address, app: app, view: view, now: clock.now,
+            query: request.query, role: visitor.key.role, users: users, author: visitor.key.id,
+            address: visitor.address, app: app, view: view, now: clock.now,
             reader: reader)
         do throws(RefusedRequest) {
             carryOut(try job.decide(context), of: job, at: context.now)
@@ -127,6 +137,12 @@ final class RequestWorker: @unchecked Sendable {
         case .store(let records, let response):
             job.answer = response
             send(job, records)
+        case .ask(let question):
+            let name = WaitingReplies<Job>.name()
+            job.asked = (name, question.answer)
+            replies.add(job, as: name)
+            let replyTo = ScheduleOrder.ReplyTo(partition: repliesPartition, request: name)
+            send(job, question.records(replyTo: replyTo))
         case .change(let change, let response):
             job.answer = response
             job.changesCatalog = true
@@ -147,6 +163,15 @@ final class RequestWorker: @unchecked Sendable {
     }
 
     private func settled(_ job: Job, _ isStored: Bool) {
+        if let asked = job.asked {
+            if isStored {
+                replies.stored(asked.name, at: .now())
+                watchReplies()
+            } else if replies.take(asked.name) != nil {
+                finish(job, as: .unstored, Unavailable.unstored)
+            }
+            return
+        }
         guard isStored else { return finish(job, as: .unstored, Unavailable.unstored) }
         if let next = job.then {
             var job = job
@@ -159,6 +184,31 @@ final class RequestWorker: @unchecked Sendable {
                 job.incoming.reply.send(Unavailable.unstored)
             }
         }
+    }
+
+    /// What the scheduler says; most of it is for other gateways, or too late.
+    func heard(_ said: [ScheduleReply]) {
+        outbox.loop.execute {
+            for reply in said {
+                guard let job = self.replies.take(reply.request) else { continue }
+                self.finish(job, as: .answered, job.asked?.answer(reply.answer))
+            }
+        }
+    }
+
+    /// Who has waited long enough hears that it is under way.
+    private func watchReplies() {
+        let timer =
+            replyTimer
+            ?? LoopTimer(on: outbox.loop) { [unowned self] in
+                for job in replies.takeOverdue(at: .now()) {
+                    finish(job, as: .underWay, job.asked?.answer(nil))
+                }
+                watchReplies()
+            }
+        replyTimer = timer
+        guard let next = replies.next() else { return timer.cancel() }
+        if !timer.isScheduled { timer.schedule(at: next) }
     }
 
     private func finish(_ job: Job, as outcome: RequestOutcome, _ response: HTTPResponse?) {
@@ -197,6 +247,7 @@ extension OutgoingRecord.Destination {
     var topic: TopicName {
         switch self {
         case .sends: .sends
+        case .schedules: .schedules
         case .reports: .reports
         case .audit: .audit
         case .catalog: .catalog

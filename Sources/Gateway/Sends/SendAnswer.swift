@@ -4,16 +4,33 @@ internal import LiveActivity
 
 /// What is answered about sends.
 enum SendAnswer {
-    static func accepted(_ send: Send, _ judged: SendJudge.Judged) -> HTTPResponse {
+    /// - Parameter later: of a send for later, what the scheduler says.
+    static func accepted(
+        _ send: Send, _ judged: SendJudge.Judged, later: TimedOutcome? = nil
+    ) -> HTTPResponse {
         var json = JSONWriter(capacity: 512)
         json.beginObject()
         json.field("sendId", send.id)
         json.field("acceptedAt", send.acceptedAt)
+        switch later {
+        case nil: break
+        case .refused(let response): return response
+        case .scheduled(let scheduled): json.field("dueAt", scheduled.dueAt)
+        case .underWay: json.field("underWay", true)
+        }
         json.field("bytes", judged.bytes)
         json.field("dryRun", send.dryRun ? true : nil)
+        write(judged.warnings, to: &json)
+        json.endObject()
+        var response = HTTPResponse.json(json.bytes, status: 202)
+        response.headers.add("Location", "/v1/sends/\(send.id)")
+        return response
+    }
+
+    static func write(_ warnings: [RequestProblem], to json: inout JSONWriter) {
         json.name("warnings")
         json.beginArray()
-        for warning in judged.warnings {
+        for warning in warnings {
             json.beginObject()
             json.field("code", warning.code)
             json.field("field", warning.field)
@@ -21,10 +38,6 @@ enum SendAnswer {
             json.endObject()
         }
         json.endArray()
-        json.endObject()
-        var response = HTTPResponse.json(json.bytes, status: 202)
-        response.headers.add("Location", "/v1/sends/\(send.id)")
-        return response
     }
 
     static func cancelling(_ id: SendID) -> HTTPResponse {

@@ -21,6 +21,7 @@ enum SendBody {
         draft.onUnknownStart = object["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
         draft.restart = object["restart"].optional?.bool() ?? false
         draft.dryRun = object["dryRun"].optional?.bool() ?? false
+        time(of: object, into: &draft, now: now)
         refuseWhatIsNotBuilt(object, &draft)
         object.refuseUnknownFields()
         return draft
@@ -47,14 +48,19 @@ enum SendBody {
         draft.content.asksForToken = object["inputPushToken"].optional?.bool() ?? false
     }
 
+    private static func time(of object: JSONObject, into draft: inout SendDraft, now: WallTime) {
+        draft.time = object["when"].optional?.sendTime(now: now)
+        guard let latenessMax = object["latenessMax"].optional else { return }
+        let milliseconds = latenessMax.latenessMax()
+        guard draft.time != nil else {
+            return latenessMax.report("belongs to a send for later; leave it out, or say when")
+        }
+        draft.time?.latenessMax = milliseconds
+    }
+
     /// Words of the interface that nobody carries out yet.
     private static func refuseWhatIsNotBuilt(_ object: JSONObject, _ draft: inout SendDraft) {
-        let (when, delivery) = (object["when"], object["delivery"])
-        if let when = when.optional, !when.isText("now") {
-            draft.problems.append(
-                RequestProblem(
-                    "not_available", at: "when", "must be \"now\": sends for later are not built yet"))
-        }
+        let delivery = object["delivery"]
         if let delivery = delivery.optional, !delivery.isText("tokens") {
             draft.problems.append(
                 RequestProblem(

@@ -21,6 +21,8 @@ struct SendDraft {
     var onUnknownStart = Send.UnknownStart.skip
     var restart = false
     var dryRun = false
+    /// Nil: at once.
+    var time: SendTime?
     /// What was found that JSON has no word for.
     var problems: [RequestProblem] = []
 
@@ -40,6 +42,8 @@ struct SendFields {
     var segments = "audience.segments"
     var contentState = "contentState"
     var endDate = "endDate"
+    var staleDate = "staleDate"
+    var dismissalDate = "dismissalDate"
     /// Where a call can say that a group is private; nil where it cannot.
     var isPrivate: String? = "private"
 
@@ -51,8 +55,8 @@ struct SendFields {
         case .attributesType: attributesType
         case .attributes: attributes
         case .alert: alert
-        case .staleDate: "staleDate"
-        case .dismissalDate: "dismissalDate"
+        case .staleDate: staleDate
+        case .dismissalDate: dismissalDate
         case .relevanceScore: "relevanceScore"
         case .asksForToken: "inputPushToken"
         case .channel: "inputPushChannel"

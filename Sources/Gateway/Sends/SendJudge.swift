@@ -52,6 +52,8 @@ private struct Check {
     var found: [RequestProblem]
     private let spoken: [String]
     private var fields: SendFields { judge.fields }
+    /// When the send goes: by that time dates have passed or not.
+    private var due: Int64 { (draft.time?.due(now: judge.now) ?? judge.now).seconds }
     private var event: PushEvent { draft.content.event }
 
     init(judge: SendJudge, draft: SendDraft, read: [RequestProblem]) {
@@ -175,7 +177,7 @@ private struct Check {
     }
 
     mutating func dates() {
-        let now = judge.now.seconds
+        let now = due
         if let end = draft.endDate {
             if event != .start {
                 add("not_allowed", at: fields.endDate, "belongs to a start only; end with an end instead")
@@ -206,7 +208,7 @@ private struct Check {
     }
 
     private mutating func checkAhead(_ date: Int64, at field: String, within limit: Int64, days: String) {
-        let now = judge.now.seconds
+        let now = due
         if date > PayloadRules.secondsMax {
             add("not_seconds", at: field, "must be in seconds since 1970; it looks like milliseconds")
         } else if date <= now {
@@ -219,7 +221,7 @@ private struct Check {
     // MARK: The payload
 
     private func rules(_ type: ActivityType?) -> PayloadRules {
-        type.map { PayloadRules(now: judge.now.seconds, type: $0) } ?? PayloadRules(now: judge.now.seconds)
+        type.map { PayloadRules(now: due, type: $0) } ?? PayloadRules(now: due)
     }
 
     /// The size of what APNs will get.
@@ -230,7 +232,7 @@ private struct Check {
         for violation in rules(type).violations(in: content, group: group) {
             add(violation.rule.rawValue, at: fields.name(violation.field), violation.message)
         }
-        return PayloadBuilder.body(content, timestamp: judge.now.seconds, group: group).count
+        return PayloadBuilder.body(content, timestamp: due, group: group).count
     }
 
     func warnings(_ type: ActivityType?) -> [RequestProblem] {

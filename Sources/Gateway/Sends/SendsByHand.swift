@@ -39,10 +39,17 @@ package struct SendsByHand {
         var headers: HTTPHeaders = [:]
         if let idempotencyKey { headers.add("Idempotency-Key", idempotencyKey) }
         let context = try context(body, of: app, headers: headers, now: now)
-        guard case .store(let records, let response) = try decision.decide(context) else {
-            preconditionFailure("a send is stored or refused")
+        let response: HTTPResponse
+        switch try decision.decide(context) {
+        case .store(let records, let answer):
+            try store(records)
+            response = answer
+        case .ask(let question):
+            // Nobody waits here for what the scheduler says; `GET /v1/sends/{id}` shows it.
+            try store(question.records(replyTo: nil))
+            response = question.answer(nil)
+        case .answer, .change: preconditionFailure("a send is stored or refused")
         }
-        try store(records)
         let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
         return Accepted(id: id, answer: response.body)
     }
@@ -52,7 +59,8 @@ package struct SendsByHand {
         guard let key = progress.key else { return }
         try store(
             SendDecision.cancel(
-                id, key: key, recipient: progress.recipient, context(of: app, now: now)))
+                id, key: key, recipient: progress.recipient, timer: progress.timer?.owner,
+                context(of: app, now: now)))
     }
 
     private func context(
@@ -64,7 +72,8 @@ package struct SendsByHand {
             ])
         }
         return RequestContext(
-            body: body, headers: headers, author: author, address: nil, app: known, view: view, now: now,
+            body: body, headers: headers, role: .send, users: UserProofCheck(TokenSeal(nil)), author: author,
+            address: nil, app: known, view: view, now: now,
             reader: JSONReader(
                 limits: JSONLimits(
                     bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,

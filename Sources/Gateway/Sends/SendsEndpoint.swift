@@ -71,7 +71,8 @@ struct SendsEndpoint: Sendable {
             context throws(RefusedRequest) in
             try context.refuseBody()
             return .store(
-                SendDecision.cancel(id, key: key, recipient: progress.recipient, context),
+                SendDecision.cancel(
+                    id, key: key, recipient: progress.recipient, timer: progress.timer?.owner, context),
                 SendAnswer.cancelling(id))
         }
         if !isTaken { incoming.reply.send(Unavailable.overloaded) }

@@ -13,6 +13,7 @@ struct JudgedSends {
 
     var app: App
     var view = CatalogView()
+    var keys: SealingKeys?
     private let reader = JSONReader(
         limits: JSONLimits(
             bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
@@ -44,9 +45,13 @@ struct JudgedSends {
         }
     }
 
-    func context(_ body: String, headers: HTTPHeaders = [:]) -> RequestContext {
+    func context(
+        _ body: String, headers: HTTPHeaders = [:], query: [(name: String, value: String)] = [],
+        as role: APIKey.Role = .send
+    ) -> RequestContext {
         RequestContext(
-            body: Array(body.utf8), headers: headers, author: "key", address: "127.0.0.1", app: app,
+            body: Array(body.utf8), headers: headers, query: query, role: role,
+            users: UserProofCheck(TokenSeal(keys)), author: "key", address: "127.0.0.1", app: app,
             view: view, now: Self.now, reader: reader)
     }
 

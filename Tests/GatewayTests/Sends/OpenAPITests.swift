@@ -38,6 +38,8 @@ struct OpenAPITests {
         #expect(served.status == 200 && served.body == OpenAPI.document)
         let example = try await bench.call("POST", "/v1/sends", OpenAPI.startExample)
         #expect(example.code == "type_unknown", "its only fault: the app has no such type")
+        let timer = try await bench.call("POST", "/v1/schedules", OpenAPI.scheduleExample)
+        #expect(timer.code == "does_not_decode", "its only fault: the app's type has another state")
         await bench.stop()
         _ = _cluster
     }
@@ -53,6 +55,21 @@ struct OpenAPITests {
         }
         check(try properties("send"), by: JudgedSends.own)
         check(try properties("send", "alert"), by: JudgedSends.own, in: "alert")
+        func checkSchedule(_ names: [String], in parent: String? = nil) {
+            for name in names {
+                let inner = #"{"\#(name)":[[]]}"#
+                let body = parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner
+                var problems: [String] = []
+                do { _ = try ScheduleDecision(lanes: 4).schedule(judged.context(body)) } catch {
+                    problems = error.problems.map { "\($0.field) \($0.code)" }
+                }
+                #expect(
+                    !problems.isEmpty && !problems.contains { $0.hasSuffix("\(name) unknown_field") },
+                    "\(name)")
+            }
+        }
+        checkSchedule(try properties("schedule"))
+        checkSchedule(try properties("schedule", "systemData"), in: "systemData")
         check(try properties("netmeraBulk"), by: JudgedSends.bulk)
         check(try properties("netmeraBulk", "message"), by: JudgedSends.bulk, in: "message")
         check(try properties("netmeraBulk", "target"), by: JudgedSends.bulk, in: "target")
@@ -69,7 +86,8 @@ struct OpenAPITests {
             .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/Gateway")
         let files = [
             "Sends/SendBody.swift", "Netmera/NetmeraBulk.swift", "Netmera/NetmeraUpdate.swift",
-            "Netmera/NetmeraDefinition.swift", "Netmera/NetmeraTransactional.swift",
+            "Schedules/ScheduleBody.swift", "Schedules/SendTime.swift", "Netmera/NetmeraDefinition.swift",
+            "Netmera/NetmeraTransactional.swift",
             "Requests/UsersEndpoint.swift", "Catalogue/CatalogPart.swift", "Requests/RequestDate.swift",
         ]
         var count = 0
@@ -101,6 +119,8 @@ struct OpenAPITests {
         let id = try accepted.member("sendId")
         #expect(try names(await bench.call("GET", "/v1/sends/\(id)")).isSubset(of: properties("progress")))
         #expect(try names(await bench.call("DELETE", "/v1/sends/\(id)")) == Set(properties("cancelling")))
+        let timer = try await bench.call("POST", "/v1/schedules", SchedulesServiceTests.chest())
+        #expect(try names(timer).isSubset(of: properties("scheduled")), "\(timer.body)")
         let type = try await bench.call("GET", "/v1/activity-types/\(GatewayBench.matchType)")
         #expect(try names(type).isSubset(of: properties("activityType")))
         await bench.stop()

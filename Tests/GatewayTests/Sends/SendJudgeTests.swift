@@ -147,11 +147,19 @@ struct SendIDTests {
         let derived = try judged.send(updateBody(), headers: ["Idempotency-Key": "k"]).id
         #expect(try #require(SendID(derived, lanes: 4)).time == nil)
         #expect(SendID(derived, lanes: 4)?.partition == id.partition, "one group, one partition")
+        for text in ["t-5-1-3-000000000000000000000000", "d-1-3-00000000000000000000000000000000"] {
+            let timed = try #require(SendID(text, lanes: 4))
+            #expect(
+                timed.partition == 1 && timed.timers == 3 && timed.time == (text.hasPrefix("t") ? 5 : nil))
+        }
         for wrong in [
             "", "r", "r-1-2", "r-1-9-000000000000000000000000", "r-x-1-000000000000000000000000",
             "r--1-1-000000000000000000000000", "k-1-00", "k-01-00000000000000000000000000000000",
             "k-+1-00000000000000000000000000000000", "x-1-00000000000000000000000000000000", "../r",
-            "k-1-0000000000000000000000000000000g", String(repeating: "r", count: 300),
+            "k-1-0000000000000000000000000000000g", "t-1-1-000000000000000000000000",
+            "r-1-1-1-000000000000000000000000", "t-1-1-9-000000000000000000000000",
+            "d-1-00000000000000000000000000000000", "t-1-1-1-00000000000000000000000000000000",
+            String(repeating: "r", count: 300),
         ] { #expect(SendID(wrong, lanes: 4) == nil, "\(wrong)") }
     }
 

@@ -123,7 +123,9 @@ struct SendRefusalTests {
         Case(updateBody(["restart": "true"]), "restart not_allowed"),
         Case(updateBody(["onUnknownStart": #""resend""#]), "onUnknownStart not_allowed"),
         Case(endBody(["conflate": "false"]), "conflate not_allowed"),
-        Case(updateBody(["when": #"{"offset":60}"#]), "when not_available"),
+        Case(updateBody(["when": #"{"offset":-60}"#]), "when.offset out_of_range"),
+        Case(updateBody(["when": "1795204799"]), "when out_of_range"),
+        Case(updateBody(["latenessMax": "60"]), "latenessMax invalid"),
         Case(updateBody(["delivery": #""channel""#]), "delivery not_available"),
         Case(updateBody(["delivery": #""auto""#]), "delivery not_available"),
     ]

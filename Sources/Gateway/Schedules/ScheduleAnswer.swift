@@ -1,0 +1,81 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+
+/// What is answered about schedules.
+enum ScheduleAnswer {
+    static let conflict = HTTPResponse.error(
+        409, "idempotency_conflict",
+        "another body came with this Idempotency-Key within 24 hours; use a key for each request")
+
+    /// Nothing was changed.
+    static let silent: HTTPResponse = {
+        var response = HTTPResponse.error(
+            503, "scheduler_silent", "the scheduler has not answered within 2 s; try again")
+        response.headers.add("Retry-After", "5")
+        return response
+    }()
+
+    static func scheduled(
+        _ send: Send, as wish: TimedSend.Wish, judged: SendJudge.Judged, _ outcome: TimedOutcome
+    ) -> HTTPResponse {
+        var json = JSONWriter(capacity: 512)
+        json.beginObject()
+        switch outcome {
+        case .refused(let response): return response
+        case .scheduled(let scheduled):
+            json.field("scheduleId", scheduled.id)
+            json.field("scheduleName", wish.name)
+            json.field("sendId", scheduled.send)
+            json.field("dueAt", scheduled.dueAt)
+            json.field("replaced", scheduled.replaced)
+        case .underWay:
+            json.field("underWay", true)
+            json.field("scheduleId", wish.id ?? send.id)
+            json.field("scheduleName", wish.name)
+            json.field("sendId", send.id)
+        }
+        json.field("bytes", judged.bytes)
+        SendAnswer.write(judged.warnings, to: &json)
+        json.endObject()
+        if case .underWay = outcome { return .json(json.bytes, status: 202) }
+        return .json(json.bytes)
+    }
+
+    static func canceled(_ answer: ScheduleReply.Answer?) -> HTTPResponse {
+        var json = JSONWriter(capacity: 128)
+        json.beginObject()
+        switch answer {
+        case .canceled(let count, let tooLate):
+            json.field("canceled", count)
+            json.field("tooLate", tooLate == 0 ? nil : tooLate)
+        case .refused(let why): return .error(422, "not_canceled", why)
+        case .scheduled, .listed, .conflict, nil: json.field("underWay", true)
+        }
+        json.endObject()
+        if case .canceled = answer { return .json(json.bytes) }
+        return .json(json.bytes, status: 202)
+    }
+
+    static func list(_ answer: ScheduleReply.Answer?) -> HTTPResponse {
+        guard case .listed(let timers, let isComplete) = answer else { return silent }
+        var json = JSONWriter(capacity: 4096)
+        json.beginObject()
+        json.name("items")
+        json.beginArray()
+        for timer in timers {
+            json.beginObject()
+            json.field("scheduleId", timer.id)
+            json.field("scheduleName", timer.name)
+            json.field("activity", timer.activity)
+            json.field("event", timer.event.rawValue)
+            json.field("dueAt", timer.dueAt)
+            json.field("sendId", timer.send)
+            json.endObject()
+        }
+        json.endArray()
+        json.field("isComplete", isComplete)
+        json.endObject()
+        return .json(json.bytes)
+    }
+}

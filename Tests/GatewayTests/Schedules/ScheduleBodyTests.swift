@@ -1,0 +1,221 @@
+import Cryptography
+import Foundation
+import HTTPServer
+import JSON
+import LiveActivity
+import Telemetry
+import Testing
+
+@testable import Gateway
+
+/// What bodies become orders, judged without a gateway around them.
+struct ScheduleBodyTests {
+    private let judged = JudgedSends(privateType: true)
+    private let decision = ScheduleDecision(lanes: 4)
+
+    /// Teak's documents, as they have it.
+    private static let teak = #"""
+        {"user":"jane","activity":"chest_timer","offset":60,
+         "customData":{"remaining":0,"status":"ready"},"systemData":{"event":"update"}}
+        """#
+
+    private func order(_ decision: RequestDecision) throws -> ScheduleOrder {
+        guard case .ask(let question) = decision else { throw JudgedSends.NotStored() }
+        let record = question.records(replyTo: nil).last
+        let order = try ScheduleOrder.decode(record?.value ?? [], with: JSONReader())
+        #expect(order.key == record?.key && record?.destination == .schedules)
+        return order
+    }
+
+    private func schedule(
+        _ body: String, headers: HTTPHeaders = [:], as role: APIKey.Role = .send
+    ) throws -> Schedule {
+        let order = try order(decision.schedule(judged.context(body, headers: headers, as: role)))
+        guard case .schedule(let schedule) = order.wish else { throw JudgedSends.NotStored() }
+        return schedule
+    }
+
+    private func problems(_ decide: () throws -> RequestDecision) -> [String] {
+        do {
+            _ = try order(decide())
+            return []
+        } catch let error as RefusedRequest {
+            return error.problems.map { "\($0.field) \($0.code)" }
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    private func problems(_ body: String) -> [String] {
+        problems { try decision.schedule(judged.context(body)) }
+    }
+
+    @Test func `Teak's example is an order of its user, for the user's own activity`() throws {
+        let order = try order(decision.schedule(judged.context(Self.teak)))
+        #expect(order.owner == .recipient(.user("jane")) && order.app == "shop")
+        let schedule = try schedule(Self.teak)
+        #expect(schedule.activity == "chest_timer" && schedule.when == .offset(60_000))
+        #expect(schedule.latenessMax == Schedule.latenessUsual && schedule.idempotency == nil)
+        let send = schedule.send
+        #expect(schedule.id == send.id && schedule.name == nil)
+        #expect(send.groupKey == GroupKey(app: "shop", group: "chest_timer", recipient: .user("jane")))
+        #expect(send.audience == .users(["jane"]) && send.content.event == .update && send.priority == 10)
+        #expect(
+            send.content.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
+                == #"{"remaining":0,"status":"ready"}"#)
+        #expect(send.scheduledAt == nil, "the cluster's stamp says so, and nobody else")
+    }
+
+    @Test func `Teak's system data are Apple's fields`() throws {
+        let schedule = try schedule(
+            #"""
+            {"user":"jane","activity":"a","at":1795208400,"id":"s-1","name":"chest","latenessMax":30,
+             "systemData":{"event":"end","dismissal-date":1795212000}}
+            """#)
+        #expect(schedule.when == .at(1_795_208_400_000) && schedule.latenessMax == 30_000)
+        #expect(schedule.id == "s-1" && schedule.name == "chest" && schedule.send.id.hasPrefix("t-"))
+        #expect(schedule.send.content.event == .end)
+        #expect(schedule.send.content.dismissalDate == 1_795_212_000)
+        let stale = try self.schedule(
+            #"{"user":"j","activity":"a","offset":0.25,"customData":{},"systemData":{"stale-date":"2026-11-20T21:00:00Z"}}"#
+        )
+        #expect(stale.when == .offset(250) && stale.send.content.staleDate == 1_795_208_400)
+        #expect(stale.send.content.event == .update)
+    }
+
+    @Test(arguments: [
+        (#"{}"#, ["user missing", "activity missing", "offset missing", "customData required"]),
+        (#"{"user":"","activity":"a","offset":1,"customData":{}}"#, ["user invalid"]),
+        (#"{"user":"j","activity":"a","offset":-1,"customData":{}}"#, ["offset out_of_range"]),
+        (#"{"user":"j","activity":"a","offset":31622401,"customData":{}}"#, ["offset out_of_range"]),
+        (#"{"user":"j","activity":"a","offset":"60","customData":{}}"#, ["offset wrong_type"]),
+        (#"{"user":"j","activity":"a","at":1795204799,"customData":{}}"#, ["at out_of_range"]),
+        (#"{"user":"j","activity":"a","at":1795208400000,"customData":{}}"#, ["at out_of_range"]),
+        (#"{"user":"j","activity":"a","at":1795208400,"offset":1,"customData":{}}"#, ["at invalid"]),
+        (#"{"user":"j","activity":"a","offset":1}"#, ["customData required"]),
+        (#"{"user":"j","activity":"a","offset":1,"customData":7}"#, ["customData not_an_object"]),
+        (#"{"user":"j","activity":"a","offset":1,"customData":{},"when":"now"}"#, ["when unknown_field"]),
+        (
+            #"{"user":"j","activity":"a","offset":1,"customData":{},"systemData":{"event":"start"}}"#,
+            ["systemData.event invalid"]
+        ),
+        (
+            #"{"user":"j","activity":"a","offset":1,"customData":{},"systemData":{"stale":1}}"#,
+            ["systemData.stale unknown_field"]
+        ),
+        (
+            #"{"user":"j","activity":"a","offset":1,"customData":{},"systemData":{"dismissal-date":1795212000}}"#,
+            ["systemData.dismissal-date not_allowed"]
+        ),
+        (
+            #"{"user":"j","activity":"a","offset":1,"customData":{},"latenessMax":0}"#,
+            ["latenessMax out_of_range"]
+        ),
+        (
+            #"{"user":"j","activity":"a","offset":1,"customData":{},"attributesType":"Nothing"}"#,
+            ["attributesType type_unknown"]
+        ),
+    ])
+    func `what is wrong with a schedule is told, all of it`(_ body: String, _ expected: [String]) {
+        #expect(problems(body).sorted() == expected.sorted())
+    }
+
+    @Test(arguments: [
+        (#"{"offset":60}"#, Schedule.When.offset(60_000)), (#"{"offset":0.5}"#, .offset(500)),
+        ("1795208400", .at(1_795_208_400_000)), (#""2026-11-20T21:00:00Z""#, .at(1_795_208_400_000)),
+    ])
+    func `a send for later is an order of its group, or of its one user`(
+        _ when: String, _ expected: Schedule.When
+    ) throws {
+        func order(_ changes: [String: String?]) throws -> ScheduleOrder {
+            let changes = changes.merging(["when": when]) { $1 }
+            return try self.order(JudgedSends.own.decide(judged.context(updateBody(changes))))
+        }
+        let whole = try order(["attributesType": #""Match""#])
+        #expect(whole.owner == .group("m1"))
+        guard case .schedule(let schedule) = whole.wish else { throw JudgedSends.NotStored() }
+        #expect(schedule.when == expected && schedule.activity == "m1" && schedule.id == schedule.send.id)
+        let one = try order([
+            "attributesType": #""Match""#, "audience": #"{"users":["jane"]}"#,
+        ])
+        #expect(one.owner == .recipient(.user("jane")))
+        let id = try #require(SendID(schedule.send.id, lanes: 4))
+        #expect(id.timers != nil && id.time == JudgedSends.now.milliseconds)
+    }
+
+    @Test func `what goes later is judged by the time when it goes`() {
+        func problems(_ body: String) -> [String] {
+            self.problems { try JudgedSends.own.decide(judged.context(body)) }
+        }
+        let later = #"{"offset":36000}"#
+        let type = #""Match""#
+        // 90 minutes from now: passed by then. 30 hours: 20 hours after it went.
+        #expect(
+            problems(updateBody(["attributesType": type, "when": later, "deadline": #"{"offset":5400}"#]))
+                == ["deadline date_passed"])
+        #expect(
+            problems(updateBody(["attributesType": type, "when": later, "deadline": #"{"offset":108000}"#]))
+                == [])
+        #expect(
+            problems(updateBody(["attributesType": type, "when": later, "deadline": #"{"offset":108001}"#]))
+                == ["deadline out_of_range"])
+        #expect(
+            problems(updateBody(["attributesType": type, "latenessMax": "5"])) == ["latenessMax invalid"])
+        #expect(problems(updateBody(["attributesType": type, "when": "true"])) == ["when wrong_type"])
+        #expect(problems(updateBody(["attributesType": type, "when": #""never""#])) == ["when invalid"])
+    }
+
+    @Test func `a send for later must fit into a timer`() {
+        let names = (0..<6000).map { "\"\($0)\(String(repeating: "x", count: 150))\"" }.joined(separator: ",")
+        let body = updateBody([
+            "attributesType": #""Match""#, "when": #"{"offset":1}"#, "audience": "{\"users\":[\(names)]}",
+        ])
+        #expect(
+            problems { try JudgedSends.own.decide(judged.context(body)) } == ["contentState too_large"])
+    }
+
+    @Test func `an idempotency key gives both ids, and a phone's order stands in no audit`() throws {
+        let first = try schedule(Self.teak, headers: ["Idempotency-Key": "k"])
+        let again = try schedule(Self.teak, headers: ["Idempotency-Key": "k"])
+        #expect(first == again && first.id.hasPrefix("d-") && first.idempotency?.key == "k")
+        #expect(try schedule(Self.teak, headers: ["Idempotency-Key": "l"]).id != first.id)
+        for (role, count) in [(APIKey.Role.send, 2), (.report, 1)] {
+            guard case .ask(let question) = try decision.schedule(judged.context(Self.teak, as: role)) else {
+                throw JudgedSends.NotStored()
+            }
+            #expect(question.records(replyTo: nil).count == count)
+        }
+    }
+
+    @Test func `a cancel and a list name whose timers they mean, and a phone's key its user alone`() throws {
+        func cancel(_ query: [(name: String, value: String)], as role: APIKey.Role = .send) throws
+            -> ScheduleOrder
+        {
+            try order(decision.cancel(judged.context("", query: query, as: role)))
+        }
+        let activity = try cancel([("user", "jane"), ("activity", "chest")])
+        #expect(activity.owner == .recipient(.user("jane")) && activity.wish == .cancel(.activity("chest")))
+        let one = try cancel([("user", "jane"), ("id", "s-1")], as: .report)
+        #expect(one.wish == .cancel(.id("s-1")))
+        let group = try cancel([("group", "m1")])
+        #expect(group.owner == .group("m1") && group.wish == .cancel(.activity("m1")))
+        let wrong: [([(name: String, value: String)], APIKey.Role, [String])] = [
+            ([], .send, ["user missing"]), ([("user", "j")], .send, ["activity missing"]),
+            ([("user", "j"), ("group", "g"), ("id", "i")], .send, ["group conflict"]),
+            ([("user", "j"), ("activity", "a"), ("id", "i")], .send, ["id conflict"]),
+            ([("group", "g")], .report, ["group not_allowed"]),
+            ([("user", "j"), ("activity", "a"), ("activity", "b")], .send, ["activity duplicate_key"]),
+            ([("user", "j"), ("activity", "a"), ("all", "")], .send, ["all unknown_field"]),
+            ([("user", ""), ("activity", "a")], .send, ["user invalid"]),
+        ]
+        for (query, role, expected) in wrong {
+            let found = problems { try decision.cancel(judged.context("", query: query, as: role)) }
+            #expect(found.sorted() == expected.sorted(), "\(query)")
+        }
+        #expect(
+            problems { try decision.cancel(judged.context("{}", query: [("user", "j"), ("id", "i")])) }
+                == [" invalid"])
+        let list = try order(decision.list(judged.context("", query: [("user", "jane")], as: .read)))
+        #expect(list.wish == .list(ScheduleOrder.listedMax))
+    }
+}

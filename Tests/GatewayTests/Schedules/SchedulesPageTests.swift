@@ -1,0 +1,62 @@
+import Foundation
+import LiveActivity
+import ProcessTesting
+import Testing
+
+@testable import Gateway
+
+/// The page about schedules: what it shows is run as it stands, by a shell and curl.
+struct SchedulesPageTests {
+    private let page: String
+
+    init() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        page = try String(
+            contentsOf: root.appendingPathComponent("deploy/book/schedules.md"), encoding: .utf8)
+    }
+
+    @Test func `every example of the page is run and accepted`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        let scheduler = StandInScheduler(
+            bench.settings, bench.layout, SchedulesServiceTests.obliging)
+        let scripts = page.components(separatedBy: "```sh\n").dropFirst().map {
+            $0.components(separatedBy: "\n```")[0]
+        }
+        #expect(scripts.count == 2)
+        let key = try #require(bench.keys["shop/send"])
+        for script in scripts {
+            let head = """
+                set -e
+                FLOTILLA=http://127.0.0.1:\(bench.port)
+                KEY=\(key)
+                curl() { command curl -sS --fail-with-body "$@"; }
+
+                """
+            let process = try ChildProcess("bash", ["-c", head + script])
+            #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(script)")
+        }
+        #expect(scheduler.orders.count == 5)
+        scheduler.stop()
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `every field of a schedule, and every limit, is on the page`() throws {
+        let document = try #require(
+            JSONSerialization.jsonObject(with: Data(OpenAPI.document.utf8)) as? [String: Any])
+        let components = try #require(document["components"] as? [String: [String: Any]])
+        let schedule = try #require(components["schemas"]?["schedule"] as? [String: Any])
+        for field in try #require(schedule["properties"] as? [String: Any]).keys {
+            #expect(page.contains("`\(field)`"), "\(field)")
+        }
+        #expect(
+            GatewayLimits.replyMilliseconds == 2000 && page.contains("| waiting for the scheduler | 2 s |"))
+        #expect(SendTime.secondsMax == 366 * 86_400 && page.contains("| how far ahead | 366 days |"))
+        #expect(GatewayLimits.catalogBytesMax == 64 << 10 && ScheduleOrder.bytesMax == 900_000)
+        #expect(page.contains("| 64 KiB · 900 kB |"))
+        #expect(ScheduleOrder.listedMax == 100 && page.contains("| schedules in a list | 100 |"))
+        #expect(Schedule.latenessUsual == 600_000 && page.contains("seconds, 600 without it"))
+    }
+}

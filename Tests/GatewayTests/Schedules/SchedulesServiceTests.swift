@@ -1,0 +1,211 @@
+import Foundation
+import JSON
+import Kafka
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+@testable import Gateway
+
+/// A real gateway, and a scheduler that says what the test wants.
+struct SchedulesServiceTests {
+    static func chest(_ activity: String = "chest_timer", more: String = "") -> String {
+        #"""
+        {"user":"jane","activity":"\#(activity)","offset":60,
+         "customData":{"homeTeamScore":0,"awayTeamScore":0,"matchStatus":"ready"},"systemData":{"event":"update"}\#(more)}
+        """#
+    }
+
+    private static let path = "/v1/schedules"
+
+    /// Takes everything, and knows of two timers that wait and one that has just gone.
+    static let obliging: StandInScheduler.Answers = { order in
+        switch order.wish {
+        case .schedule(let schedule):
+            .scheduled(
+                ScheduleReply.Scheduled(
+                    id: schedule.id, dueAt: schedule.dueAt(stamp: 1_000_000), send: schedule.send.id,
+                    replaced: schedule.name == "again"))
+        case .cancel: .canceled(2, tooLate: 1)
+        case .list:
+            .listed(
+                [
+                    ScheduleReply.Listed(
+                        id: "s-1", name: nil, activity: "chest_timer", dueAt: 5, send: "t", event: .update)
+                ], isComplete: true)
+        }
+    }
+
+    @Test func `a schedule is answered with what the scheduler made of it, a cancel with its count`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let scheduler = StandInScheduler(bench.settings, bench.layout, Self.obliging)
+        let made = try await bench.call(
+            "POST", Self.path, Self.chest(more: #","id":"s-1","name":"again""#), key: "shop/report")
+        #expect(made.status == 200, "\(made.body)")
+        let order = try #require(scheduler.orders.first)
+        guard case .schedule(let schedule) = order.wish else { throw JudgedSends.NotStored() }
+        #expect(
+            made.body.hasPrefix(
+                #"{"scheduleId":"s-1","scheduleName":"again","sendId":"\#(schedule.send.id)","dueAt":1060000,"replaced":true,"bytes":"#
+            ), "\(made.body)")
+        let canceled = try await bench.call(
+            "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/report")
+        #expect(canceled.status == 200 && canceled.body == #"{"canceled":2,"tooLate":1}"#)
+        let listed = try await bench.call("GET", Self.path + "?user=jane", key: "shop/read")
+        #expect(
+            listed.body
+                == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}],"isComplete":true}"#
+        )
+        #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
+        #expect(try await bench.call("POST", Self.path, Self.chest(), key: "shop/read").status == 403)
+        // A send for later says when it goes, and what goes later lies in no `sends`.
+        let later = try await bench.call(
+            "POST", "/v1/sends",
+            #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
+        #expect(try later.status == 202 && later.member("dueAt") == "1005000", "\(later.body)")
+        #expect(try await bench.records(.sends, 0).isEmpty)
+        #expect(
+            bench.metrics.render().contains(
+                #"flotilla_gateway_requests_total{kind="schedule",outcome="answered"} 3"#))
+        scheduler.stop()
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test
+    func `what the scheduler does not answer in time is stored, and the client hears that it is under way`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        async let made = bench.call("POST", Self.path, Self.chest())
+        async let canceled = bench.call("DELETE", Self.path + "?user=jane&activity=chest_timer")
+        async let listed = bench.call("GET", Self.path + "?user=jane")
+        async let sent = bench.call(
+            "POST", "/v1/sends", #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
+        let answers = try await [made, canceled, listed, sent]
+        #expect(answers.map(\.status) == [202, 202, 503, 202])
+        #expect(answers[0].body.hasPrefix(#"{"underWay":true,"scheduleId":"t-"#), "\(answers[0].body)")
+        #expect(answers[1].body == #"{"underWay":true}"#)
+        #expect(answers[2].code == "scheduler_silent" && answers[2].header("Retry-After") == "5")
+        #expect(answers[3].body.contains(#","underWay":true,"#))
+        let orders = try await bench.records(.schedules, 4).map {
+            try ScheduleOrder.decode(Array($0.value.utf8), with: JSONReader())
+        }
+        #expect(orders.count == 4 && Set(orders.compactMap(\.replyTo?.request)).count == 4)
+        #expect(Set(orders.compactMap(\.replyTo?.partition)).count == 1)
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test
+    func `a key that comes with another body is a conflict, and the same one has the same ids anywhere`()
+        async throws
+    {
+        let (first, _cluster) = try await GatewayBench.forSends()
+        let second = try await first.another()
+        let seen = Keys()
+        let scheduler = StandInScheduler(first.settings, first.layout) { order in
+            guard case .schedule(let schedule) = order.wish, let key = schedule.idempotency else {
+                return nil
+            }
+            return seen.isNew(key) ? Self.obliging(order) : .conflict
+        }
+        let headers = ["Idempotency-Key: k-1"]
+        let made = try await first.call("POST", Self.path, Self.chest(), headers: headers)
+        let again = try await second.call("POST", Self.path, Self.chest(), headers: headers)
+        #expect(made.status == 200 && made.body == again.body, "\(made.body) \(again.body)")
+        let other = try await second.call(
+            "POST", Self.path, Self.chest(more: #","priority":5"#), headers: headers)
+        #expect(other.status == 409 && other.code == "idempotency_conflict")
+        let ids = try scheduler.orders.map { order in
+            guard case .schedule(let schedule) = order.wish else { throw JudgedSends.NotStored() }
+            return schedule.send.id
+        }
+        #expect(ids.count == 3 && Set(ids).count == 1)
+        scheduler.stop()
+        await second.stop()
+        await first.stop()
+        _ = _cluster
+    }
+
+    /// What a scheduler remembers of idempotency keys.
+    private final class Keys: Sendable {
+        private let first = TracedLock<[String: String]>([:])
+
+        func isNew(_ key: Schedule.Idempotency) -> Bool {
+            first.withLock { first in
+                if let known = first[key.key] { return known == key.fingerprint }
+                first[key.key] = key.fingerprint
+                return true
+            }
+        }
+    }
+
+    @Test func `a send that waits is found by its id, and a cancel goes to the scheduler and the planner`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let scheduler = StandInScheduler(bench.settings, bench.layout, Self.obliging)
+        let body = #"{"when":{"offset":900},\#(SendsServiceTests.update().dropFirst())"#
+        let ids = try await [
+            bench.call("POST", "/v1/sends", body).member("sendId"),
+            bench.call("POST", "/v1/sends", body, headers: ["Idempotency-Key: k"]).member("sendId"),
+        ]
+        // What the scheduler would keep of them.
+        let rows = scheduler.orders.compactMap { order -> TimerRow? in
+            guard case .schedule(let schedule) = order.wish else { return nil }
+            return TimerRow(
+                app: "shop", owner: order.owner, id: schedule.id, activity: "m1", dueAt: 7, latenessMax: 5,
+                send: schedule.send, offset: 0)
+        }
+        #expect(rows.count == 2)
+        try await write(rows.map { ($0, $0.encoded()) }, bench)
+        for id in ids {
+            let shown = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
+            #expect(
+                try shown.member("verdict") == "scheduled" && shown.member("dueAt") == "7", "\(shown.body)")
+            #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
+            #expect(try await bench.call("DELETE", "/v1/sends/\(id)").status == 202)
+        }
+        let reader = JSONReader()
+        let cancels = try await bench.records(.sends, 2).map {
+            try SendRequest.decode(Array($0.value.utf8), with: reader)
+        }
+        #expect(cancels.count == 2)
+        try await eventually("the orders") { scheduler.orders.count == 4 }
+        #expect(scheduler.orders.suffix(2).map(\.wish) == ids.map { .cancel(.send($0)) })
+        #expect(scheduler.orders.suffix(2).allSatisfy { $0.owner == .group("m1") && $0.replyTo == nil })
+        // What has gone, or was taken back, waits no more.
+        try await write(rows.map { ($0, nil) }, bench)
+        for id in ids {
+            let gone = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
+            #expect(gone.code == "send_unknown", "\(gone.body)")
+        }
+        scheduler.stop()
+        await bench.stop()
+        _ = _cluster
+    }
+
+    private func write(_ rows: [(TimerRow, [UInt8]?)], _ bench: GatewayBench) async throws {
+        let (settings, layout) = (bench.settings, bench.layout)
+        let records = rows.map { (owner: $0.owner.key(app: $0.app), key: $0.key, value: $1) }
+        try await onThread {
+            let producer = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+            let topic = try producer.topic(layout.name(.timers))
+            for record in records {
+                let partition = Murmur2.partition(of: record.owner.span, of: layout.lanes)
+                _ = producer.send(
+                    to: topic, partition: Int32(partition), key: record.key.span,
+                    value: record.value?.span, tag: 0)
+            }
+            var deliveries: [Delivery] = []
+            _ = producer.flush(withinMilliseconds: 10_000, into: &deliveries)
+            #expect(deliveries.count == records.count && deliveries.allSatisfy(\.isStored))
+        }
+    }
+}

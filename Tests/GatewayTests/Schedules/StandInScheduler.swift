@@ -1,0 +1,54 @@
+import Foundation
+import JSON
+import Kafka
+import Lifecycle
+import LiveActivity
+import Telemetry
+import Topics
+
+/// Answers orders as a test says, from a thread of its own. The scheduler itself is another module, and its tests'.
+final class StandInScheduler: Sendable {
+    typealias Answers = @Sendable (ScheduleOrder) -> ScheduleReply.Answer?
+
+    private let heard = TracedLock<[ScheduleOrder]>([])
+    private let isOver = TracedLock(false)
+
+    var orders: [ScheduleOrder] { heard.withLock { $0 } }
+
+    init(_ settings: KafkaSettings, _ layout: TopicLayout, _ answers: @escaping Answers) {
+        Thread.detachNewThread { try? self.serve(settings, layout, answers) }
+    }
+
+    deinit { isOver.withLock { $0 = true } }
+
+    func stop() { isOver.withLock { $0 = true } }
+
+    private func serve(_ settings: KafkaSettings, _ layout: TopicLayout, _ answers: Answers) throws {
+        let consumer = try Consumer(
+            settings, ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
+        defer { _ = consumer.close(withinMilliseconds: 500) }
+        let producer = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+        let replies = try producer.topic(layout.name(.replies))
+        try consumer.assign(
+            (0..<Int32(layout.lanes)).map {
+                PartitionStart(TopicPartition(layout.name(.schedules), $0), .beginning)
+            })
+        var batch = RecordBatch()
+        let reader = JSONReader()
+        while !isOver.withLock({ $0 }) {
+            _ = consumer.poll(into: &batch, waitMilliseconds: 20)
+            for index in 0..<batch.count {
+                guard let value = [UInt8](copying: batch[index].value) else { continue }
+                let order = try ScheduleOrder.decode(value, with: reader)
+                heard.withLock { $0.append(order) }
+                guard let replyTo = order.replyTo, let answer = answers(order) else { continue }
+                let reply = ScheduleReply(request: replyTo.request, answer).encoded()
+                _ = producer.send(
+                    to: replies, partition: replyTo.partition, key: nil, value: reply.span, tag: 0)
+            }
+            batch.clear()
+            var deliveries: [Delivery] = []
+            _ = producer.flush(withinMilliseconds: 1000, into: &deliveries)
+        }
+    }
+}

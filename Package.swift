@@ -104,6 +104,7 @@ let package = Package(
         module(
             "Sender", "Stages", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
+        module("Insight", "LiveActivity", "JSON"),
 
         // What people do about what failed.
         module(
@@ -205,6 +206,7 @@ let package = Package(
             "ProcessTesting"),
         tests(
             "SenderTests", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
+        tests("InsightTests", "Insight", "LiveActivity", "JSON", "Simulation"),
         tests(
             "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "Stages", "Topics",
             "LiveActivity",

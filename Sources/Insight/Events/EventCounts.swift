@@ -1,0 +1,28 @@
+package import LiveActivity
+
+/// How often what happened, by hour: what event insight shows.
+package struct EventCounts: Sendable, Hashable {
+    package static let hourMilliseconds: Int64 = 3_600_000
+
+    package struct Key: Sendable, Hashable {
+        package var app: String
+        /// Hours since 1970 when it happened, by the phone's clock within bounds.
+        package var hour: Int64
+        package var code: Event.Code
+        package var attributesType: String?
+        package var group: String?
+    }
+
+    package private(set) var counts: [Key: Int] = [:]
+
+    package init() {}
+
+    package mutating func add(_ event: Event) {
+        let key = Key(
+            app: event.app, hour: event.eventTime / Self.hourMilliseconds, code: event.code,
+            attributesType: event.attributesType, group: event.group)
+        counts[key, default: 0] += 1
+    }
+
+    package mutating func removeAll() { counts.removeAll(keepingCapacity: true) }
+}

@@ -1,0 +1,68 @@
+package import LiveActivity
+
+/// Two numbers for each line of a receipt, one of its recipient and one of its installation: by them the few
+/// receipts are found in which a person may be, without an entry for each push in an index. Numbers that are
+/// alike by chance cost a look at a receipt in vain.
+package enum AddresseeMarks {
+    /// Of one line.
+    package static let bytes = 8
+
+    /// For each line of the header `to`.
+    ///
+    /// - Parameter app: whose receipt it is: the same name in another app is another person.
+    package static func append(of lines: Span<UInt8>, app: String, to marks: inout [UInt8]) {
+        let seed = hash(Array(app.utf8).span, from: start)
+        var installation: UInt32 = 0
+        var column = 0
+        var value = seed
+        for index in 0..<lines.count {
+            let byte = lines[index]
+            if byte == UInt8(ascii: "\t") {
+                if column == 0 { installation = value }
+                column += 1
+                value = seed
+            } else if byte == UInt8(ascii: "\n") {
+                BigEndian.append(value, to: &marks)
+                BigEndian.append(installation, to: &marks)
+                column = 0
+                value = seed
+            } else {
+                value = step(value, byte)
+            }
+        }
+    }
+
+    package static func mark(of recipient: Recipient, app: String) -> UInt32 {
+        hash(Array(recipient.text.utf8).span, from: hash(Array(app.utf8).span, from: start))
+    }
+
+    package static func mark(ofInstallation installation: String, app: String) -> UInt32 {
+        hash(Array(installation.utf8).span, from: hash(Array(app.utf8).span, from: start))
+    }
+
+    /// Whether the receipt may have a line of that recipient or installation.
+    package static func contains(_ mark: UInt32, in marks: Span<UInt8>) -> Bool {
+        var index = 0
+        while index + 4 <= marks.count {
+            let found =
+                UInt32(marks[index]) << 24 | UInt32(marks[index + 1]) << 16 | UInt32(marks[index + 2]) << 8
+                | UInt32(marks[index + 3])
+            if found == mark { return true }
+            index += 4
+        }
+        return false
+    }
+
+    // FNV-1a: short texts, byte by byte.
+    private static let start: UInt32 = 2_166_136_261
+
+    private static func step(_ value: UInt32, _ byte: UInt8) -> UInt32 {
+        (value ^ UInt32(byte)) &* 16_777_619
+    }
+
+    private static func hash(_ bytes: Span<UInt8>, from start: UInt32) -> UInt32 {
+        var value = start
+        for index in bytes.indices { value = step(value, bytes[index]) }
+        return value
+    }
+}

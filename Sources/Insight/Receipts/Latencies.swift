@@ -1,0 +1,72 @@
+package import JSON
+
+/// How long things took, in classes, so that the figures of many lanes and processes can be added up. Eight
+/// classes to each doubling: what is said of a percentile is never too low, and at most an eighth too high.
+package struct Latencies: Sendable, Hashable {
+    /// Everything that took longer counts as this long: half a year.
+    package static let millisecondsMax: Int64 = 1 << 34 - 1
+    private static let bits = 3
+    private static let classesMax = Self.number(of: millisecondsMax) + 1
+
+    /// How many, by class.
+    private var counts: [Int: Int] = [:]
+
+    package init() {}
+
+    package var count: Int { counts.values.reduce(0, +) }
+
+    /// What is below zero comes of clocks that differ, and counts as zero.
+    package mutating func add(_ milliseconds: Int64, times: Int = 1) {
+        if times > 0 {
+            counts[Self.number(of: min(max(0, milliseconds), Self.millisecondsMax)), default: 0] += times
+        }
+    }
+
+    package mutating func add(_ other: Latencies) { counts.merge(other.counts, uniquingKeysWith: +) }
+
+    /// The time within which this share of them ended; nil when there are none.
+    ///
+    /// - Parameter share: 0.5 for the median.
+    package func percentile(_ share: Double) -> Int64? {
+        var left = max(1, Int((Double(count) * share).rounded(.up)))
+        for (number, count) in counts.sorted(by: { $0.key < $1.key }) {
+            left -= count
+            if left <= 0 { return Self.upperBound(of: number) }
+        }
+        return nil
+    }
+
+    /// Below eight each millisecond has a class of its own.
+    private static func number(of milliseconds: Int64) -> Int {
+        if milliseconds < 1 << bits { return Int(milliseconds) }
+        let power = 63 - milliseconds.leadingZeroBitCount
+        let part = Int(milliseconds >> Int64(power - bits)) & (1 << bits - 1)
+        return (power - bits + 1) << bits + part
+    }
+
+    private static func upperBound(of number: Int) -> Int64 {
+        if number < 1 << bits { return Int64(number) }
+        let shift = Int64(number >> bits - 1)
+        let part = Int64(1 << bits + number & (1 << bits - 1))
+        return (part + 1) << shift - 1
+    }
+}
+
+extension Latencies {
+    /// As pairs of class and count.
+    package func write(to writer: inout JSONWriter) {
+        writer.beginArray()
+        for (number, count) in counts.sorted(by: { $0.key < $1.key }) {
+            writer.value(number)
+            writer.value(count)
+        }
+        writer.endArray()
+    }
+
+    package init(from value: JSONValue) {
+        var elements = value.array(countMax: 2 * Self.classesMax)
+        while let number = elements.next(), let count = elements.next() {
+            counts[number.int(in: 0...Self.classesMax - 1)] = count.int(in: 1...Int.max)
+        }
+    }
+}

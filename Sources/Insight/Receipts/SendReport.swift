@@ -1,0 +1,91 @@
+package import JSON
+package import LiveActivity
+
+/// What is known of one send: what planner and lanes wrote of it, and what became of its jobs.
+///
+/// A 200 of APNs says that it took a push, and nothing of what a phone shows; so the word is `accepted`.
+package struct SendReport: Sendable, Hashable {
+    package private(set) var environments: [Environment: SendTally] = [:]
+
+    package init() {}
+
+    package mutating func add(_ tally: SendTally, of environment: Environment) {
+        if environments[environment]?.add(tally) == nil { environments[environment] = tally }
+    }
+
+    package mutating func add(_ other: SendReport) {
+        for (environment, tally) in other.environments { add(tally, of: environment) }
+    }
+
+    package var isEmpty: Bool { environments.isEmpty }
+
+    /// Over all environments.
+    package var whole: SendTally? {
+        var whole: SendTally?
+        for environment in Environment.allCases {
+            guard let tally = environments[environment] else { continue }
+            if whole?.add(tally) == nil { whole = tally }
+        }
+        return whole
+    }
+
+    /// Jobs that have had no last word yet. Jobs that were sent again from the dead letters end twice, so that
+    /// there may be more ends than jobs.
+    ///
+    /// - Parameter expanded: as the lanes have written it.
+    package func toGo(of expanded: Int) -> Int { max(0, expanded - (whole?.ended ?? 0)) }
+}
+
+extension SendReport {
+    /// The members of an object that is open.
+    ///
+    /// - Parameter expanded: as the lanes have written it; nil while that is not known.
+    package func write(to writer: inout JSONWriter, expanded: Int?) {
+        Self.write(whole, to: &writer)
+        writer.field("toGo", expanded.map { toGo(of: $0) })
+        writer.name("environments")
+        writer.beginObject()
+        for environment in Environment.allCases {
+            guard let tally = environments[environment] else { continue }
+            writer.name(environment.rawValue)
+            writer.beginObject()
+            Self.write(tally, to: &writer)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+
+    private static func write(_ tally: SendTally?, to writer: inout JSONWriter) {
+        func count(_ outcome: ReceiptOutcome) -> Int { tally?.count(of: outcome) ?? 0 }
+        writer.field("pushed", count(.accepted) + count(.rejected) + count(.unknown))
+        writer.field("accepted", count(.accepted))
+        writer.field("superseded", count(.superseded))
+        writer.field("expired", count(.expired))
+        writer.field("unknown", count(.unknown))
+        writer.field("rejected", count(.rejected))
+        writer.name("rejectedBy")
+        writer.beginObject()
+        for (reason, count) in (tally?.rejections ?? [:]).sorted(by: { $0.key < $1.key }) {
+            writer.name(reason)
+            writer.value(count)
+        }
+        writer.endObject()
+        guard let latencies = tally?.latencies, latencies.count > 0 else { return }
+        writer.name("latencyMilliseconds")
+        writer.beginObject()
+        writer.field("p50", latencies.percentile(0.5))
+        writer.field("p90", latencies.percentile(0.9))
+        writer.field("p99", latencies.percentile(0.99))
+        writer.field("max", latencies.percentile(1))
+        writer.endObject()
+    }
+}
+
+extension SendTally {
+    /// How many were rejected, by reason; what has none is `none`.
+    package var rejections: [String: Int] {
+        ends.reduce(into: [:]) { counts, end in
+            if end.key.outcome == .rejected { counts[end.key.reason ?? "none", default: 0] += end.value }
+        }
+    }
+}

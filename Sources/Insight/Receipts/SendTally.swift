@@ -1,0 +1,127 @@
+package import JSON
+package import LiveActivity
+
+/// What has become of one send's jobs in one lane and one environment of APNs: a row, and what processes tell
+/// each other. Tallies of several lanes are added up.
+package struct SendTally: Record, Hashable {
+    package static let schemaVersion = 1
+
+    /// A job's last word.
+    package struct End: Sendable, Hashable {
+        package var outcome: ReceiptOutcome
+        /// APNs' reason, or ours, in a word.
+        package var reason: String?
+
+        package init(_ outcome: ReceiptOutcome, reason: String? = nil) {
+            self.outcome = outcome
+            self.reason = reason
+        }
+    }
+
+    /// Which row.
+    package struct Key: Sendable, Hashable {
+        package var app: String
+        package var send: String
+        package var environment: Environment
+
+        package init(app: String, send: String, environment: Environment) {
+            self.app = app
+            self.send = send
+            self.environment = environment
+        }
+    }
+
+    /// Ends that are counted apart; what is beyond counts under its outcome, without the reason.
+    package static let endsMax = 200
+
+    package var group: String?
+    package var scope: SheetHead.Scope
+    package var generation: Int64
+    package var version: Int64
+    package var event: PushEvent
+    /// Milliseconds since 1970: when the send was accepted, and of its newest receipt.
+    package var acceptedAt: Int64
+    package var at: Int64
+    package private(set) var ends: [End: Int] = [:]
+    /// From the send's acceptance to APNs' answer, of the jobs that it accepted.
+    package private(set) var latencies = Latencies()
+
+    package init(_ receipt: Receipt) {
+        (group, scope, generation) = (receipt.group, receipt.scope, receipt.generation)
+        (version, event) = (receipt.version, receipt.event)
+        (acceptedAt, at) = (receipt.acceptedAt, receipt.at)
+    }
+
+    package func count(of outcome: ReceiptOutcome) -> Int {
+        ends.reduce(0) { $1.key.outcome == outcome ? $0 + $1.value : $0 }
+    }
+
+    /// Jobs that have had their last word.
+    package var ended: Int { ends.values.reduce(0, +) }
+
+    package mutating func count(_ end: End, times: Int, at time: Int64) {
+        at = max(at, time)
+        guard times > 0 else { return }
+        count(end, times: times)
+        if end.outcome == .accepted { latencies.add(time - acceptedAt, times: times) }
+    }
+
+    private mutating func count(_ end: End, times: Int) {
+        let isKnown = ends[end] != nil || ends.count < Self.endsMax
+        ends[isKnown ? end : End(end.outcome), default: 0] += times
+    }
+
+    /// Of another lane, or another environment.
+    package mutating func add(_ other: SendTally) {
+        at = max(at, other.at)
+        for (end, times) in other.ends.sorted(by: { $0.key.order < $1.key.order }) {
+            count(end, times: times)
+        }
+        latencies.add(other.latencies)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("group", group)
+        writer.field("scope", scope == .group ? nil : scope.rawValue)
+        writer.field("generation", generation)
+        writer.field("version", version)
+        writer.field("event", event.rawValue)
+        writer.field("acceptedAt", acceptedAt)
+        writer.field("at", at)
+        writer.name("ends")
+        writer.beginArray()
+        for (end, count) in ends.sorted(by: { $0.key.order < $1.key.order }) {
+            writer.beginObject()
+            writer.field("outcome", end.outcome.rawValue)
+            writer.field("reason", end.reason)
+            writer.field("count", count)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.name("latencies")
+        latencies.write(to: &writer)
+    }
+
+    package init(from record: JSONObject) {
+        group = record["group"].optional?.name()
+        scope = record["scope"].optional?.choice(of: SheetHead.Scope.self) ?? .group
+        generation = record["generation"].version()
+        version = record["version"].version()
+        event = record["event"].choice(of: PushEvent.self) ?? .update
+        acceptedAt = record["acceptedAt"].time()
+        at = record["at"].time()
+        var elements = record["ends"].array(countMax: Self.endsMax + ReceiptOutcome.allCases.count)
+        while let element = elements.next() {
+            let object = element.object()
+            let end = End(
+                object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown,
+                reason: object["reason"].optional?.string())
+            ends[end] = object["count"].int(in: 1...Int.max)
+        }
+        latencies = Latencies(from: record["latencies"])
+    }
+}
+
+extension SendTally.End {
+    fileprivate var order: String { "\(outcome.rawValue) \(reason ?? "")" }
+}

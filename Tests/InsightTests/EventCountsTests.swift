@@ -1,0 +1,31 @@
+import Insight
+import LiveActivity
+import Simulation
+import Testing
+
+struct EventCountsTests {
+    @Test func `events of a random day are counted by hour, code, type and group`() {
+        var numbers = SeededGenerator(3)
+        var counts = EventCounts()
+        var events: [Event] = []
+        for _ in 0..<2000 {
+            let event = Event(
+                Event.Code.allCases[numbers.below(Event.Code.allCases.count)],
+                app: numbers.below(2) == 0 ? "flash" : "other", installation: "phone",
+                attributesType: numbers.below(3) == 0 ? nil : "Match",
+                group: numbers.below(2) == 0 ? nil : "match-\(numbers.below(3))",
+                eventTime: Int64(numbers.below(86_400_000)), receivedAt: 86_400_000)
+            events.append(event)
+            counts.add(event)
+        }
+        #expect(counts.counts.values.reduce(0, +) == events.count)
+        for (key, count) in counts.counts {
+            let same = events.filter { event in
+                event.app == key.app && event.code == key.code && event.group == key.group
+                    && event.attributesType == key.attributesType
+                    && (key.hour * 3_600_000..<(key.hour + 1) * 3_600_000).contains(event.eventTime)
+            }
+            #expect(count == same.count)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Insight
+import JSON
+import Testing
+
+struct LatenciesTests {
+    @Test func `a class holds its own times, and no percentile is too low`() throws {
+        for time in [0, 1, 7, 8, 9, 15, 16, 17, 100, 1023, 1024, 86_400_000, Latencies.millisecondsMax] {
+            var latencies = Latencies()
+            latencies.add(time)
+            let said = try #require(latencies.percentile(0.5))
+            #expect(said >= time && Double(said) <= Double(time) * 1.125)
+        }
+    }
+
+    @Test func `clocks that differ make no time below zero, and a century counts as the longest`() throws {
+        var latencies = Latencies()
+        latencies.add(-5)
+        latencies.add(.max)
+        #expect(latencies.percentile(0.5) == 0)
+        #expect(try #require(latencies.percentile(1)) >= Latencies.millisecondsMax)
+        #expect(Latencies().percentile(0.5) == nil)
+    }
+
+    @Test func `what was written is read, and what nobody writes is refused`() throws {
+        var latencies = Latencies()
+        for time in [Int64](stride(from: 0, to: 100_000, by: 37)) { latencies.add(time, times: 3) }
+        var json = JSONWriter(capacity: 1024)
+        latencies.write(to: &json)
+        let reader = JSONReader()
+        #expect(try reader.read(json.bytes) { Latencies(from: $0) } == latencies)
+        for text in ["[-1,1]", "[100000,1]", "[1,0]", #"["a",1]"#, "{}"] {
+            #expect(throws: JSONError.self) {
+                try reader.read(Array(text.utf8)) { Latencies(from: $0) }
+            }
+        }
+    }
+}

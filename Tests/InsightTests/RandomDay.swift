@@ -1,0 +1,125 @@
+import Insight
+import JSON
+import LiveActivity
+import Simulation
+
+/// Receipts as senders write them: a sheet's outcomes in several records, jobs that wait and come again, and
+/// processes that did not know that another had the sheet.
+struct RandomDay {
+    private var numbers: SeededGenerator
+    private static let begin: Int64 = 1_795_000_000_000
+    private static let outcomes: [(ReceiptOutcome, String?)] = [
+        (.accepted, nil), (.accepted, nil), (.accepted, nil), (.rejected, "BadDeviceToken"),
+        (.rejected, "Unregistered"), (.superseded, nil), (.superseded, "cancelled"), (.expired, nil),
+        (.unknown, "lost"), (.moved, "TooManyRequests"), (.intent, nil), (.released, nil),
+    ]
+
+    init(seed: Int) { numbers = SeededGenerator(seed) }
+
+    mutating func chance(_ share: Int, in all: Int) -> Bool { numbers.below(all) < share }
+
+    var receipt: Receipt {
+        var copy = self
+        return copy.receipt(offset: 0, lines: LineSet(all: 1))
+    }
+
+    private mutating func receipt(offset: Int64, lines: LineSet) -> Receipt {
+        let send = numbers.below(12)
+        let head = SheetHead(
+            topic: "com.flash.push-type.liveactivity", priority: 10, expiration: 0,
+            app: send % 2 == 0 ? "flash" : "other",
+            environment: numbers.below(5) == 0 ? .sandbox : .production,
+            send: "send-\(send)", group: send % 3 == 0 ? nil : "match-\(send % 4)", scope: .group,
+            generation: 1, version: Int64(send), event: send % 4 == 0 ? .start : .update,
+            deadline: 1_900_000_000, acceptedAt: Self.begin + Int64(send) * 1000)
+        let place = JobPlace(
+            topic: numbers.below(10) == 0 ? "jobs.urgent" : "jobs", partition: Int32(send % 5),
+            offset: offset)
+        return Receipt(
+            head, at: place, attempt: 1, writtenAt: head.acceptedAt + Int64(numbers.below(90_000)), [])
+    }
+
+    mutating func receipts(sheets: Int) -> [Receipt] {
+        var all: [Receipt] = []
+        for offset in 0..<sheets {
+            let jobs = 1 + numbers.below(numbers.below(5) == 0 ? SheetHead.jobsMax : 70)
+            let first = receipt(offset: Int64(offset), lines: LineSet(all: jobs))
+            for _ in 0..<1 + numbers.below(5) {
+                var next = first
+                next.at = first.at + Int64(numbers.below(60_000))
+                next.attempt = 1 + numbers.below(3)
+                next.parts = parts(jobs)
+                all.append(next)
+            }
+        }
+        // What the lanes' senders write lies in any order.
+        return all.shuffled(using: &numbers)
+    }
+
+    /// Some of the lines, each in one part.
+    private mutating func parts(_ jobs: Int) -> [Receipt.Part] {
+        var sets = Array(repeating: LineSet(), count: Self.outcomes.count)
+        var run = numbers.below(Self.outcomes.count)
+        for line in 0..<jobs {
+            if numbers.below(4) == 0 { run = numbers.below(Self.outcomes.count + 3) }
+            if run < sets.count { sets[run].append(line) }
+        }
+        return zip(Self.outcomes, sets).compactMap { outcome, lines in
+            lines.isEmpty ? nil : Receipt.Part(outcome.0, lines, reason: outcome.1)
+        }
+    }
+}
+
+/// The same by a dictionary of every job.
+struct FirstWords {
+    private struct Job: Hashable {
+        var place: JobPlace
+        var line: Int
+    }
+
+    private(set) var ends: [SendTally.Key: [SendTally.End: Int]] = [:]
+    private(set) var latencies: [SendTally.Key: [Int64]] = [:]
+
+    init(_ receipts: [Receipt]) {
+        var done = Set<Job>()
+        for receipt in receipts {
+            let key = SendTally.Key(
+                app: receipt.app, send: receipt.send, environment: receipt.environment)
+            for part in receipt.parts where part.outcome.isFinal {
+                // A receipt whose jobs all had their last word makes its send known all the same.
+                if ends[key] == nil { ends[key] = [:] }
+                part.lines.forEachLine { line in
+                    guard done.insert(Job(place: receipt.place, line: line)).inserted else { return }
+                    ends[key, default: [:]][SendTally.End(part.outcome, reason: part.reason), default: 0] += 1
+                    if part.outcome == .accepted {
+                        latencies[key, default: []].append(receipt.at - receipt.acceptedAt)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Rows as they lie on disk: bytes.
+struct MemoryRows: ReceiptRows {
+    private(set) var lines: [JobPlace: [UInt8]] = [:]
+    private(set) var tallies: [SendTally.Key: [UInt8]] = [:]
+
+    func finished(_ place: JobPlace) throws(RecordError) -> FinishedLines? {
+        lines[place].flatMap { FinishedLines($0.span) }
+    }
+
+    func tally(_ key: SendTally.Key) throws(RecordError) -> SendTally? {
+        guard let bytes = tallies[key] else { return nil }
+        return try SendTally.decode(bytes, with: JSONReader())
+    }
+
+    mutating func enter(_ batch: ReceiptBatch) throws {
+        for (place, finished) in batch.finished {
+            var bytes: [UInt8] = []
+            finished.append(to: &bytes)
+            lines[place] = bytes
+        }
+        for (key, tally) in batch.tallies { tallies[key] = tally.encoded() }
+    }
+}

@@ -1,0 +1,103 @@
+import Insight
+import JSON
+import LiveActivity
+import Simulation
+import Testing
+
+/// Receipts of a random day against an independent count.
+struct ReceiptBatchTests {
+    @Test(arguments: [1, 2, 3, 4])
+    func `every figure of a random day is that of an independent count`(seed: Int) throws {
+        var day = RandomDay(seed: seed)
+        let receipts = day.receipts(sheets: trials(300))
+        var rows = MemoryRows()
+        var batch = ReceiptBatch()
+        for receipt in receipts {
+            try batch.take(receipt, over: rows)
+            if day.chance(1, in: 7) {
+                try rows.enter(batch)
+                batch.removeAll()
+            }
+        }
+        try rows.enter(batch)
+
+        let counted = FirstWords(receipts)
+        #expect(Set(rows.tallies.keys) == Set(counted.ends.keys))
+        for (key, ends) in counted.ends {
+            let tally = try #require(try rows.tally(key))
+            #expect(tally.ends == ends, "send \(key.send)")
+            #expect(tally.ended == ends.values.reduce(0, +))
+            let times = counted.latencies[key, default: []].sorted()
+            #expect(tally.latencies.count == times.count)
+            for share in [0.5, 0.9, 0.99, 1] where !times.isEmpty {
+                let exact = times[max(1, Int((Double(times.count) * share).rounded(.up))) - 1]
+                let said = try #require(tally.latencies.percentile(share))
+                #expect(exact <= said && Double(said) <= Double(exact) * 1.125)
+            }
+        }
+    }
+
+    @Test func `lanes add up to what one lane would have counted`() throws {
+        var day = RandomDay(seed: 9)
+        let receipts = day.receipts(sheets: 200)
+        var apart: [Int32: MemoryRows] = [:]
+        var together = MemoryRows()
+        for receipt in receipts {
+            var batch = ReceiptBatch()
+            try batch.take(receipt, over: together)
+            try together.enter(batch)
+            var own = ReceiptBatch()
+            let rows = apart[receipt.place.partition % 3, default: MemoryRows()]
+            try own.take(receipt, over: rows)
+            try apart[receipt.place.partition % 3, default: MemoryRows()].enter(own)
+        }
+        for key in together.tallies.keys {
+            var sum = SendReport()
+            for rows in apart.values {
+                if let tally = try rows.tally(key) { sum.add(tally, of: key.environment) }
+            }
+            let whole = try #require(try together.tally(key))
+            #expect(sum.whole?.ends == whole.ends)
+            #expect(sum.whole?.latencies == whole.latencies)
+            #expect(sum.toGo(of: whole.ended + 3) == 3)
+            #expect(sum.toGo(of: 0) == 0)
+        }
+    }
+
+    @Test func `a receipt that is read twice counts once`() throws {
+        var day = RandomDay(seed: 5)
+        let receipts = day.receipts(sheets: 20)
+        var rows = MemoryRows()
+        for _ in 0..<2 {
+            var batch = ReceiptBatch()
+            for receipt in receipts { try batch.take(receipt, over: rows) }
+            try rows.enter(batch)
+        }
+        for (key, ends) in FirstWords(receipts).ends { #expect(try rows.tally(key)?.ends == ends) }
+    }
+
+    @Test func `reasons beyond the limit count without their names`() throws {
+        var receipt = RandomDay(seed: 1).receipt
+        receipt.parts = (0..<400).map { line in
+            var lines = LineSet()
+            lines.append(line)
+            return Receipt.Part(.rejected, lines, status: 400, reason: "Reason\(line)")
+        }
+        var batch = ReceiptBatch()
+        try batch.take(receipt, over: MemoryRows())
+        let tally = try #require(batch.tallies.values.first)
+        #expect(tally.count(of: .rejected) == 400)
+        #expect(tally.ends.count == SendTally.endsMax + 1)
+        #expect(tally.rejections["none"] == 200)
+        let read = try SendTally.decode(tally.encoded(), with: JSONReader())
+        #expect(read == tally)
+    }
+
+    @Test func `a mark on a job's way makes no row`() throws {
+        var receipt = RandomDay(seed: 1).receipt
+        receipt.parts = [.init(.intent, LineSet(all: 3)), .init(.moved, LineSet(all: 1))]
+        var batch = ReceiptBatch()
+        try batch.take(receipt, over: MemoryRows())
+        #expect(batch.isEmpty)
+    }
+}

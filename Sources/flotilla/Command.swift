@@ -26,7 +26,8 @@ struct Command: Sendable {
 
     /// In the order in which a newcomer meets them.
     static let all: [Command] = [
-        .up, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel, .user,
+        .up, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel, .schedules,
+        .user,
         .installation, .lag, .deadLetters, .replay, .simulator, .sealingKeys, .doctor, .healthCheck,
         .config,
         .version,

@@ -22,12 +22,14 @@ extension Command {
             ("--app", true, "the app's id"),
             ("--file", true, "the body in JSON, from a file"),
             ("--idempotency-key", true, "makes a second call with it the same send"),
+            ("--in", true, "so many seconds from now, in place of at once"),
+            ("--at", true, "at this time, ISO 8601 in UTC, in place of at once"),
             ("--watch", false, "shows how far it comes, until it is through"),
             ("--json", false, "one JSON object a line instead of a sentence"),
         ]
     ) { invocation in
         let app = try invocation.app()
-        let body = try body(invocation)
+        let body = try body(invocation).going(at: when(invocation))
         let accepted = try refusing {
             try byHand(invocation).send(
                 body, of: app, idempotencyKey: invocation.options["--idempotency-key"], now: .now())
@@ -78,7 +80,25 @@ extension Command {
         }
     }
 
-    private static func byHand(_ invocation: Invocation) throws -> SendsByHand {
+    /// The member `when` of a send for later; nil at once.
+    private static func when(_ invocation: Invocation) throws -> String? {
+        switch (invocation.options["--in"], invocation.options["--at"]) {
+        case (nil, nil): return nil
+        case (let text?, nil):
+            guard let seconds = Double(text), seconds >= 0, seconds.isFinite else {
+                throw Refusal(status: .usage, "--in must be a number of seconds")
+            }
+            return #"{"offset":\#(seconds)}"#
+        case (nil, let text?):
+            guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
+                throw Refusal(status: .usage, "--at must be a date such as 2026-11-20T20:00:00Z")
+            }
+            return "\"\(text)\""
+        case (_?, _?): throw Refusal(status: .usage, "give --in or --at, not both")
+        }
+    }
+
+    static func byHand(_ invocation: Invocation) throws -> SendsByHand {
         let catalog = try CatalogAccess(invocation.settings)
         return try SendsByHand(
             invocation.settings[KafkaSettings.self], layout: TopicLayout(invocation.settings),
@@ -86,7 +106,7 @@ extension Command {
     }
 
     /// What the gateway would refuse, as a command says it.
-    private static func refusing<T>(_ body: () throws -> T) throws -> T {
+    static func refusing<T>(_ body: () throws -> T) throws -> T {
         do { return try body() } catch let refused as RefusedRequest {
             throw Refusal(
                 status: .dataError, refused.problems.map(\.description).joined(separator: "\n"))
@@ -94,8 +114,19 @@ extension Command {
     }
 }
 
+extension [UInt8] {
+    /// The body with one member more; what is no object stays as it is, and is refused as such.
+    fileprivate func going(at when: String?) -> [UInt8] {
+        guard let when, let brace = firstIndex(of: UInt8(ascii: "{")) else { return self }
+        let rest = self[(brace + 1)...]
+        let isEmpty = rest.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "}")
+        return Array(self[...brace]) + Array(#""when":\#(when)"#.utf8) + (isEmpty ? [] : [UInt8(ascii: ",")])
+            + rest
+    }
+}
+
 extension Invocation {
-    fileprivate func app() throws -> String {
+    func app() throws -> String {
         guard let app = options["--app"], AppID.problem(app) == nil else {
             throw Refusal(status: .usage, "name the app with --app")
         }
@@ -163,7 +194,6 @@ private struct SendWatch {
             String(repeating: "#", count: filled)
             + String(repeating: ".", count: Self.barCharacters - filled)
         let expanded = progress.lanes.values.reduce(0) { $0 + $1.expanded }
-        let verdict = progress.planned?.verdict.rawValue ?? "accepted"
-        return "[\(bar)] \(verdict), \(progress.lanes.count) of \(expected) lanes, \(expanded) jobs"
+        return "[\(bar)] \(progress.verdict), \(progress.lanes.count) of \(expected) lanes, \(expanded) jobs"
     }
 }

@@ -76,6 +76,29 @@ struct SendCommandTests {
                 == ["app.create", "type.put", "send.update", "send.update", "send.cancel"])
     }
 
+    @Test func `what is to go later by hand is an order, and what is not said well is refused`() async throws
+    {
+        #expect(try await installation.flotilla("types", "put", "shop", "Match", "{}").status == 0)
+        let body = #"{"event":"update","groupId":"m1","contentState":{"score":1}}"#
+        for when in [["--in", "600"], ["--in", "0.5"], ["--at", "2027-01-01T00:00:00Z"]] {
+            let sent = try await installation.flotilla(["send", body, "--app", "shop"] + when)
+            #expect(sent.status == 0 && sent.output.hasPrefix("accepted as t-"), "\(sent)")
+        }
+        #expect(try await kcat("schedules").filter { $0.hasPrefix("shop/g:m1 ") }.count == 3)
+        #expect(try await kcat("sends").isEmpty)
+        for (words, status) in [
+            (["send", body, "--app", "shop", "--in", "soon"], 64),
+            (["send", body, "--app", "shop", "--in", "6", "--at", "2027-01-01T00:00:00Z"], 64),
+            (["send", body, "--app", "shop", "--at", "tomorrow"], 65),
+            (["send", "{}", "--app", "shop", "--in", "1"], 65),
+            (["schedules", "drop", "--app", "shop"], 64), (["schedules", "--app", "shop"], 65),
+            (["schedules", "cancel", "--app", "shop", "--user", "jane"], 65),
+        ] {
+            let answer = try await installation.flotilla(words)
+            #expect(Int(answer.status) == status, "\(words) \(answer)")
+        }
+    }
+
     @Test func `a key is rotated into another that may do the same, and ends by itself`() async throws {
         let old = try await installation.flotilla("keys", "create", "shop", "--role", "send", "--name", "api")
         let text = old.output.trimmingCharacters(in: .whitespacesAndNewlines)

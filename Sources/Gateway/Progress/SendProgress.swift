@@ -76,13 +76,18 @@ package struct SendProgress: Sendable {
             && lanes.values.allSatisfy { $0.targeted == 0 }
     }
 
+    /// What is known of it, in the word of the planner where it has spoken.
+    package var verdict: String {
+        planned?.verdict.rawValue ?? (timer == nil ? "accepted" : "scheduled")
+    }
+
     /// As `GET /v1/sends/{id}` answers it.
     package var response: HTTPResponse {
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
         json.field("sendId", id)
         json.field("groupId", key?.group)
-        json.field("verdict", planned?.verdict.rawValue ?? (timer == nil ? "accepted" : "scheduled"))
+        json.field("verdict", verdict)
         json.field("reason", isUnknownGroup ? "unknown_group" : nil)
         json.field("isComplete", isComplete)
         json.field("dryRun", dryRun ? true : nil)

@@ -15,8 +15,10 @@ package struct SendsByHand {
         package let answer: [UInt8]
     }
 
+    let settings: KafkaSettings
+    let layout: TopicLayout
+    let metrics: Metrics
     private let producer: Producer
-    private let layout: TopicLayout
     private let view: CatalogView
     private let author: String
 
@@ -24,7 +26,9 @@ package struct SendsByHand {
         _ settings: KafkaSettings, layout: TopicLayout, view: CatalogView, author: String, metrics: Metrics
     ) throws {
         producer = try Producer(settings, name: "send", log: .silent, metrics: metrics)
+        self.settings = settings
         self.layout = layout
+        self.metrics = metrics
         self.view = view
         self.author = author
     }
@@ -44,10 +48,7 @@ package struct SendsByHand {
         case .store(let records, let answer):
             try store(records)
             response = answer
-        case .ask(let question):
-            // Nobody waits here for what the scheduler says; `GET /v1/sends/{id}` shows it.
-            try store(question.records(replyTo: nil))
-            response = question.answer(nil)
+        case .ask(let question): response = try ask(question)
         case .answer, .change: preconditionFailure("a send is stored or refused")
         }
         let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
@@ -63,8 +64,9 @@ package struct SendsByHand {
                 context(of: app, now: now)))
     }
 
-    private func context(
-        _ body: [UInt8] = [], of app: String, headers: HTTPHeaders = [:], now: WallTime
+    func context(
+        _ body: [UInt8] = [], of app: String, headers: HTTPHeaders = [:],
+        query: [(name: String, value: String)] = [], now: WallTime
     ) throws -> RequestContext {
         guard let known = view.apps[app] else {
             throw RefusedRequest([
@@ -72,7 +74,8 @@ package struct SendsByHand {
             ])
         }
         return RequestContext(
-            body: body, headers: headers, role: .send, users: UserProofCheck(TokenSeal(nil)), author: author,
+            body: body, headers: headers, query: query, role: .send, users: UserProofCheck(TokenSeal(nil)),
+            author: author,
             address: nil, app: known, view: view, now: now,
             reader: JSONReader(
                 limits: JSONLimits(
@@ -80,7 +83,7 @@ package struct SendsByHand {
                     keysMax: GatewayLimits.sendFieldsMax)))
     }
 
-    private func store(_ records: [OutgoingRecord]) throws {
+    func store(_ records: [OutgoingRecord]) throws {
         for record in records {
             let topic = try producer.topic(layout.name(record.destination.topic))
             _ = try producer.store(

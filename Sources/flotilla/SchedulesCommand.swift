@@ -1,0 +1,65 @@
+internal import Foundation
+internal import Gateway
+internal import JSON
+internal import Lifecycle
+internal import Telemetry
+
+extension Command {
+    /// What waits for its time.
+    static let schedules = Command(
+        name: "schedules", summary: "Shows what waits for its time, or takes it back.",
+        usage: "[list | cancel] --app APP (--user USER | --group GROUP) [options]",
+        example: "flotilla schedules cancel --app shop --user jane --activity chest_timer",
+        settings: ["topics.", "kafka."],
+        options: [
+            ("--app", true, "the app's id"),
+            ("--user", true, "whose schedules are meant"),
+            ("--group", true, "the group whose sends for later are meant, where they are not one user's"),
+            ("--activity", true, "cancel: all that wait for this activity"),
+            ("--id", true, "cancel: one schedule"),
+            ("--json", false, "one JSON object instead of a table"),
+        ]
+    ) { invocation in
+        let app = try invocation.app()
+        let isCancel: Bool
+        switch (invocation.words.first ?? "list", invocation.words.count) {
+        case ("list", 0...1): isCancel = false
+        case ("cancel", 1): isCancel = true
+        default: throw Refusal(status: .usage, "say list or cancel")
+        }
+        let query = ["user", "group", "activity", "id"].compactMap { name in
+            invocation.options["--\(name)"].map { (name: name, value: $0) }
+        }
+        let answer = try refusing {
+            try byHand(invocation).schedules(query, of: app, cancelling: isCancel, now: .now())
+        }
+        if invocation.options["--json"] != nil { return print(String(decoding: answer, as: UTF8.self)) }
+        try JSONReader().read(answer) { root in
+            let object = root.object()
+            print(isCancel ? cancelled(object) : table(object))
+        }
+    }
+
+    private static func cancelled(_ answer: JSONObject) -> String {
+        guard let count = answer["canceled"].optional else {
+            return "stored; the scheduler has not answered yet, and does it when it runs"
+        }
+        let tooLate = answer["tooLate"].optional.map { ", \($0.int()) had just gone" } ?? ""
+        return "canceled \(count.int())\(tooLate)"
+    }
+
+    private static func table(_ answer: JSONObject) -> String {
+        var rows: [[String]] = []
+        for item in answer["items"].array(countMax: .max) {
+            let item = item.object()
+            rows.append([
+                item["scheduleId"].string(), item["scheduleName"].optional?.string() ?? "–",
+                item["activity"].optional?.string() ?? "–", item["event"].string(),
+                WallTime(milliseconds: item["dueAt"].time()).rfc3339,
+            ])
+        }
+        if rows.isEmpty { return "nothing waits" }
+        let more = answer["isComplete"].bool() ? "" : "\nand more, later than these"
+        return Table(["schedule", "name", "activity", "event", "goes at"], rows).text + more
+    }
+}

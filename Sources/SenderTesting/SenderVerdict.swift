@@ -36,8 +36,17 @@ package struct SenderVerdict: Sendable {
 
     private struct Fate {
         var finals: [(outcome: ReceiptOutcome, at: Int64)] = []
-        var pushes: [Int64] = []
+        var pushes: [Push] = []
         let isStrict: Bool
+    }
+
+    /// As APNs wrote it down.
+    private struct Push {
+        let receivedAt: Int64
+        let endedAt: Int64
+        let end: RequestRecord.End
+
+        var text: String { "\(end) after \(endedAt - receivedAt) ms" }
     }
 
     private let happenings: [SenderKills.Happening]
@@ -125,20 +134,21 @@ package struct SenderVerdict: Sendable {
     private mutating func readPushes(_ path: String) throws -> [Target: Int64] {
         var newest: [Target: Int64] = [:]
         var strays = 0
-        var found: [(Job, Int64)] = []
+        var found: [(Job, Push)] = []
         try RequestRecordReader(path).read { record in
             guard record.kind == .push, record.status == 200, let event = record.event else { return }
             let job = Job(
                 targetHigh: record.targetHigh, targetLow: record.targetLow, version: record.timestamp,
                 event: event)
-            found.append((job, record.receivedAt))
+            found.append(
+                (job, Push(receivedAt: record.receivedAt, endedAt: record.endedAt, end: record.end)))
         }
-        for (job, time) in found {
+        for (job, push) in found {
             guard let fate = fates[job] else {
                 strays += 1
                 continue
             }
-            fates[job]?.pushes.append(time)
+            fates[job]?.pushes.append(push)
             let target = Target(high: job.targetHigh, low: job.targetLow)
             if let known = newest[target], known > job.version {
                 if fate.isStrict {
@@ -207,27 +217,43 @@ package struct SenderVerdict: Sendable {
     /// has more than there were permits. Which process made a push is not known, so that they are dealt out as a
     /// timetable is made: to each death in its order those that have the least time left.
     private mutating func judgeDoubles() {
-        var doubles: [(from: Int64, until: Int64)] = []
+        var doubles: [(first: Push, second: Push)] = []
         for (job, fate) in fates where fate.pushes.count > 1 {
             pushedTwice += fate.pushes.count - 1
             if job.event == .start { startsPushedTwice += fate.pushes.count - 1 }
-            for (first, second) in zip(fate.pushes, fate.pushes.dropFirst()) {
-                doubles.append((first - Self.arrivalMilliseconds, second))
-            }
+            doubles += zip(fate.pushes, fate.pushes.dropFirst())
         }
         if startsPushedTwice > 0 { fault("\(startsPushedTwice) starts were pushed twice") }
-        doubles.sort { $0.until < $1.until }
+        doubles.sort { $0.second.receivedAt < $1.second.receivedAt }
         for death in happenings.filter(\.isDeath).sorted(by: { $0.from < $1.from }) {
             // What APNs does not answer is in doubt for both senders.
             var room = death.kind == .apnsKill ? 2 * permits : permits
-            doubles.removeAll { double in
-                guard room > 0, double.from <= death.from, death.from <= double.until else { return false }
+            doubles.removeAll { first, second in
+                guard room > 0, first.receivedAt - Self.arrivalMilliseconds <= death.from,
+                    death.from <= second.receivedAt
+                else { return false }
                 room -= 1
                 return true
             }
         }
-        if !doubles.isEmpty { fault("\(doubles.count) pushes were made twice beyond what deaths explain") }
+        guard !doubles.isEmpty else { return }
+        fault("\(doubles.count) pushes were made twice beyond what deaths explain")
+        for double in doubles.prefix(5) { fault(story(of: double)) }
     }
+
+    /// For whoever looks for the cause: both pushes, and what happened around them.
+    private func story(of double: (first: Push, second: Push)) -> String {
+        let begun = double.first.receivedAt
+        let around = happenings.filter {
+            $0.from <= double.second.receivedAt + Self.storyMilliseconds
+                && $0.until >= begun - Self.storyMilliseconds
+        }.map { "\($0.kind) from \($0.from - begun) to \($0.until - begun)" }
+        return "a push (\(double.first.text)) came again after \(double.second.receivedAt - begun) ms "
+            + "(\(double.second.text)); around it, in milliseconds after it: "
+            + (around.isEmpty ? "nothing" : around.joined(separator: ", "))
+    }
+
+    private static let storyMilliseconds: Int64 = 15_000
 
     private mutating func judgePhones(_ shown: [Target: Int64]) {
         var wanted: [Target: Int64] = [:]

@@ -41,6 +41,21 @@ struct JSONLine: ~Copyable {
         writer.value(value)
     }
 
+    mutating func field(_ name: StaticString, _ value: Bool) {
+        writer.name(name)
+        writer.value(value)
+    }
+
+    mutating func field(_ name: StaticString, _ counts: [(key: String, value: Int)]) {
+        writer.name(name)
+        writer.beginObject()
+        for (key, count) in counts {
+            writer.name(key)
+            writer.value(count)
+        }
+        writer.endObject()
+    }
+
     mutating func field(_ name: StaticString, _ values: [String]) { writer.field(name, values) }
 
     var text: String {

@@ -10,6 +10,10 @@ struct Answer {
 }
 
 func flotilla(_ arguments: String..., environment: [String: String] = [:]) async throws -> Answer {
+    try await flotilla(arguments, environment: environment)
+}
+
+func flotilla(_ arguments: [String], environment: [String: String] = [:]) async throws -> Answer {
     let process = try ChildProcess(builtProduct("flotilla"), arguments, environment: environment)
     let status = try await process.exitStatus()
     return Answer(status: status, output: process.output, errors: process.errors)

@@ -4,14 +4,14 @@ package import LiveActivity
 
 /// What is known of one send: the planner's part and what each lane wrote, in any order.
 package struct SendProgress: Sendable {
-    let id: String
+    package let id: String
     package private(set) var key: GroupKey?
     /// Whom it is for, where that is one recipient of a group that is others', too: who takes it back says so.
     private(set) var recipient: Recipient?
     package private(set) var planned: Progress.PlannedPart?
     package private(set) var lanes: [Int: LaneTally] = [:]
-    private var dryRun = false
-    private var acceptedAt: Int64?
+    package private(set) var isDryRun = false
+    package private(set) var acceptedAt: Int64?
     private var at: Int64?
     /// Of a send that waits for its time: whose timer it is, and when it goes, in milliseconds since 1970.
     private(set) var timer: (owner: ScheduleOwner, dueAt: Int64)?
@@ -26,7 +26,7 @@ package struct SendProgress: Sendable {
             recipient = .user(users[0])
         }
         acceptedAt = send.acceptedAt
-        dryRun = send.dryRun
+        isDryRun = send.dryRun
     }
 
     /// It waits for its time.
@@ -38,7 +38,7 @@ package struct SendProgress: Sendable {
     /// A later record of the planner, or of a lane, takes the place of an earlier one.
     mutating func add(_ progress: Progress) {
         key = progress.key
-        dryRun = progress.dryRun
+        isDryRun = progress.dryRun
         acceptedAt = acceptedAt ?? progress.acceptedAt
         at = max(at ?? 0, progress.at)
         switch progress.part {
@@ -58,6 +58,11 @@ package struct SendProgress: Sendable {
         }
         planned = part
     }
+
+    package var targeted: Int { lanes.values.reduce(0) { $0 + $1.targeted } }
+    package var expanded: Int { lanes.values.reduce(0) { $0 + $1.expanded } }
+    /// What a newer send made needless before it became jobs.
+    package var dropped: Int { lanes.values.reduce(0) { $0 + $1.dropped } }
 
     /// Nothing more will come.
     package var isComplete: Bool {
@@ -90,7 +95,7 @@ package struct SendProgress: Sendable {
         json.field("verdict", verdict)
         json.field("reason", isUnknownGroup ? "unknown_group" : nil)
         json.field("isComplete", isComplete)
-        json.field("dryRun", dryRun ? true : nil)
+        json.field("dryRun", isDryRun ? true : nil)
         json.field("acceptedAt", acceptedAt)
         json.field("at", at)
         json.field("dueAt", timer?.dueAt)
@@ -100,9 +105,9 @@ package struct SendProgress: Sendable {
         json.field("ended", planned?.ended)
         json.field("lanesExpected", planned?.lanes)
         json.field("lanesDone", lanes.count)
-        json.field("targeted", lanes.values.reduce(0) { $0 + $1.targeted })
-        json.field("expanded", lanes.values.reduce(0) { $0 + $1.expanded })
-        json.field("dropped", lanes.values.reduce(0) { $0 + $1.dropped })
+        json.field("targeted", targeted)
+        json.field("expanded", expanded)
+        json.field("dropped", dropped)
         writeExclusions(to: &json)
         writeLanes(to: &json)
         json.endObject()

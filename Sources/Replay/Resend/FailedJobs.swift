@@ -1,6 +1,4 @@
 internal import APNs
-internal import Glibc
-internal import JSON
 internal import Kafka
 internal import LiveActivity
 
@@ -13,19 +11,12 @@ struct FailedJobs {
         var unknown: Set<Int> = []
     }
 
-    private let send: String
-    private let app: String
+    private let filter: ReceiptsOfSend
     private var sheets: [JobPlace: Sheet] = [:]
     /// Jobs whose token is dead: it has nothing to gain.
     private(set) var gone = 0
-    private let reader = JSONReader()
-    private let needle: [UInt8]
 
-    init(of send: String, app: String) {
-        self.send = send
-        self.app = app
-        needle = Array(send.utf8)
-    }
+    init(of send: String, app: String) { filter = ReceiptsOfSend(send, of: app) }
 
     /// Where sheets lie that have some, in order.
     var places: [JobPlace] {
@@ -40,10 +31,7 @@ struct FailedJobs {
     func isUnknown(_ line: Int, at place: JobPlace) -> Bool { sheets[place]?.unknown.contains(line) == true }
 
     mutating func read(_ record: borrowing Kafka.Record) {
-        // Nearly all receipts of a lane are other sends'.
-        guard let value = record.value, Self.has(needle, value), let bytes = [UInt8](copying: record.value),
-            let receipt = try? Receipt.decode(bytes, with: reader), receipt.send == send, receipt.app == app
-        else { return }
+        guard let receipt = filter.receipt(in: record) else { return }
         for part in receipt.parts where part.outcome.isFinal { take(part, at: receipt.place) }
     }
 
@@ -57,23 +45,6 @@ struct FailedJobs {
             case .unknown: sheets[place]?.unknown.insert(line)
             case .accepted, .superseded, .expired, .moved, .intent, .released: break
             }
-        }
-    }
-
-    private static func has(_ needle: [UInt8], _ bytes: Span<UInt8>) -> Bool {
-        guard let first = needle.first else { return false }
-        return unsafe bytes.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress else { return false }
-            var start = 0
-            while bytes.count - start >= needle.count,
-                let found = unsafe memchr(base + start, Int32(first), bytes.count - start)
-            {
-                let place = unsafe UnsafeRawPointer(found) - base
-                guard bytes.count - place >= needle.count else { return false }
-                if unsafe memcmp(found, needle, needle.count) == 0 { return true }
-                start = place + 1
-            }
-            return false
         }
     }
 }

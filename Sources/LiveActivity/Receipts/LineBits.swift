@@ -1,35 +1,33 @@
-internal import LiveActivity
-
 /// Some lines of a sheet, one bit for each.
-struct LineBits: Sendable, Hashable {
+package struct LineBits: Sendable, Hashable {
     private var words: [UInt64] = []
 
-    init() {}
+    package init() {}
 
-    init(_ lines: LineSet) { lines.forEachLine { insert($0) } }
+    package init(_ lines: LineSet) { lines.forEachLine { insert($0) } }
 
-    var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
+    package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
-    func contains(_ line: Int) -> Bool {
+    package func contains(_ line: Int) -> Bool {
         let word = line >> 6
         return word < words.count && words[word] & (1 << UInt64(line & 63)) != 0
     }
 
-    mutating func insert(_ line: Int) {
+    package mutating func insert(_ line: Int) {
         let word = line >> 6
         while words.count <= word { words.append(0) }
         words[word] |= 1 << UInt64(line & 63)
     }
 
-    mutating func remove(_ line: Int) {
+    package mutating func remove(_ line: Int) {
         let word = line >> 6
         if word < words.count { words[word] &= ~(1 << UInt64(line & 63)) }
     }
 
-    mutating func removeAll() { words.removeAll(keepingCapacity: true) }
+    package mutating func removeAll() { words.removeAll(keepingCapacity: true) }
 
     /// Each of them, in order.
-    func forEachLine(_ body: (Int) -> Void) {
+    package func forEachLine(_ body: (Int) -> Void) {
         for index in words.indices {
             var word = words[index]
             while word != 0 {
@@ -39,7 +37,7 @@ struct LineBits: Sendable, Hashable {
         }
     }
 
-    var set: LineSet {
+    package var set: LineSet {
         var set = LineSet()
         forEachLine { set.append($0) }
         return set

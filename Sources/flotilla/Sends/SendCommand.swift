@@ -24,7 +24,7 @@ extension Command {
             ("--idempotency-key", true, "makes a second call with it the same send"),
             ("--in", true, "so many seconds from now, in place of at once"),
             ("--at", true, "at this time, ISO 8601 in UTC, in place of at once"),
-            ("--watch", false, "shows how far it comes, until it is through"),
+            ("--watch", false, "shows how far it comes, until every phone has an outcome"),
             ("--json", false, "one JSON object a line instead of a sentence"),
         ]
     ) { invocation in
@@ -131,69 +131,5 @@ extension Invocation {
             throw Refusal(status: .usage, "name the app with --app")
         }
         return app
-    }
-}
-
-/// Looks at a send's progress until it is through.
-private struct SendWatch {
-    private static let pauseMilliseconds = 300
-    private static let millisecondsMax = 600_000
-    private static let barCharacters = 30
-
-    private let lookup: SendLookup
-    private let id: String
-    private let app: String
-    private let lanes: Int
-    private let isJSON: Bool
-
-    init(_ invocation: Invocation, id: String, app: String) throws {
-        let layout = TopicLayout(invocation.settings)
-        lookup = try SendLookup(
-            Cluster(invocation.settings[KafkaSettings.self]), layout: layout,
-            context: ServiceContext(log: .silent, metrics: Metrics()) { _ in })
-        (self.id, self.app) = (id, app)
-        lanes = layout.lanes
-        isJSON = invocation.options["--json"] != nil
-    }
-
-    func find() async throws -> SendProgress? {
-        guard let id = SendID(id, lanes: lanes) else { return nil }
-        let found = await withCheckedContinuation { done in
-            if !lookup.find(id, of: app, since: nil, then: { done.resume(returning: $0) }) {
-                done.resume(returning: .unavailable)
-            }
-        }
-        switch found {
-        case .send(let progress): return progress
-        case .nothing: return nil
-        case .notInTime, .unavailable:
-            throw Refusal(status: .unavailable, "cannot read how far the send has come; try again")
-        }
-    }
-
-    func run() async throws {
-        let limit = Instant.now().advanced(byMilliseconds: Self.millisecondsMax)
-        var last = ""
-        while Instant.now() < limit {
-            if let progress = try await find() {
-                let line = line(progress)
-                if line != last { print(line) }
-                last = line
-                if progress.isComplete { return }
-            }
-            try await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
-        }
-        throw Refusal(status: .unavailable, "the send is not through after ten minutes; look again later")
-    }
-
-    private func line(_ progress: SendProgress) -> String {
-        if isJSON { return String(decoding: progress.response.body, as: UTF8.self) }
-        let expected = progress.planned?.lanes ?? 0
-        let filled = expected > 0 ? Self.barCharacters * min(progress.lanes.count, expected) / expected : 0
-        let bar =
-            String(repeating: "#", count: filled)
-            + String(repeating: ".", count: Self.barCharacters - filled)
-        let expanded = progress.lanes.values.reduce(0) { $0 + $1.expanded }
-        return "[\(bar)] \(progress.verdict), \(progress.lanes.count) of \(expected) lanes, \(expanded) jobs"
     }
 }

@@ -1,0 +1,74 @@
+internal import Gateway
+internal import LiveActivity
+
+/// What `--watch` says of a send: how many phones it is for, and what became of each so far.
+struct SendReport {
+    private static let barCharacters = 30
+
+    private let progress: SendProgress
+    private let outcomes: SendOutcomes
+
+    init(_ progress: SendProgress, _ outcomes: SendOutcomes) {
+        self.progress = progress
+        self.outcomes = outcomes
+    }
+
+    /// Jobs without a last word. Phones that reported late can have brought the send more jobs than its lanes had made.
+    private var toGo: Int { progress.isDryRun ? 0 : max(0, progress.expanded - outcomes.decided) }
+
+    var isComplete: Bool { progress.isComplete && toGo == 0 }
+
+    private var failures: [(key: String, value: Int)] {
+        outcomes.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    }
+
+    var line: String {
+        var parts = ["[\(bar)] \(progress.verdict)"]
+        parts.append("targeted \(progress.targeted)")
+        if progress.isDryRun { return (parts + ["would push \(progress.expanded)"]).joined(separator: ", ") }
+        parts.append("pushed \(outcomes[.accepted] + outcomes[.rejected] + outcomes[.unknown])")
+        parts.append("accepted \(outcomes[.accepted])")
+        let superseded = outcomes[.superseded] + progress.dropped
+        for (word, count) in [
+            ("superseded", superseded), ("expired", outcomes[.expired]), ("unknown", outcomes[.unknown]),
+        ] where count > 0 { parts.append("\(word) \(count)") }
+        if outcomes[.rejected] > 0 {
+            let reasons = failures.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+            parts.append("failed \(outcomes[.rejected]) (\(reasons))")
+        }
+        parts.append("to go \(toGo)")
+        return parts.joined(separator: ", ")
+    }
+
+    /// It fills with the lanes that are done and their jobs that have an outcome.
+    private var bar: String {
+        let lanes = progress.planned?.lanes ?? 0
+        var share = lanes > 0 ? Double(min(progress.lanes.count, lanes)) / Double(lanes) : 0
+        if progress.expanded > 0, !progress.isDryRun {
+            share *= Double(progress.expanded - toGo) / Double(progress.expanded)
+        }
+        let filled = isComplete ? Self.barCharacters : Int(share * Double(Self.barCharacters))
+        return String(repeating: "#", count: filled)
+            + String(repeating: ".", count: Self.barCharacters - filled)
+    }
+
+    var json: String {
+        var line = JSONLine()
+        line.field("sendId", progress.id)
+        line.field("verdict", progress.verdict)
+        line.field("isComplete", isComplete)
+        line.field("lanesExpected", Int64(progress.planned?.lanes ?? 0))
+        line.field("lanesDone", Int64(progress.lanes.count))
+        line.field("targeted", Int64(progress.targeted))
+        line.field("expanded", Int64(progress.expanded))
+        line.field("dropped", Int64(progress.dropped))
+        line.field("accepted", Int64(outcomes[.accepted]))
+        line.field("superseded", Int64(outcomes[.superseded]))
+        line.field("expired", Int64(outcomes[.expired]))
+        line.field("unknown", Int64(outcomes[.unknown]))
+        line.field("rejected", Int64(outcomes[.rejected]))
+        line.field("reasons", failures)
+        line.field("toGo", Int64(toGo))
+        return line.text
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// `flotilla send --watch` beside a demonstration: it ends when every phone of the match has an outcome.
+struct SendWatchTests {
+    @Test func `it counts every phone of a send to its outcome`() async throws {
+        let directory = try TemporaryDirectory()
+        let installation = try await DemonstratedInstallation(in: directory)
+        let match = try #require(installation.process.output.firstMatch(of: #/activities of (match-\d+) at/#))
+            .1
+        let phones = try #require(installation.process.output.firstMatch(of: #/started +(\d+) activities/#)).1
+        func watched(_ score: Int, _ more: [String]) async throws -> [Substring] {
+            let body =
+                #"{"event":"update","groupId":"\#(match)","contentState":{"home":\#(score),"away":0}}"#
+            let answer = try await flotilla(
+                ["send", body, "--app", "demo", "--watch", "--kafka-brokers", installation.broker] + more)
+            #expect(answer.status == 0, "\(answer)")
+            return answer.output.split(separator: "\n")
+        }
+        let lines = try await watched(2, [])
+        #expect(
+            lines.last == """
+                [##############################] planned, targeted \(phones), pushed \(phones), \
+                accepted \(phones), to go 0
+                """)
+        let objects = try await watched(3, ["--json"])
+        let last = try #require(objects.last)
+        #expect(last.contains(#""isComplete":true"#) && last.contains(#""toGo":0"#), "\(last)")
+        #expect(last.contains(#""accepted":\#(phones)"#), "\(last)")
+    }
+}

@@ -221,7 +221,7 @@ package struct SenderVerdict: Sendable {
         for (job, fate) in fates where fate.pushes.count > 1 {
             pushedTwice += fate.pushes.count - 1
             if job.event == .start { startsPushedTwice += fate.pushes.count - 1 }
-            doubles += zip(fate.pushes, fate.pushes.dropFirst())
+            doubles += zip(fate.pushes, fate.pushes.dropFirst()).map { (first: $0, second: $1) }
         }
         if startsPushedTwice > 0 { fault("\(startsPushedTwice) starts were pushed twice") }
         doubles.sort { $0.second.receivedAt < $1.second.receivedAt }

@@ -14,7 +14,8 @@ struct DocumentationTests {
 
     /// Of the operator's book, its index among them.
     private func pages() throws -> [String] {
-        let names = try FileManager.default.contentsOfDirectory(atPath: rootPath("deploy/book")).sorted()
+        let names = try FileManager.default.subpathsOfDirectory(atPath: rootPath("deploy/book"))
+            .filter { $0.hasSuffix(".md") }.sorted()
         return ["deploy/README.md"] + names.map { "deploy/book/" + $0 }
     }
 

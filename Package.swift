@@ -105,6 +105,9 @@ let package = Package(
             "Sender", "Stages", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module("Insight", "LiveActivity", "JSON"),
+        module(
+            "Scheduler", "Stages", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Cryptography",
+            "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
 
         // What people do about what failed.
         module(
@@ -130,6 +133,9 @@ let package = Package(
             "FanOutTesting", "FanOut", "IngestTesting", "Topics", "LiveActivity", "Kafka", "Store", "JSON",
             "ProcessTesting", "Simulation", "Lifecycle", "Telemetry"),
         module(
+            "SchedulerTesting", "Scheduler", "IngestTesting", "Topics", "LiveActivity", "Kafka", "JSON",
+            "Simulation", "Telemetry"),
+        module(
             "SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity", "Kafka", "JSON",
             "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
@@ -138,13 +144,14 @@ let package = Package(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
-            "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "FanOut", "FanOutTesting", "Sender",
-            "SenderTesting", "Registry", "Simulation", "ProcessTesting"),
+            "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "FanOut", "FanOutTesting",
+            "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "Registry", "Simulation",
+            "ProcessTesting"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
             "JSON",
             "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
-            "Stages", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Replay"),
+            "Stages", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Scheduler", "Replay"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
@@ -204,6 +211,13 @@ let package = Package(
         tests(
             "FanOutTests", "FanOut", "Registry", "LiveActivity", "Store", "JSON", "Simulation", "Telemetry",
             "ProcessTesting"),
+        tests(
+            "SchedulerTests", "Scheduler", "Stages", "LiveActivity", "Store", "JSON", "Lifecycle",
+            "Simulation"),
+        tests(
+            "SchedulerStageTests", "Scheduler", "SchedulerTesting", "FanOut", "IngestTesting", "Stages",
+            "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry",
+            "ProcessTesting", "Simulation"),
         tests(
             "SenderTests", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
         tests("InsightTests", "Insight", "LiveActivity", "JSON", "Simulation"),

@@ -13,6 +13,7 @@ package final class StageProcess {
         case expander = "expander-worker"
         case fanOut = "fan-out-worker"
         case sender = "sender-worker"
+        case scheduler = "scheduler-worker"
     }
 
     /// The step at which it kills itself, and at which of its times, counted after another step.

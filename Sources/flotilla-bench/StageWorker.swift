@@ -7,6 +7,7 @@ internal import IngestTesting
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Scheduler
 internal import Sender
 internal import SenderTesting
 internal import Settings
@@ -75,6 +76,15 @@ enum StageWorker {
             options.settleMilliseconds ?? settings.limits.settleMilliseconds
         try run(options, "sender", apps: SenderBed.catalog) { [settings] environment, _ in
             SenderService(settings, in: environment)
+        }
+    }
+
+    static func runScheduler(_ arguments: [String]) throws {
+        var settings = SchedulerSettings()
+        let options = try StageWorkerOptions(arguments)
+        settings.sessionMilliseconds = options.sessionMilliseconds ?? StageProcess.sessionMilliseconds
+        try run(options, "scheduler") { [settings] environment, death in
+            SchedulerService(settings, in: environment, onStep: { death.reached($0.rawValue) })
         }
     }
 

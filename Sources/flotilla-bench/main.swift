@@ -97,6 +97,14 @@ private let benchmarks = [
         options: "[--tokens N] [--scans N] [--changes N] [--kafka ROWS]", needsCluster: true,
         run: RegistryBenchmark.run),
     Benchmark(
+        name: "scheduler-kills", what: "the scheduler killed at every step while orders flow and timers fire",
+        options: "[--orders N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
+        run: SchedulerKillsProof.run),
+    Benchmark(
+        name: "scheduler-worker", what: "the scheduler as a process of its own",
+        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
+            + "[--at-time N] [--after-step N]", run: StageWorker.runScheduler),
+    Benchmark(
         name: "sender", what: "jobs through the sender: from Kafka to receipts in Kafka, beside h2load",
         options: "[--jobs N] [--rounds N] [--body BYTES] [--per-sheet N] [--backlog N]", needsCluster: true,
         run: SenderBenchmark.run),

@@ -115,3 +115,21 @@ extension JSONValue {
         return .send(object["send"].name())
     }
 }
+
+/// What lies in `schedules`.
+package enum ScheduleRequest: Sendable, Hashable {
+    case order(ScheduleOrder)
+    /// Nothing is wanted: the cluster's stamp on it tells the scheduler that wrote it what time it is.
+    case question
+
+    /// The bytes of a question.
+    package static let questionBytes = Array(#"{"v":1,"asks":"time"}"#.utf8)
+
+    package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader) throws(RecordError)
+        -> ScheduleRequest
+    {
+        try unsafe ScheduleOrder.read(bytes, with: reader) { object in
+            object["asks"].isMissing ? .order(ScheduleOrder(from: object)) : .question
+        }
+    }
+}

@@ -27,10 +27,11 @@ package struct SeenOrder: Record, Hashable {
 
     package static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool { unsafe SeenSend.isKey(bytes) }
 
+    /// Its first member is its time: `TimerWake` reads it in place.
     package func write(to writer: inout JSONWriter) {
+        writer.field("at", at)
         writer.field("fingerprint", fingerprint)
         answer.write(to: &writer)
-        writer.field("at", at)
     }
 
     package init(from record: JSONObject) {

@@ -50,13 +50,14 @@ package struct TimerRow: Record, Hashable {
         RecordKey.join(app, owner.text, "")
     }
 
+    /// Its first member is its time: `TimerWake` reads it in place.
     package func write(to writer: inout JSONWriter) {
+        writer.field("dueAt", dueAt)
         writer.field("app", app)
         writer.field("owner", owner.text)
         writer.field("id", id)
         writer.field("name", name)
         writer.field("activity", activity)
-        writer.field("dueAt", dueAt)
         writer.field("latenessMax", latenessMax)
         writer.nested("send", send)
         writer.field("offset", offset)

@@ -1,0 +1,69 @@
+internal import Stages
+internal import Telemetry
+
+/// The stage's numbers. Asked for once, used per batch.
+struct SchedulerMetrics {
+    private static let latenessBounds: [Double] = [
+        0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 600, 3600,
+    ]
+
+    private let metrics: Metrics
+    let batchSeconds: Histogram
+    let inFlight: Gauge
+    let oldestSeconds: Gauge
+    let lateness: Histogram
+    let fired: Counter
+    let expired: Counter
+    let overlay: Gauge
+    let held: Gauge
+    let blocked: Gauge
+    let restoreSeconds: Histogram
+    let startedOver: Counter
+    let views: TopicViewMetrics
+
+    init(_ metrics: Metrics) {
+        self.metrics = metrics
+        batchSeconds = metrics.histogram(
+            "flotilla_scheduler_batch_seconds", help: "from a batch of orders being read to its commit")
+        inFlight = metrics.gauge(
+            "flotilla_scheduler_in_flight", help: "orders read and not yet committed")
+        oldestSeconds = metrics.gauge(
+            "flotilla_scheduler_oldest_seconds",
+            help: "how late the timer is that fires next; 0 while none is late")
+        lateness = metrics.histogram(
+            "flotilla_scheduler_lateness_seconds",
+            help: "from a timer's due time to the commit that fired it",
+            bounds: Self.latenessBounds)
+        fired = metrics.counter("flotilla_scheduler_fired_total", help: "timers whose sends went")
+        expired = metrics.counter(
+            "flotilla_scheduler_expired_total", help: "timers that were later than they may be")
+        overlay = metrics.gauge(
+            "flotilla_scheduler_overlay_rows", help: "timers committed and not yet read back into the view")
+        held = metrics.gauge(
+            "flotilla_scheduler_clock_held", help: "1 while nothing fires because a clock has jumped")
+        blocked = metrics.gauge(
+            "flotilla_scheduler_partitions_blocked",
+            help: "partitions whose orders wait because their view cannot be written, or are out of range")
+        restoreSeconds = metrics.histogram(
+            "flotilla_scheduler_restore_seconds",
+            help: "from a partition being assigned to its timers being complete")
+        startedOver = metrics.counter(
+            "flotilla_scheduler_started_over_total",
+            help: "batches that were not committed and are read again from the committed offsets")
+        views = TopicViewMetrics(
+            metrics, of: "timers", views: "flotilla_scheduler_views_total",
+            applied: "flotilla_scheduler_applied_offset")
+    }
+
+    func records(_ outcome: String) -> Counter {
+        metrics.counter(
+            "flotilla_scheduler_records_total", help: "orders, by what became of them",
+            labels: ["outcome": outcome])
+    }
+
+    func deadLetters(_ code: String) -> Counter {
+        metrics.counter(
+            "flotilla_scheduler_dead_letters_total", help: "records that could not be used, by reason",
+            labels: ["code": code])
+    }
+}

@@ -1,0 +1,47 @@
+internal import Lifecycle
+internal import Stages
+internal import Topics
+
+/// One partition of `schedules` and `schedules.auto` that is ours, and its timers.
+struct ScheduledPartition: OwnedPart {
+    let number: Int32
+    var condition = PartCondition.restoring
+    var restoringSince: Instant
+    /// How far each topic is committed.
+    var positions: [ScheduledTopic: ReadPosition] = [:]
+    var window = DueWindow()
+    var heard = HeardOrders()
+    var lately = LatelyFired()
+
+    init(_ number: Int32, at now: Instant) {
+        self.number = number
+        restoringSince = now
+    }
+
+    var name: String { "partition \(number) of schedules" }
+
+    func next(in topic: Int) -> Int64? { positions[ScheduledTopic(number: topic)]?.committed }
+
+    mutating func begin(at offset: Int64?, in topic: Int) {
+        positions[ScheduledTopic(number: topic), default: ReadPosition()].begin(at: offset)
+    }
+
+    /// Timers are read anew.
+    mutating func forgetTimers() { (window, heard) = (DueWindow(), HeardOrders()) }
+
+    mutating func reached(_ offset: Int64, in topic: ScheduledTopic) {
+        positions[topic]?.reached(offset)
+        if topic == .schedules { heard.reached(offset) }
+    }
+}
+
+/// What the scheduler reads, in the order of its subscription.
+enum ScheduledTopic: CaseIterable {
+    case schedules
+    case auto
+
+    var name: TopicName { self == .schedules ? .schedules : .schedulesAuto }
+
+    /// - Parameter number: the topic's index in the subscription.
+    init(number: Int) { self = number == 0 ? .schedules : .auto }
+}

@@ -1,0 +1,162 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Store
+internal import Telemetry
+
+extension SchedulerLoop {
+    /// So long before a timer is due it is asked where the orders end.
+    private static let aheadMilliseconds: Int64 = 250
+    /// Between two questions for the time.
+    private static let betweenQuestionsMilliseconds = 1000
+
+    /// One transaction of the timers that are due, the oldest first over all partitions.
+    func fire(_ now: Instant) throws {
+        guard try fillWindows() else { return }
+        guard let next = member.owned.values.filter(\.isServing).compactMap(\.window.first?.at).min() else {
+            return metrics.oldestSeconds.set(0)
+        }
+        askTheTime(now, next: next)
+        guard let time = clock.time(at: now) else {
+            firesIn = Self.troubleMilliseconds
+            return
+        }
+        metrics.oldestSeconds.set(Double(max(0, time - next)) / 1000)
+        askForEnds(at: time)
+        let budget = budget.available(at: now)
+        var firing = FiredTimers(time: time, countMax: min(settings.firesMax, budget))
+        if next <= time, firing.countMax > 0 {
+            guard try take(into: &firing) else { return }
+            try commit(&firing, now)
+        }
+        let rest = member.owned.values.filter(\.isServing).compactMap(\.window.first?.at).min()
+        let wait = rest.map { $0 - time } ?? Int64(Self.idleMilliseconds)
+        // What is due and may not go yet waits for orders, or for its turn.
+        let least = firing.isEmpty && next <= time ? 1 : 0
+        firesIn = Int32(min(Int64(Self.idleMilliseconds), max(Int64(least), wait)))
+    }
+
+    /// False when a view turned out to be unusable.
+    private func fillWindows() throws -> Bool {
+        for number in member.owned.keys.sorted() {
+            while let part = member.owned[number], part.isServing, part.window.needsPage {
+                guard try fill(number, from: part.window.pageBegin) else { return false }
+            }
+        }
+        return true
+    }
+
+    private func fill(_ number: Int32, from begin: DueEntry?) throws -> Bool {
+        guard let view = views[number] else { return false }
+        var range = KeyRange(prefix: DueEntry.prefix)
+        if let begin { range.advance(behind: begin.stored.span) }
+        var page: [DueEntry] = []
+        let isMore: Bool
+        do throws(StoreError) {
+            isMore = try view.page(&range, rows: DueWindow.pageRows) { key, _ in
+                if let entry = DueEntry(stored: key) { page.append(entry) }
+            }
+        } catch {
+            try views.rebuild(number, error)
+            return false
+        }
+        member.owned[number]?.window.take(page: page, isLast: !isMore)
+        let overlay = views.overlays[number]
+        member.owned[number]?.window.settle { overlay?[$0] != nil }
+        onStep(.pageRead)
+        return true
+    }
+
+    /// The cluster's stamp on a question is the time. It goes to a partition of ours, where we read it.
+    private func askTheTime(_ now: Instant, next: Int64) {
+        let isSoon = clock.time(at: now).map { next - $0 < Int64(FiringClock.freshMilliseconds) } ?? true
+        guard isSoon, clock.isStale(at: now) || clock.isHeld(at: now), now >= nextQuestion,
+            let number = member.owned.values.filter(\.isServing).map(\.number).min()
+        else { return }
+        nextQuestion = now.advanced(byMilliseconds: Self.betweenQuestionsMilliseconds)
+        var headers = RecordHeaders(capacity: 0)
+        let bytes = ScheduleRequest.questionBytes
+        writer.send(
+            to: questions, partition: number, key: nil, value: bytes.span,
+            headers: &headers)
+        onStep(.timeAsked)
+    }
+
+    /// A timer goes when every cancel is known that came in time.
+    private func askForEnds(at time: Int64) {
+        for (number, part) in member.owned where part.isServing {
+            guard let first = part.window.first, first.at <= time + Self.aheadMilliseconds,
+                part.heard.mustAsk(at: time), let ends = writer.ends(of: partition(number, of: .schedules))
+            else { continue }
+            let position = part.positions[.schedules]?.committed ?? 0
+            member.owned[number]?.heard.ends(
+                at: ends.high, asked: time, position: max(position, ends.low))
+            onStep(.endsAsked)
+        }
+    }
+
+    // MARK: One transaction
+
+    /// False when a view turned out to be unusable.
+    private func take(into firing: inout FiredTimers) throws -> Bool {
+        let serving = member.owned.values.filter(\.isServing).map(\.number)
+        while firing.count < firing.countMax {
+            var oldest: (number: Int32, entry: DueEntry)?
+            for number in serving {
+                guard let part = member.owned[number], let entry = part.window.first,
+                    entry.at <= firing.time, part.heard.mayFire(dueAt: entry.at)
+                else { continue }
+                if oldest.map({ entry < $0.entry }) ?? true { oldest = (number, entry) }
+            }
+            guard let (number, entry) = oldest else { return true }
+            _ = member.owned[number]?.window.takeFirst()
+            let table = firing.tables[number] ?? makeTable(number)
+            firing.tables[number] = table
+            do throws(StoreError) {
+                try firing.take(entry, from: table)
+            } catch {
+                try views.rebuild(number, error)
+                return false
+            }
+            if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
+            if member.owned[number]?.window.needsPage == true {
+                guard try fillWindows() else { return false }
+            }
+        }
+        return true
+    }
+
+    private func commit(_ firing: inout FiredTimers, _ now: Instant) throws {
+        if firing.isEmpty {
+            firing.dropOutdated(in: views)
+            return
+        }
+        output.removeAll()
+        for send in firing.sends { output.add(send) }
+        for row in firing.expired { output.add(row.progress(.expired, at: firing.time)) }
+        for table in firing.tables.values { table.write(to: &output) }
+        onStep(.firing)
+        guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {
+            return member.giveUp("the partitions are another's by now", "")
+        }
+        var work = ScheduledWork()
+        for number in firing.tables.keys {
+            for (topic, position) in member.owned[number]?.positions ?? [:] {
+                guard let offset = position.committed else { continue }
+                work.offsets.append(OffsetToCommit(partition(number, of: topic), offset: offset))
+            }
+        }
+        guard try commit(work, group) else { return }
+        firing.dropOutdated(in: views)
+        budget.use(firing.count)
+        let time = clock.time(at: .now()) ?? firing.time
+        for (number, row) in firing.fired {
+            member.owned[number]?.lately.add(row, at: time)
+            metrics.lateness.observe(Double(max(0, time - row.dueAt)) / 1000)
+        }
+        metrics.fired.add(firing.fired.count)
+        metrics.expired.add(firing.expired.count)
+        onStep(.fired)
+    }
+}

@@ -1,0 +1,46 @@
+internal import Kafka
+internal import LiveActivity
+internal import Stages
+internal import Telemetry
+internal import Topics
+
+extension SchedulerLoop: GroupMemberOwner {
+    func partition(_ number: Int32, of topic: ScheduledTopic) -> TopicPartition {
+        TopicPartition(layout.name(topic.name), number)
+    }
+
+    func assigned(_ numbers: [Int32]) {
+        views.keep(numbers)
+        onStep(.assigned)
+    }
+
+    func letGo() throws { try views.letGo() }
+
+    func isReadyToBegin(_ numbers: [Int32]) throws -> Bool {
+        guard views.blockage == nil else { return false }
+        return try views.openNext(of: numbers)
+    }
+
+    func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws -> String? {
+        try views.begin(numbers)
+        for number in numbers { member.owned[number]?.forgetTimers() }
+        return nil
+    }
+}
+
+extension SchedulerLoop: TopicViewsOwner {
+    /// Of this machine, for the age of files alone: a file that is taken for older is rebuilt.
+    var decisionTime: Int64 { wall().milliseconds }
+
+    func startOverLater() { member.startOverLater() }
+
+    func reached(_ step: TopicViews.Step) { onStep(step == .opened ? .viewOpened : .viewSettled) }
+
+    func ends(of partition: TopicPartition) -> Watermarks? { writer.ends(of: partition) }
+
+    func readViews(waitMilliseconds: Int32) throws {
+        for number in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(number) {
+            onStep(.restored)
+        }
+    }
+}

@@ -1,0 +1,269 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The orders of one partition and topic in a batch.
+private struct BatchPart {
+    let partition: Int32
+    let topic: ScheduledTopic
+    /// Of its records in the batch, in their order.
+    var indices: [Int] = []
+    /// How many of them are in a transaction.
+    var taken = 0
+
+    var isTaken: Bool { taken == indices.count }
+}
+
+/// What a transaction came to, beside its records.
+struct ScheduledWork {
+    var offsets: [OffsetToCommit] = []
+    var reached: [(partition: Int32, topic: ScheduledTopic, offset: Int64)] = []
+    var outcomes: [String: Int] = [:]
+    var orders = 0
+}
+
+/// What one record of the two topics wants.
+private enum ReadRecord {
+    case request(ScheduleRequest)
+    case end(EndSchedule)
+}
+
+extension SchedulerLoop {
+    /// Rows that one transaction reads; the next one takes the rest.
+    private static let rowsMax = 20_000
+
+    /// From a batch of orders to one transaction, or to several where they make much. Whatever stops it half-way
+    /// leaves nothing behind but, perhaps, doubled dead letters: what is not committed is read again.
+    func decide(epoch: Int) throws {
+        onStep(.batchRead)
+        metrics.inFlight.set(Double(batch.count))
+        defer { metrics.inFlight.set(0) }
+        var parts = sortOut()
+        if let gap = findGap(parts) { return member.giveUp("orders are missing in what was read", gap) }
+        while parts.contains(where: { !$0.isTaken }) {
+            guard try decideNext(of: &parts, epoch) else { return }
+        }
+    }
+
+    /// One transaction. False when everything that is not committed has to be read again.
+    private func decideNext(of parts: inout [BatchPart], _ epoch: Int) throws -> Bool {
+        let began = Instant.now()
+        output.removeAll()
+        var work = ScheduledWork()
+        var tables: [Int32: PartitionTimers] = [:]
+        var left = bound.records
+        for index in parts.indices where !parts[index].isTaken && left > 0 && !output.isFull {
+            let number = parts[index].partition
+            let table = tables[number] ?? makeTable(number)
+            tables[number] = table
+            let before = parts[index].taken
+            guard try decide(&parts[index], max: left, in: table, into: &work) else { return false }
+            left -= parts[index].taken - before
+        }
+        onStep(.lettersSent)
+        if let problem = writer.acknowledge() {
+            member.giveUp("orders could not be set aside", problem)
+            return false
+        }
+        onStep(.lettersAcknowledged)
+        for table in tables.values { table.write(to: &output) }
+        onStep(.decided)
+        // Captured before the transaction's first record: what is asked later could be a newer membership's.
+        guard let group = consumer.captureGroup(forEpoch: epoch) else {
+            member.giveUp("the partitions are another's by now", "")
+            return false
+        }
+        guard try commit(work, group) else {
+            bound.failed(work.orders)
+            return false
+        }
+        bound.committed()
+        metrics.batchSeconds.observe(Instant.now().seconds(since: began))
+        return true
+    }
+
+    func makeTable(_ number: Int32) -> PartitionTimers {
+        PartitionTimers(
+            of: number, in: views, lately: member.owned[number]?.lately ?? LatelyFired(), reader: reader,
+            log: log)
+    }
+
+    /// The transaction, and what follows from its commit.
+    func commit(_ work: ScheduledWork, _ group: GroupMetadata) throws -> Bool {
+        func onTransactionStep(_ step: StageTransaction.Step) {
+            onStep(step == .begun ? .transactionBegun : .offsetsSent)
+        }
+        let outcome = try transaction.run(work.offsets, group, onStep: onTransactionStep) {
+            producer, topics in
+            output.send(by: producer, to: topics, onStep: onStep)
+        }
+        guard outcome == .committed else {
+            member.startOverLater()
+            return false
+        }
+        onStep(.committed)
+        let now = Instant.now()
+        output.eachChange { take($0, at: now) }
+        for (partition, topic, offset) in work.reached {
+            member.owned[partition]?.reached(offset, in: topic)
+        }
+        onStep(.overlaid)
+        for (outcome, count) in work.outcomes { metrics.records(outcome).add(count) }
+        return true
+    }
+
+    private func take(_ change: TimerOutput.Change, at now: Instant) {
+        views.overlays[change.partition]?.committed(change.key, change.record, at: now)
+        // The transaction has happened, so that nobody needs the entry, not even after a crash.
+        if let outdated = change.outdated { views[change.partition]?.drop(outdated.stored.span) }
+        if let entry = change.entry {
+            member.owned[change.partition]?.window.add(entry)
+        } else {
+            member.owned[change.partition]?.window.remove(change.key)
+        }
+    }
+
+    // MARK: Reading
+
+    private func sortOut() -> [BatchPart] {
+        var parts: [BatchPart] = []
+        var last = 0
+        let now = Instant.now()
+        let machine = wall().milliseconds
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            let topic = ScheduledTopic(number: batch[index].topic)
+            if last >= parts.count || parts[last].partition != partition || parts[last].topic != topic {
+                last = parts.firstIndex { $0.partition == partition && $0.topic == topic } ?? parts.count
+                if last == parts.count { parts.append(BatchPart(partition: partition, topic: topic)) }
+            }
+            parts[last].indices.append(index)
+            if batch[index].isStampedByCluster, let stamp = batch[index].timestamp {
+                clock.saw(stamp, wall: machine, at: now)
+            }
+        }
+        return parts
+    }
+
+    /// The planner writes in transactions, which leave gaps of their own.
+    private func findGap(_ parts: [BatchPart]) -> String? {
+        var first: String?
+        for part in parts where part.topic == .schedules {
+            var offsets: [Int64] = []
+            for index in part.indices { offsets.append(batch[index].offset) }
+            if let gap = member.owned[part.partition]?.positions[.schedules]?.newGap(in: offsets) {
+                first = first ?? "before \(part.partition)/\(gap)"
+            }
+        }
+        return first
+    }
+
+    private func read(
+        _ record: borrowing Kafka.Record, of topic: ScheduledTopic
+    ) throws(Misfit) -> (record: ReadRecord, stamp: Int64) {
+        guard let value = record.value else { throw .empty }
+        guard let stamp = record.timestamp else { throw .timeless }
+        let read: ReadRecord
+        do throws(RecordError) {
+            read = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                switch topic {
+                case .schedules: .request(try unsafe ScheduleRequest.decode(bytes, with: reader))
+                case .auto: .end(try unsafe EndSchedule.decode(bytes, with: reader))
+                }
+            }
+        } catch {
+            throw Misfit(error)
+        }
+        let key: [UInt8]
+        switch read {
+        case .request(.question): return (read, stamp)
+        case .request(.order(let order)): key = order.key
+        case .end(let end): key = end.key
+        }
+        let home = lanes.partition(of: key)
+        guard home == record.partition else { throw .astray(home) }
+        return (read, stamp)
+    }
+
+    private func bury(
+        _ index: Int, of batch: borrowing RecordBatch, from topic: ScheduledTopic, as misfit: Misfit
+    ) {
+        metrics.deadLetters(misfit.code).add()
+        let record = batch[index]
+        let letter = DeadLetter(
+            stage: SchedulerService.name, code: misfit.code, reason: misfit.reason,
+            topic: layout.name(topic.name), partition: record.partition, offset: record.offset,
+            writtenAt: record.timestamp ?? 0, at: wall().milliseconds)
+        writer.bury(record, as: letter)
+    }
+
+    // MARK: Deciding
+
+    /// As many of the part's orders as the transaction takes. False when the partition's view turned out to be
+    /// unusable, and the batch has to be read again.
+    private func decide(
+        _ part: inout BatchPart, max: Int, in table: PartitionTimers, into work: inout ScheduledWork
+    ) throws -> Bool {
+        let first = part.taken
+        do throws(StoreError) {
+            while !part.isTaken, part.taken - first < max, !output.isFull, table.count < Self.rowsMax {
+                try decide(part.indices[part.taken], from: part.topic, in: table, into: &work)
+                part.taken += 1
+            }
+        } catch {
+            try views.rebuild(part.partition, error)
+            return false
+        }
+        if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
+        guard part.taken > first else { return true }
+        let next = batch[part.indices[part.taken - 1]].offset + 1
+        work.offsets.append(OffsetToCommit(partition(part.partition, of: part.topic), offset: next))
+        work.reached.append((part.partition, part.topic, next))
+        return true
+    }
+
+    private func decide(
+        _ index: Int, from topic: ScheduledTopic, in table: PartitionTimers, into work: inout ScheduledWork
+    ) throws(StoreError) {
+        work.orders += 1
+        let read: ReadRecord
+        let stamp: Int64
+        do throws(Misfit) {
+            (read, stamp) = try self.read(batch[index], of: topic)
+        } catch {
+            work.outcomes["rejected", default: 0] += 1
+            return bury(index, of: batch, from: topic, as: error)
+        }
+        let offset = batch[index].offset
+        var table = table
+        switch read {
+        case .request(.question): break
+        case .request(.order(let order)):
+            let decision = try desk.decide(order, stamp: stamp, offset: offset, in: &table)
+            work.outcomes[decision.outcome.rawValue, default: 0] += 1
+            if let replyTo = order.replyTo { output.add(decision.answer, to: replyTo) }
+            for progress in decision.progress { output.add(progress) }
+        case .end(let end):
+            let outcome = try desk.decide(end, stamp: stamp, offset: offset, in: &table)
+            work.outcomes[outcome?.rawValue ?? "outdated", default: 0] += 1
+        }
+    }
+}
+
+extension Misfit {
+    fileprivate static let empty = Misfit("empty", "the record has no value; an order is a JSON object")
+    fileprivate static let timeless = Misfit(
+        "no_time", "the record has no time; Kafka gives one to every record")
+
+    fileprivate static func astray(_ home: Int32) -> Misfit {
+        Misfit(
+            "wrong_partition",
+            "the record belongs into partition \(home), where its owner's others lie; orders are written by the gateway"
+        )
+    }
+}

@@ -1,0 +1,44 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Stages
+internal import Telemetry
+
+extension SchedulerLoop {
+    /// How often a view of a partition without news is told that it is still up to date.
+    static let asOfMilliseconds = 600_000
+
+    /// Once a second.
+    func upkeep(_ now: Instant) throws {
+        try views.retryBlocked(now, opening: member.owned.keys)
+        transaction.serve()
+        writer.serve()
+        if writer.isRuined { throw StageFailure.client("a producer of the scheduler is at its end") }
+        tellObstacles(now)
+        metrics.overlay.set(Double(views.overlayRows))
+        metrics.held.set(clock.isHeld(at: now) ? 1 : 0)
+        metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
+        settleWindows()
+        guard isSettled, now >= nextAsOf else { return }
+        nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
+        try views.refreshAsOf()
+    }
+
+    /// What is on disk by now is not kept in memory beside it.
+    private func settleWindows() {
+        for (number, part) in member.owned where part.window.freshCount > 0 {
+            let overlay = views.overlays[number]
+            member.owned[number]?.window.settle { overlay?[$0] != nil }
+        }
+    }
+
+    private func tellObstacles(_ now: Instant) {
+        var obstacles = member.obstacles
+        if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
+        if clock.isHeld(at: now) {
+            obstacles.insert(
+                "a clock has jumped; timers wait until the new time has stood for a while", at: 0)
+        }
+        state.setObstacles(obstacles)
+    }
+}

@@ -1,0 +1,25 @@
+/// The places between which a scheduler can die, in their order within a batch. A test or a proof is told of
+/// each and may end the process there; an operator's process has nobody to tell.
+package enum SchedulerStep: Int, Sendable, CaseIterable {
+    case batchRead = 1
+    case lettersSent
+    case lettersAcknowledged
+    case decided
+    case transactionBegun
+    case timersSent
+    case sendsSent
+    case progressSent
+    case repliesSent
+    case offsetsSent
+    case committed
+    case overlaid
+    case viewSettled
+    case endsAsked
+    case firing
+    case fired
+    case assigned
+    case viewOpened
+    case restored
+    case pageRead
+    case timeAsked
+}

@@ -1,0 +1,135 @@
+internal import Kafka
+internal import LiveActivity
+internal import Stages
+internal import Topics
+
+/// What a scheduler's transaction writes. Used again for every transaction.
+struct TimerOutput: ~Copyable {
+    /// Records of one transaction, and their bytes: after the order with which they are reached the transaction
+    /// ends, and the next one takes the rest. Both are well within the producer's queue.
+    static let recordsMax = 20_000
+    static let bytesMax = 16 << 20
+
+    /// In the order in which they are sent.
+    enum Target: Int, CaseIterable {
+        case timers
+        case sends
+        case progress
+        case replies
+
+        var topic: TopicName {
+            switch self {
+            case .timers: .timers
+            case .sends: .sendsTimed
+            case .progress: .progress
+            case .replies: .replies
+            }
+        }
+    }
+
+    /// A row that was written.
+    private struct Row {
+        let key: KeyBytes
+        let partition: Int32
+        /// Nil for a tombstone.
+        let value: StagedRecords.Value?
+        /// When it has to be looked at, and what was said of that before.
+        let wakesAt: Int64?
+        let before: Int64?
+    }
+
+    /// What a commit made of a row.
+    struct Change {
+        let partition: Int32
+        let key: KeyBytes
+        /// Empty: a tombstone.
+        let record: [UInt8]
+        let entry: DueEntry?
+        /// An entry that stands for nothing any more.
+        let outdated: DueEntry?
+    }
+
+    private let lanes: Lanes
+    private let repliesPartitions: Int
+    private var records = StagedRecords(topics: Target.allCases.count)
+    private var rows: [Row] = []
+
+    init(lanes: Lanes, repliesPartitions: Int) {
+        self.lanes = lanes
+        self.repliesPartitions = repliesPartitions
+    }
+
+    var isEmpty: Bool { records.count == 0 }
+    var isFull: Bool { records.count >= Self.recordsMax || records.byteCount >= Self.bytesMax }
+
+    mutating func removeAll() {
+        records.removeAll()
+        rows.removeAll(keepingCapacity: true)
+    }
+
+    mutating func add(
+        _ row: (some LiveActivity.Record)?, key: KeyBytes, partition: Int32, wakesAt: Int64?, before: Int64?
+    ) {
+        let value = row.map { records.write($0) }
+        records.add(to: Target.timers.rawValue, partition: partition, key: key.bytes, value)
+        rows.append(Row(key: key, partition: partition, value: value, wakesAt: wakesAt, before: before))
+    }
+
+    mutating func add(_ send: Send) {
+        guard let key = send.groupKey?.bytes else { preconditionFailure("a send without a key was decoded") }
+        records.add(
+            to: Target.sends.rawValue, partition: lanes.partition(of: key), key: key, records.write(send))
+    }
+
+    mutating func add(_ progress: Progress) {
+        let key = RecordKey.join(progress.send)
+        records.add(
+            to: Target.progress.rawValue, partition: lanes.partition(of: key), key: key,
+            records.write(progress))
+    }
+
+    /// Nobody is waiting at a partition that there is not.
+    mutating func add(_ answer: ScheduleReply.Answer, to replyTo: ScheduleOrder.ReplyTo) {
+        guard Int(replyTo.partition) < repliesPartitions else { return }
+        let reply = ScheduleReply(request: replyTo.request, answer)
+        records.add(
+            to: Target.replies.rawValue, partition: replyTo.partition, key: RecordKey.join(replyTo.request),
+            records.write(reply))
+    }
+
+    borrowing func eachChange(_ body: (Change) -> Void) {
+        for row in rows {
+            let isKept = row.wakesAt == row.before
+            body(
+                Change(
+                    partition: row.partition, key: row.key,
+                    record: row.value.map { records.bytes(of: $0) } ?? [],
+                    entry: row.wakesAt.map { DueEntry(at: $0, key: row.key) },
+                    outdated: isKept ? nil : row.before.map { DueEntry(at: $0, key: row.key) }))
+        }
+    }
+
+    /// False when the producer did not take a record.
+    borrowing func send(
+        by producer: TransactionalProducer, to topics: [Topic], onStep: (SchedulerStep) -> Void
+    ) -> Bool {
+        for target in Target.allCases {
+            guard records.send(target.rawValue, by: producer, to: topics[target.rawValue]) else {
+                return false
+            }
+            onStep(target.sent)
+        }
+        return true
+    }
+}
+
+extension TimerOutput.Target {
+    fileprivate var sent: SchedulerStep {
+        switch self {
+        case .timers: .timersSent
+        case .sends: .sendsSent
+        case .progress: .progressSent
+        case .replies: .repliesSent
+        }
+    }
+}

@@ -1,0 +1,168 @@
+package import IngestTesting
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Topics
+
+/// What must be so in what a scheduler has committed, whoever died meanwhile: each order is answered once, and
+/// each timer has one fate.
+package struct SchedulerJudge {
+    private enum Fate { case fired, expired, canceled, replaced }
+
+    private struct Timer {
+        var schedule: Schedule
+        var order: ScheduleOrder
+        var dueAt: Int64
+        /// Where its order stands.
+        var place: (partition: Int32, offset: Int64)
+    }
+
+    private let reader = JSONReader()
+    private var timers: [String: Timer] = [:]
+    private var cancels: [(order: ScheduleOrder, stamp: Int64, place: (partition: Int32, offset: Int64))] = []
+    private var requests: Set<String> = []
+    private var answers: [String: ScheduleReply.Answer] = [:]
+    private var fates: [String: Fate] = [:]
+    /// Of records that are no orders: partition and offset.
+    package private(set) var misfits: Set<String> = []
+    package var fired: Int { fates.values.count { $0 == .fired } }
+    package var canceled: Int { fates.values.count { $0 == .canceled } }
+    package var replaced: Int { fates.values.count { $0 == .replaced } }
+    package private(set) var fault: String?
+
+    package init(_ bed: IngestBed) throws {
+        try readOrders(bed)
+        try readReplies(bed)
+        try readProgress(bed)
+        try readSends(bed)
+        checkTimers()
+        checkCancels()
+        try checkRows(bed)
+    }
+
+    private mutating func fail(_ text: String) { fault = fault ?? text }
+
+    private mutating func readOrders(_ bed: IngestBed) throws {
+        for record in try TopicContent(.schedules, bed).records {
+            let place = (record.partition, record.offset)
+            let read = try? unsafe (record.value ?? []).withUnsafeBytes { bytes in
+                try unsafe ScheduleRequest.decode(bytes, with: reader)
+            }
+            switch read {
+            case nil: misfits.insert("\(record.partition)/\(record.offset)")
+            case .question: break
+            case .order(let order):
+                guard Murmur2.partition(of: order.key.span, of: bed.layout.lanes) == Int(record.partition)
+                else {
+                    misfits.insert("\(record.partition)/\(record.offset)")
+                    continue
+                }
+                if let replyTo = order.replyTo { requests.insert(replyTo.request) }
+                switch order.wish {
+                case .schedule(let schedule):
+                    timers[schedule.send.id] = Timer(
+                        schedule: schedule, order: order, dueAt: schedule.dueAt(stamp: record.timestamp),
+                        place: place)
+                case .cancel: cancels.append((order, record.timestamp, place))
+                case .list: break
+                }
+            }
+        }
+    }
+
+    private mutating func readReplies(_ bed: IngestBed) throws {
+        for record in try TopicContent(.replies, bed).records {
+            let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
+            if answers.updateValue(reply.answer, forKey: reply.request) != nil {
+                fail("\(reply.request) is answered twice")
+            }
+        }
+        if Set(answers.keys) != requests {
+            fail("\(requests.count) requests were made, \(answers.count) answered")
+        }
+    }
+
+    private mutating func meets(_ send: String, _ fate: Fate) {
+        if let other = fates.updateValue(fate, forKey: send) { fail("\(send) is \(fate), and was \(other)") }
+    }
+
+    private mutating func readProgress(_ bed: IngestBed) throws {
+        for record in try TopicContent(.progress, bed).records {
+            let progress = try Progress.decode(record.value ?? [], with: reader)
+            guard case .verdict(let part) = progress.part else { continue }
+            switch part.verdict {
+            case .cancelled: meets(progress.send, .canceled)
+            case .superseded: meets(progress.send, .replaced)
+            case .expired: meets(progress.send, .expired)
+            default: fail("\(progress.send) is said to be \(part.verdict)")
+            }
+        }
+    }
+
+    private mutating func readSends(_ bed: IngestBed) throws {
+        for record in try TopicContent(.sendsTimed, bed).records {
+            let send = try Send.decode(record.value ?? [], with: reader)
+            meets(send.id, .fired)
+            guard let timer = timers[send.id] else {
+                fail("\(send.id) was never scheduled")
+                continue
+            }
+            let home = send.groupKey.map { Murmur2.partition(of: $0.bytes.span, of: bed.layout.lanes) }
+            if home != Int(record.partition) { fail("\(send.id) lies where its group does not") }
+            if record.timestamp < timer.dueAt {
+                fail("\(send.id) goes \(timer.dueAt - record.timestamp) ms early")
+            }
+            var promised = timer.schedule.send
+            (promised.acceptedAt, promised.scheduledAt) = (timer.dueAt, send.scheduledAt)
+            if send != promised { fail("\(send.id) is not what was scheduled") }
+        }
+    }
+
+    private mutating func checkTimers() {
+        for (id, timer) in timers {
+            guard let request = timer.order.replyTo?.request, let answer = answers[request] else { continue }
+            switch answer {
+            case .scheduled(let scheduled) where scheduled.send == id:
+                if fates[id] == nil { fail("\(id) has no fate") }
+                if scheduled.dueAt != timer.dueAt { fail("\(id) was promised for another time") }
+                if fates[id] == .expired, timer.schedule.latenessMax > 0 { fail("\(id) expired") }
+            case .scheduled, .conflict, .refused:
+                if fates[id] != nil { fail("\(id) was not accepted, and has a fate") }
+            default: fail("\(id) is answered with \(answer)")
+            }
+        }
+    }
+
+    private mutating func checkCancels() {
+        var told = 0
+        for cancel in cancels {
+            guard case .cancel(let choice) = cancel.order.wish else { continue }
+            if let request = cancel.order.replyTo?.request, case .canceled(let count, _) = answers[request] {
+                told += count
+            }
+            for (id, timer) in timers where timer.place.partition == cancel.place.partition {
+                guard timer.order.owner == cancel.order.owner, timer.place.offset < cancel.place.offset,
+                    cancel.stamp <= timer.dueAt - 2000, means(choice, timer.schedule), fates[id] == .fired
+                else { continue }
+                fail("\(id) was taken back in time, and goes")
+            }
+        }
+        if told != canceled { fail("\(told) timers are said to be taken back, \(canceled) are") }
+    }
+
+    private func means(_ choice: ScheduleOrder.Choice, _ schedule: Schedule) -> Bool {
+        switch choice {
+        case .activity(let name): schedule.activity == name
+        case .id(let id): schedule.id == id
+        case .send(let id): schedule.send.id == id
+        }
+    }
+
+    private mutating func checkRows(_ bed: IngestBed) throws {
+        for key in try TopicContent(.timers, bed).newest.keys {
+            if unsafe !key.withUnsafeBytes({ unsafe SeenOrder.isKey($0) }) {
+                fail("a timer is left: \(String(decoding: key, as: UTF8.self))")
+            }
+        }
+    }
+}

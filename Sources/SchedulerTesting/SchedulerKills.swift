@@ -1,0 +1,108 @@
+package import IngestTesting
+internal import Kafka
+internal import LiveActivity
+package import Scheduler
+internal import Simulation
+internal import Telemetry
+internal import Topics
+
+/// Two processes of the scheduler die again and again while orders flow and timers fire: at every numbered step,
+/// at random moments, frozen beyond their session and woken as zombies, and stopped in order. In the end each
+/// order is answered once, and each timer has one fate.
+package final class SchedulerKills: KillScene {
+    package struct Plan: KillPlan {
+        package var orders = 2000
+        /// How often each step kills.
+        package var rounds = 1
+        /// All but one: the time is asked for only where no order tells it.
+        package var steps = SchedulerStep.allCases.filter { $0 != .timeAsked }
+        package var randomKills = 3
+        package var freezes = 1
+        /// Of 1,000 records, those that are no orders.
+        package var poison = 10
+        package var seed: UInt64 = 1
+
+        package init() {}
+    }
+
+    package struct Result: Sendable {
+        package var kills = 0
+        package var stepsMet: Set<SchedulerStep> = []
+        package var fired = 0
+        package var canceled = 0
+        package var replaced = 0
+        package var deadLetters = 0
+        /// Nil: everything is exactly right.
+        package var fault: String?
+    }
+
+    private let plan: Plan
+    private let bed: IngestBed
+    private let pair: KilledPair<Plan>
+    private let sender: ReportSender
+    private var mix: OrderMix
+    private var chance: SeededGenerator
+
+    package init(_ plan: Plan, program: String, bed: IngestBed, directory: String) throws {
+        self.plan = plan
+        self.bed = bed
+        pair = KilledPair(plan, .scheduler, of: program, on: bed, directory: directory)
+        sender = try ReportSender(bed, to: .schedules)
+        mix = OrderMix(seed: plan.seed, partitions: bed.layout.partitions(.replies))
+        chance = SeededGenerator(plan.seed)
+    }
+
+    package func run() async throws -> Result {
+        try await pair.run(self)
+        let judge = try SchedulerJudge(bed)
+        let letters = try TopicContent(.deadLetters, bed)
+        let buried = Set(
+            letters.records.map { letter in
+                "\(letter.headers["flotilla-dead-partition"] ?? "")/\(letter.headers["flotilla-dead-offset"] ?? "")"
+            })
+        var result = Result()
+        (result.kills, result.stepsMet) = (pair.kills, pair.stepsMet)
+        (result.fired, result.canceled, result.replaced) = (judge.fired, judge.canceled, judge.replaced)
+        result.deadLetters = buried.count
+        result.fault = judge.fault
+        if result.fault == nil, buried != judge.misfits {
+            result.fault = "\(buried.count) records were set aside, \(judge.misfits.count) had to be"
+        }
+        return result
+    }
+
+    package var firstRareStep: SchedulerStep { .assigned }
+    package var settleSeconds: Int { 120 }
+
+    package func work(_ moment: KillMoment) {
+        switch moment {
+        case .act(let number, let count): send(plan.orders * number / count - sender.sent)
+        case .isFrozen: send(20)
+        case .awaitsStep: send(3)
+        }
+    }
+
+    private func send(_ count: Int) {
+        for _ in 0..<max(0, count) {
+            if chance.below(1000) < plan.poison {
+                sender.send(key: Array("shop/poison".utf8), value: Poison.any(&chance))
+            } else {
+                let order = mix.next(at: WallTime.now().milliseconds)
+                sender.send(key: order.key, value: order.encoded())
+            }
+        }
+    }
+
+    package func finish() -> Bool { sender.finish() }
+
+    /// Everything is committed, and no timer waits.
+    package func isSettled() throws -> Bool {
+        let partitions = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.schedules), $0) }
+        guard let lags = try? bed.admin.lag(of: bed.layout.prefix + "scheduler", partitions),
+            lags.allSatisfy({ $0.records == 0 })
+        else { return false }
+        return try TopicContent(.timers, bed).newest.keys.allSatisfy { key in
+            unsafe key.withUnsafeBytes { unsafe SeenOrder.isKey($0) }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import IngestTesting
+import KafkaTesting
+import ProcessTesting
+import Scheduler
+import SchedulerTesting
+import Simulation
+import Testing
+
+/// The small form of `deploy/prove scheduler-kills`.
+@Suite struct SchedulerKillTests {
+    @Test func `two schedulers that die at steps, at random and as zombies fire each timer once`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let directory = try TemporaryDirectory()
+        var plan = SchedulerKills.Plan()
+        plan.steps = [
+            .lettersSent, .transactionBegun, .timersSent, .repliesSent, .offsetsSent, .committed, .fired,
+            .restored,
+        ]
+        plan.orders = 2000 * trials(1)
+        plan.seed =
+            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0...999_999)
+        let result = try await SchedulerKills(
+            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        ).run()
+        #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
+        #expect(result.fired > 0 && result.canceled > 0 && result.deadLetters > 0)
+        #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
+    }
+}

@@ -1,0 +1,92 @@
+import IngestTesting
+import JSON
+import Kafka
+import Lifecycle
+import LiveActivity
+import Scheduler
+import Stages
+import Telemetry
+import Topics
+
+/// One running scheduler on a bed, with its state in a directory of its own.
+final class SchedulerStage: Sendable {
+    let service: SchedulerService
+    private let environment: StageEnvironment
+    let metrics = Metrics()
+    private let failures = TracedLock<[String]>([])
+
+    /// - Parameter before: the stage that this one begins again; it has the same slot.
+    init(
+        _ bed: IngestBed, directory: String, after before: SchedulerStage? = nil,
+        clock: @escaping @Sendable () -> WallTime = { .now() },
+        _ change: (inout SchedulerSettings) -> Void = { _ in }
+    ) async throws {
+        var settings = SchedulerSettings()
+        settings.sessionMilliseconds = 6000
+        change(&settings)
+        environment = try before?.environment ?? bed.environment(under: directory)
+        service = SchedulerService(settings, in: environment, clock: clock) { _ in }
+        let failures = failures
+        try await service.start(
+            ServiceContext(log: .silent, metrics: metrics) { error in
+                failures.withLock { $0.append("\(error)") }
+            })
+    }
+
+    var obstacles: [String] { service.obstacles }
+    var failure: String? { failures.withLock { $0.first } }
+
+    func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+
+    /// The number behind a metric's name and labels, as Prometheus would read it.
+    func metric(_ name: String) -> Int {
+        let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+        return line.flatMap { Double($0.split(separator: " ").last ?? "") }.map { Int($0) } ?? 0
+    }
+
+    var fired: Int { metric("flotilla_scheduler_fired_total") }
+}
+
+extension IngestBed {
+    /// The answers, by request.
+    func answers() throws -> [String: ScheduleReply.Answer] {
+        let reader = JSONReader()
+        var answers: [String: ScheduleReply.Answer] = [:]
+        for record in try TopicContent(.replies, self).records {
+            let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
+            answers[reply.request] = reply.answer
+        }
+        return answers
+    }
+
+    /// What stands in `sends.timed`.
+    func timedSends() throws -> [Send] {
+        let reader = JSONReader()
+        return try TopicContent(.sendsTimed, self).records.map {
+            try Send.decode($0.value ?? [], with: reader)
+        }
+    }
+
+    func verdicts() throws -> [String: [Progress.Verdict]] {
+        let reader = JSONReader()
+        var said: [String: [Progress.Verdict]] = [:]
+        for record in try TopicContent(.progress, self).records {
+            let progress = try Progress.decode(record.value ?? [], with: reader)
+            if case .verdict(let part) = progress.part {
+                said[progress.send, default: []].append(part.verdict)
+            }
+        }
+        return said
+    }
+}
+
+extension ReportSender {
+    /// - Parameter request: what the answer is waited for by.
+    func send(_ wish: ScheduleOrder.Wish, user: String = "ben", request: String? = nil) {
+        let order = ScheduleOrder(
+            wish, app: IngestBed.app.id, owner: .recipient(.user(user)),
+            replyTo: request.map { .init(partition: 0, request: $0) }, acceptedAt: WallTime.now().milliseconds
+        )
+        send(key: order.key, value: order.encoded())
+    }
+}

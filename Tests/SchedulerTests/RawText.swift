@@ -1,0 +1,9 @@
+import JSON
+import LiveActivity
+
+func raw(_ text: String) -> RawJSON {
+    guard let raw = try? RawJSON(checking: Array(text.utf8), with: JSONReader()) else {
+        preconditionFailure("\(text) is no JSON")
+    }
+    return raw
+}

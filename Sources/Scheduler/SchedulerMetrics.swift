@@ -16,6 +16,7 @@ struct SchedulerMetrics {
     let expired: Counter
     let overlay: Gauge
     let held: Gauge
+    let jumps: Counter
     let blocked: Gauge
     let restoreSeconds: Histogram
     let startedOver: Counter
@@ -41,6 +42,8 @@ struct SchedulerMetrics {
             "flotilla_scheduler_overlay_rows", help: "timers committed and not yet read back into the view")
         held = metrics.gauge(
             "flotilla_scheduler_clock_held", help: "1 while nothing fires because a clock has jumped")
+        jumps = metrics.counter(
+            "flotilla_scheduler_clock_jumps_total", help: "jumps of this machine's clock by more than 5 s")
         blocked = metrics.gauge(
             "flotilla_scheduler_partitions_blocked",
             help: "partitions whose orders wait because their view cannot be written, or are out of range")

@@ -27,7 +27,7 @@ package struct OrderMix {
         let id = "s\(chance.below(Self.ids))"
         let wish: ScheduleOrder.Wish
         switch chance.below(20) {
-        case ..<16: wish = .schedule(schedule(id, activity, user, at: now))
+        case ..<16: wish = .schedule(makeSchedule(id, of: activity, for: user, at: now))
         case 16, 17: wish = .cancel(.activity(activity))
         case 18: wish = .cancel(.id(id))
         default: wish = .list(10)
@@ -37,9 +37,9 @@ package struct OrderMix {
             replyTo: .init(partition: Int32(count) % partitions, request: "q\(count)"), acceptedAt: now)
     }
 
-    private mutating func schedule(_ id: String, _ activity: String, _ user: String, at now: Int64)
-        -> Schedule
-    {
+    private mutating func makeSchedule(
+        _ id: String, of activity: String, for user: String, at now: Int64
+    ) -> Schedule {
         var send = Self.makeSend("r-\(count)", user: user, at: now)
         send.owner = .user(user)
         let delay = Int64(chance.below(chance.below(4) == 0 ? 12_000 : 3000))

@@ -53,14 +53,17 @@ package struct FiringClock {
     /// Once a turn.
     ///
     /// - Parameter wall: this machine's time, in milliseconds since 1970.
-    package mutating func tick(wall: Int64, at now: Instant) {
+    /// - Returns: whether that has jumped.
+    @discardableResult
+    package mutating func tick(wall: Int64, at now: Instant) -> Bool {
         let difference = wall - Self.steady(now)
         defer { machine = difference }
         if let doubt, now.milliseconds(since: doubt.last) >= holdMilliseconds { self.doubt = nil }
-        guard let machine, abs(difference - machine) > Self.jumpMilliseconds else { return }
+        guard let machine, abs(difference - machine) > Self.jumpMilliseconds else { return false }
         // On one machine the cluster's clock has jumped, too: what it said before says nothing any more.
         self = FiringClock(holdMilliseconds: holdMilliseconds)
         heldUntil = now.advanced(byMilliseconds: holdMilliseconds)
+        return true
     }
 
     /// The cluster has written a record with this stamp.

@@ -137,13 +137,21 @@ final class SchedulerLoop: StageLoop {
             batch.clear()
         }
         let now = Instant.now()
-        clock.tick(wall: wall().milliseconds, at: now)
+        tick(now)
         firesIn = Self.idleMilliseconds
         if isSettled { try fire(now) }
         if now >= nextUpkeep {
             nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
             try upkeep(now)
         }
+    }
+
+    private func tick(_ now: Instant) {
+        guard clock.tick(wall: wall().milliseconds, at: now) else { return }
+        metrics.jumps.add()
+        log.warning(
+            "this machine's clock has jumped; no timer fires for a while",
+            .field("milliseconds", settings.holdMilliseconds))
     }
 
     var isSettled: Bool { !member.mustStartOver && views.blockage == nil }

@@ -267,6 +267,11 @@ extension ExpanderLoop {
         let sheets = share.worker.expander.output.sheets.count
         metrics.jobs.add(jobs)
         metrics.sheets.add(sheets)
+        let now = clock().milliseconds
+        for sheet in share.worker.expander.output.sheets {
+            let head = share.worker.expander.output.heads[sheet.head].head
+            metrics.age.observe(acceptedAt: head.acceptedAt, now: now, jobs: sheet.lines.count)
+        }
         metrics.shared.records("expanded").add(share.taken)
         for progress in share.worker.expander.output.progress {
             if case .lane(_, let tally) = progress.part { metrics.count(tally) }

@@ -9,6 +9,7 @@ struct ExpanderMetrics {
     let overlay: Gauge
     let restoreSeconds: Histogram
     let jobs: Counter
+    let age: SendAge
     let sheets: Counter
     let caughtUp: Counter
     let safetyEnds: Counter
@@ -25,6 +26,7 @@ struct ExpanderMetrics {
             "flotilla_fan_out_restore_seconds",
             help: "from a partition being assigned to its view being complete", labels: ["view": "lane"])
         jobs = metrics.counter("flotilla_fan_out_jobs_total", help: "jobs committed")
+        age = SendAge(metrics, at: .expanded)
         sheets = metrics.counter("flotilla_fan_out_sheets_total", help: "sheets of jobs committed")
         caughtUp = metrics.counter(
             "flotilla_fan_out_late_jobs_total", help: "jobs for tokens that came when their send had passed")

@@ -202,6 +202,7 @@ final class SenderLoop: TurnHook {
         for (id, write) in orders.writes { writer.write(id, write) }
         let limits = limits
         for push in orders.pushes { self.push(push, limits) }
+        if !orders.pushes.isEmpty { metrics.count(orders.pushes, at: WallTime.now().milliseconds) }
         if !orders.withdrawals.isEmpty { for profile in profiles { client?.withdrawAll(of: profile) } }
         for token in orders.deadTokens { report(token) }
         for read in orders.reads { receipts.read(lane: read.lane, from: read.from) }

@@ -1,10 +1,13 @@
 internal import LiveActivity
+internal import Stages
 internal import Telemetry
 
 /// The stage's numbers. Asked for once, used per record.
 struct SenderMetrics {
     private let metrics: Metrics
     private let outcomes: [ReceiptOutcome: Counter]
+    private let answered: SendAge
+    private let pushed: SendAge
     let batchSeconds: Histogram
     let inFlight: Gauge
     let oldestSeconds: Gauge
@@ -26,6 +29,8 @@ struct SenderMetrics {
                         labels: ["outcome": outcome.rawValue])
                 )
             })
+        answered = SendAge(metrics, at: .answered)
+        pushed = SendAge(metrics, at: .pushed)
         batchSeconds = metrics.histogram(
             "flotilla_sender_batch_seconds",
             help: "one turn of a loop: sheets taken, pushes sent, records written")
@@ -46,7 +51,21 @@ struct SenderMetrics {
     }
 
     func count(_ receipt: Receipt) {
-        for part in receipt.parts { outcomes[part.outcome]?.add(part.lines.count) }
+        for part in receipt.parts {
+            outcomes[part.outcome]?.add(part.lines.count)
+            guard part.outcome == .accepted else { continue }
+            answered.observe(acceptedAt: receipt.acceptedAt, now: receipt.at, jobs: part.lines.count)
+        }
+    }
+
+    /// Neighbours are nearly always of one sheet, and cost one entry.
+    func count(_ pushes: [SenderOrders.Push], at now: Int64) {
+        var first = 0
+        for index in pushes.indices
+        where index + 1 == pushes.count || pushes[index + 1].sheet !== pushes[first].sheet {
+            pushed.observe(acceptedAt: pushes[first].sheet.head.acceptedAt, now: now, jobs: index + 1 - first)
+            first = index + 1
+        }
     }
 
     func deadLetters(_ code: String) -> Counter {

@@ -180,7 +180,9 @@ package struct SenderVerdict: Sendable {
             }
             if fate.finals.count > 1 {
                 zombies += 1
-                if !hasZombie(fate) { fault("a job has two final receipts, and nobody was frozen") }
+                if !hasZombie(fate) {
+                    fault("a job has two final receipts, and nobody was frozen: " + story(of: fate))
+                }
             }
             switch outcome {
             case .accepted:
@@ -244,12 +246,25 @@ package struct SenderVerdict: Sendable {
     /// For whoever looks for the cause: both pushes, and what happened around them.
     private func story(of double: (first: Push, second: Push)) -> String {
         let begun = double.first.receivedAt
+        let later = double.second.receivedAt
+        return "a push (\(double.first.text)) came again after \(later - begun) ms (\(double.second.text)); "
+            + happenings(from: begun, until: later)
+    }
+
+    private func story(of fate: Fate) -> String {
+        let finals = fate.finals.sorted { $0.at < $1.at }
+        let begun = finals[0].at
+        let words = finals.map { "\($0.outcome) at \($0.at - begun)" }
+        let pushes = fate.pushes.map { "\($0.receivedAt - begun)" }
+        return "\(words.joined(separator: ", ")), pushed at \(pushes.joined(separator: ", ")); "
+            + happenings(from: begun, until: finals[finals.count - 1].at)
+    }
+
+    private func happenings(from begun: Int64, until end: Int64) -> String {
         let around = happenings.filter {
-            $0.from <= double.second.receivedAt + Self.storyMilliseconds
-                && $0.until >= begun - Self.storyMilliseconds
+            $0.from <= end + Self.storyMilliseconds && $0.until >= begun - Self.storyMilliseconds
         }.map { "\($0.kind) from \($0.from - begun) to \($0.until - begun)" }
-        return "a push (\(double.first.text)) came again after \(double.second.receivedAt - begun) ms "
-            + "(\(double.second.text)); around it, in milliseconds after it: "
+        return "around it, in milliseconds after it: "
             + (around.isEmpty ? "nothing" : around.joined(separator: ", "))
     }
 

@@ -104,10 +104,12 @@ let package = Package(
         module(
             "Sender", "Stages", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
-        module("Insight", "LiveActivity", "JSON"),
         module(
             "Scheduler", "Stages", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
+        module(
+            "Insight", "Stages", "LiveActivity", "Topics", "Kafka", "Store", "SQLite", "JSON", "Settings",
+            "Lifecycle", "Telemetry", features: "Lifetimes"),
 
         // What people do about what failed.
         module(
@@ -151,7 +153,7 @@ let package = Package(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
             "JSON",
             "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
-            "Stages", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Scheduler", "Replay"),
+            "Stages", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Scheduler", "Insight", "Replay"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
@@ -220,7 +222,10 @@ let package = Package(
             "ProcessTesting", "Simulation"),
         tests(
             "SenderTests", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
-        tests("InsightTests", "Insight", "LiveActivity", "JSON", "Simulation"),
+        tests(
+            "InsightTests", "Insight", "IngestTesting", "Catalog", "Stages", "Topics", "LiveActivity",
+            "Kafka", "KafkaTesting", "Store", "SQLite", "JSON", "Lifecycle", "Telemetry", "ProcessTesting",
+            "Simulation"),
         tests(
             "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "Stages", "Topics",
             "LiveActivity",

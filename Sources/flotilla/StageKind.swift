@@ -1,6 +1,7 @@
 internal import FanOut
 internal import Gateway
 internal import Ingest
+internal import Insight
 internal import Scheduler
 internal import Sender
 internal import Settings
@@ -29,7 +30,7 @@ struct StageKind: Sendable {
     /// In the order in which a report and a send meet them.
     static let all = [
         StageKind(GatewayService.self), StageKind(IngestService.self), StageKind(SchedulerService.self),
-        StageKind(FanOutService.self), StageKind(SenderService.self),
+        StageKind(FanOutService.self), StageKind(SenderService.self), StageKind(InsightService.self),
     ]
 
     /// What the keys of their settings begin with.

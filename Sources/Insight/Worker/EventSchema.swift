@@ -1,0 +1,37 @@
+/// The tables of events of one lane.
+enum EventSchema {
+    /// Another number is another layout; then the file is rebuilt.
+    static let number = 1
+    /// Of a file that the last process found unusable.
+    static let condemned = -1
+
+    static let tables = """
+        CREATE TABLE origin (text TEXT NOT NULL);
+        CREATE TABLE applied (
+            offset INTEGER NOT NULL, as_of INTEGER NOT NULL, last_offset INTEGER, last_sum INTEGER);
+        CREATE TABLE events (
+            offset INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, at INTEGER NOT NULL,
+            received_at INTEGER NOT NULL, code TEXT NOT NULL, app TEXT NOT NULL, environment TEXT,
+            installation TEXT, user TEXT, attributes_type TEXT, activity TEXT, group_name TEXT,
+            token_hash TEXT, cause TEXT, schedule_id TEXT, schedule_name TEXT);
+        CREATE INDEX events_of_users ON events (app, user, at) WHERE user IS NOT NULL;
+        CREATE INDEX events_of_installations ON events (app, installation, at) WHERE installation IS NOT NULL;
+        CREATE INDEX events_by_stamp ON events (stamp);
+        CREATE TABLE counts (
+            app TEXT NOT NULL, hour INTEGER NOT NULL, code TEXT NOT NULL, attributes_type TEXT NOT NULL,
+            group_name TEXT NOT NULL, count INTEGER NOT NULL,
+            PRIMARY KEY (app, hour, code, attributes_type, group_name)) WITHOUT ROWID;
+        """
+
+    static let insert = """
+        INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+
+    /// A name is never empty, so an empty text stands for none.
+    static let count = """
+        INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET count = count + excluded.count
+        """
+
+    static let reach = "UPDATE applied SET offset = ?, as_of = ?, last_offset = ?, last_sum = ?"
+}

@@ -1,0 +1,164 @@
+internal import Kafka
+internal import Lifecycle
+internal import Stages
+internal import Store
+internal import Telemetry
+internal import Topics
+
+extension InsightLoop {
+    private func partitions(_ number: Int32) -> [Kafka.TopicPartition] {
+        InsightTopic.allCases.map { Kafka.TopicPartition(layout.name($0.name), number) }
+    }
+
+    // MARK: Coming and going
+
+    func take(_ event: ConsumerEvent) throws {
+        switch event {
+        case .offered(let partitions): try takeOver(partitions)
+        case .revoked, .lost:
+            closeAll()
+            closed = [:]
+            troubles = [:]
+            try consumer.release()
+        case .end(let place, let offset):
+            if let topic = consumer.topics.firstIndex(of: place.topic).flatMap(InsightTopic.init) {
+                lanes[place.partition]?.reached(offset, of: topic)
+            }
+        case .suspended, .committed: break
+        case .failed(let failure): try take(failure)
+        }
+    }
+
+    private func take(_ failure: ConsumerFailure) throws {
+        switch failure {
+        case .outOfRange(let place, let text):
+            // What the file wants next is gone from its topic: it would have a gap.
+            let isEvents = place.topic == layout.name(.events)
+            reopen(
+                place.partition,
+                FileTrouble(
+                    StoreError.corrupt(path: place.description, what: text),
+                    of: isEvents ? .events : .receipts))
+        case .partition, .client:
+            log.warning("records cannot be read now", .field("error", failure))
+        case .rebuild: throw StageFailure.client(failure.description)
+        case .fenced: throw SharedIdentity(failure)
+        }
+    }
+
+    /// Both topics have the same partitions and the same members, so that both parts of a lane come to the same
+    /// one. Nothing is read before the lane's files say from where.
+    private func takeOver(_ offered: [Kafka.TopicPartition]) throws {
+        closeAll()
+        closed = [:]
+        troubles = [:]
+        try consumer.assign(offered.map { PartitionStart($0, .beginning) })
+        consumer.pause(offered)
+        let now = Instant.now()
+        for (number, parts) in Dictionary(grouping: offered, by: \.partition) {
+            if parts.count == InsightTopic.allCases.count {
+                closed[number] = now
+            } else {
+                log.error(
+                    "topics are not assigned alike; do all members run the same version?",
+                    .field("partition", number))
+            }
+        }
+        log.info("lanes assigned", .field("count", closed.count))
+        onStep(.assigned)
+    }
+
+    // MARK: Files
+
+    /// One lane a turn: a large file is read through before it is believed, and a member must poll.
+    func openNext() {
+        let now = Instant.now()
+        guard let (number, _) = closed.filter({ now >= $0.value }).min(by: { $0.key < $1.key }) else {
+            return
+        }
+        do {
+            let lane = try open(number)
+            let places = partitions(number)
+            consumer.resume(places)
+            // A pause remembers a position of its own, of before; so the right one is set behind it.
+            try consumer.seek(lane.starts, withinMilliseconds: GroupQuestion.millisecondsMax)
+            lanes[number] = lane
+            closed[number] = nil
+            troubles[number] = nil
+            onStep(.opened)
+        } catch {
+            consumer.pause(partitions(number))
+            closed[number] = now.advanced(byMilliseconds: Self.retryMilliseconds)
+            if troubles.updateValue("\(error)", forKey: number) != "\(error)" {
+                log.error(
+                    "a lane's files cannot be opened now; its figures stand still",
+                    .field("lane", number), .field("error", "\(error)"))
+            }
+        }
+    }
+
+    private func open(_ number: Int32) throws -> LaneFiles {
+        let places = partitions(number)
+        let receipts = try ReceiptFile(
+            "\(directory)/receipts-\(number)", of: places[InsightTopic.receipts.rawValue],
+            cluster: cluster, keptMilliseconds: Int64(settings.receiptsMilliseconds),
+            limits: settings.viewLimits, boot: boot, reader: reader)
+        tell(receipts.beginning, of: "receipts", number)
+        let events = try EventFile(
+            "\(directory)/events-\(number)", of: places[InsightTopic.events.rawValue], cluster: cluster)
+        tell(events.beginning, of: "events", number)
+        return LaneFiles(number, receipts: receipts, events: events)
+    }
+
+    private func tell(_ beginning: Beginning, of model: String, _ number: Int32) {
+        switch beginning {
+        case .empty: metrics.files(model, "empty").add()
+        case .resumed: metrics.files(model, "resumed").add()
+        case .discarded(let reason):
+            metrics.files(model, "discarded").add()
+            log.warning(
+                "file discarded, it is built anew from its topic", .field("model", model),
+                .field("lane", number), .field("reason", reason.description))
+        }
+    }
+
+    /// Closes a lane's files and opens them again later; one that is damaged begins from nothing.
+    func reopen(_ number: Int32, _ trouble: FileTrouble) {
+        guard let lane = lanes.removeValue(forKey: number) else { return }
+        consumer.pause(partitions(number))
+        metrics.startedOver.add()
+        log.warning(
+            "a lane is read again from where its files stand", .field("lane", number),
+            .field("reason", trouble.text))
+        do {
+            switch trouble.damaged {
+            case .receipts:
+                try lane.receipts.condemn(trouble.text)
+                try lane.events.close()
+            case .events:
+                lane.events.condemn()
+                try lane.receipts.close()
+            case nil: try lane.close()
+            }
+        } catch {
+            log.warning(
+                "a lane's files were not closed in order", .field("lane", number),
+                .field("error", "\(error)"))
+        }
+        closed[number] = Instant.now().advanced(byMilliseconds: Self.retryMilliseconds)
+        troubles[number] = trouble.text
+    }
+
+    func closeAll() {
+        for lane in lanes.values {
+            do {
+                try lane.close()
+            } catch {
+                log.warning(
+                    "a lane's files were not closed in order; they are looked at more closely at the next start",
+                    .field("lane", lane.number), .field("error", "\(error)"))
+            }
+        }
+        lanes = [:]
+    }
+}

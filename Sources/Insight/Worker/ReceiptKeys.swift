@@ -1,0 +1,32 @@
+internal import LiveActivity
+
+// Names have no control characters, so a zero byte ends one; none comes near the longest key.
+
+extension JobPlace {
+    var key: [UInt8] {
+        var key = Array(topic.utf8)
+        key.append(0)
+        BigEndian.append(partition, to: &key)
+        BigEndian.append(offset, to: &key)
+        return key
+    }
+}
+
+extension SendTally.Key {
+    var bytes: [UInt8] { Self.prefix(app: app, send: send) + Array(environment.rawValue.utf8) }
+
+    /// Of the rows of a send.
+    static func prefix(app: String, send: String) -> [UInt8] {
+        Array(app.utf8) + [0] + Array(send.utf8) + [0]
+    }
+
+    init?(_ key: Span<UInt8>) {
+        let parts = unsafe key.withUnsafeBufferPointer { bytes in
+            unsafe bytes.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false).map {
+                unsafe String(decoding: $0, as: UTF8.self)
+            }
+        }
+        guard parts.count == 3, let environment = Environment(rawValue: parts[2]) else { return nil }
+        self.init(app: parts[0], send: parts[1], environment: environment)
+    }
+}

@@ -1,0 +1,138 @@
+import IngestTesting
+import JSON
+import Kafka
+import LiveActivity
+import Simulation
+import Store
+import Telemetry
+import Testing
+import Topics
+
+@testable import Insight
+
+/// Receipts and events of a random day, written to their topics.
+struct InsightDay {
+    static let lanes = 3
+    private var day: RandomDay
+    private var numbers: SeededGenerator
+
+    init(seed: Int) {
+        day = RandomDay(seed: seed)
+        numbers = SeededGenerator(seed &+ 1000)
+    }
+
+    /// All of a sheet's receipts lie in one lane, as its jobs do.
+    mutating func write(sheets: Int, events: Int, to bed: IngestBed) throws {
+        let producer = try Producer(bed.settings, name: "day", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(bed.layout.name(.receipts))
+        var deliveries: [Delivery] = []
+        for receipt in day.receipts(sheets: sheets) {
+            var headers = RecordHeaders(capacity: 1)
+            let lines = Self.lines(of: receipt)
+            headers.add(ReceiptLines.header, lines.span)
+            let value = receipt.encoded()
+            while producer.send(
+                to: topic, partition: Int32(receipt.place.offset) % Int32(Self.lanes), key: nil,
+                value: value.span, headers: &headers, tag: 0) == .full
+            {
+                _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
+            }
+        }
+        _ = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        #expect(!deliveries.isEmpty && deliveries.allSatisfy(\.isStored))
+        let sender = try ReportSender(bed, to: .events)
+        for _ in 0..<events {
+            let event = nextEvent()
+            sender.send(key: event.key, value: event.encoded())
+        }
+        // What nobody can read does not stop the rest.
+        sender.send(key: nil, value: Array("{".utf8), partition: 0)
+        #expect(sender.finish())
+    }
+
+    private mutating func nextEvent() -> Event {
+        let hasUser = numbers.below(3) > 0
+        return Event(
+            Event.Code.allCases[numbers.below(Event.Code.allCases.count)],
+            app: numbers.below(2) == 0 ? "flash" : "other", environment: .production,
+            installation: "phone-\(numbers.below(50))",
+            user: hasUser ? "user-\(numbers.below(30))" : nil,
+            attributesType: numbers.below(3) == 0 ? nil : "Match",
+            group: numbers.below(2) == 0 ? nil : "match-\(numbers.below(3))",
+            eventTime: 1_795_000_000_000 + Int64(numbers.below(86_400_000)), receivedAt: 1_795_100_000_000)
+    }
+
+    private static func lines(of receipt: Receipt) -> [UInt8] {
+        let count = receipt.parts.reduce(0) { $0 + $1.lines.count }
+        return Array(
+            (0..<count).map { "phone-\($0)\tupdate:a\(receipt.place.offset)\tu:user-\($0)\n" }.joined().utf8)
+    }
+}
+
+/// What the files say, against an independent count over the topics.
+func judge(_ bed: IngestBed, directory: String) throws {
+    let reader = JSONReader()
+    let records = try TopicContent(.receipts, bed).records
+    let receipts = try records.map { try Receipt.decode(#require($0.value), with: reader) }
+    let counted = FirstWords(receipts)
+    var reports: [SendTally.Key: SendReport] = [:]
+    var kept = 0
+    var counts: [EventCounts.Key: Int] = [:]
+    var eventRows = 0
+    for lane in 0..<Int32(InsightDay.lanes) {
+        let files = try InsightFiles(bed, lane: lane, directory: directory)
+        for key in counted.ends.keys {
+            let report = try files.receipts.report(of: key.send, app: key.app)
+            reports[key, default: SendReport()].add(report)
+        }
+        kept += try files.receipts.rows(of: .receipts)
+        try files.events.forEachCount { key, count in counts[key, default: 0] += count }
+        eventRows += try files.events.rows()
+        try files.close()
+    }
+    #expect(!counted.ends.isEmpty)
+    for (key, ends) in counted.ends {
+        let tally = reports[key]?.environments[key.environment]
+        #expect(tally?.ends == ends, "send \(key.send)")
+        #expect(tally?.latencies.count == counted.latencies[key, default: []].count)
+    }
+    #expect(kept == receipts.count)
+
+    var model = EventCounts()
+    var events = 0
+    for record in try TopicContent(.events, bed).records {
+        guard let value = record.value, let event = try? Event.decode(value, with: reader) else { continue }
+        model.add(event)
+        events += 1
+    }
+    #expect(counts == model.counts)
+    #expect(eventRows == events && events > 0)
+}
+
+/// The files of one lane, which nobody has open.
+struct InsightFiles {
+    let receipts: ReceiptFile
+    let events: EventFile
+
+    init(_ bed: IngestBed, lane: Int32, directory: String) throws {
+        let consumer = try Consumer(
+            bed.settings, ConsumerOptions(.manual), name: "judge", log: .silent, metrics: Metrics())
+        let cluster = try #require(consumer.clusterID())
+        _ = consumer.close()
+        let state = "\(directory)/slot-0/insight"
+        receipts = try ReceiptFile(
+            "\(state)/receipts-\(lane)", of: Kafka.TopicPartition(bed.layout.name(.receipts), lane),
+            cluster: cluster, keptMilliseconds: 7 * 86_400_000, limits: Limits(), boot: BootID.current(),
+            reader: JSONReader())
+        events = try EventFile(
+            "\(state)/events-\(lane)", of: Kafka.TopicPartition(bed.layout.name(.events), lane),
+            cluster: cluster)
+        #expect(receipts.beginning == .resumed)
+        #expect(events.beginning == .resumed)
+    }
+
+    func close() throws {
+        try receipts.close()
+        try events.close()
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import IngestTesting
+import Insight
+import Kafka
+import KafkaTesting
+import ProcessTesting
+import Testing
+import Topics
+
+@Suite struct InsightStageTests {
+    @Test func `figures are those of an independent count, also after a restart`() async throws {
+        let cluster = try TestCluster()
+        let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
+        var day = InsightDay(seed: 1)
+        try day.write(sheets: 60, events: 500, to: bed)
+        try await run(bed, directory)
+        try judge(bed, directory: directory.path)
+
+        try day.write(sheets: 30, events: 200, to: bed)
+        let discarded = try await run(bed, directory)
+        #expect(discarded == 0)
+        try judge(bed, directory: directory.path)
+    }
+
+    @Test func `files that are gone or damaged are built anew, and equal`() async throws {
+        let cluster = try TestCluster()
+        let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
+        var day = InsightDay(seed: 2)
+        try day.write(sheets: 60, events: 500, to: bed)
+        try await run(bed, directory)
+
+        let state = directory.path + "/slot-0/insight"
+        try FileManager.default.removeItem(atPath: state + "/receipts-0")
+        try FileManager.default.removeItem(atPath: state + "/events-0")
+        for page in 2..<20 as Range<UInt64> {
+            try spoil(state + "/receipts-1/data.mdb", at: page * 4096 + 2000)
+        }
+        try spoil(state + "/events-1/events.sqlite", at: 0)
+        try spoil(state + "/events-2/events.sqlite", at: 2 * 4096)
+        let discarded = try await run(bed, directory)
+        #expect(discarded == 3)
+        try judge(bed, directory: directory.path)
+    }
+
+    @Test(arguments: [
+        InsightStep.opened, .receiptsEntered, .eventsEntered, .batchEntered, .receiptsEntered, .eventsEntered,
+    ])
+    func `a process that is killed leaves figures that go on exactly`(step: InsightStep) async throws {
+        let cluster = try TestCluster()
+        let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
+        var day = InsightDay(seed: 3)
+        try day.write(sheets: 60, events: 500, to: bed)
+        for time in [1, 3] {
+            let (brokers, prefix) = (bed.settings.brokers, bed.layout.prefix)
+            let (path, name) = (directory.path, step.rawValue)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    brokers = brokers as [String], prefix = prefix as String, path = path as String,
+                    name = name as String, time = time as Int
+                ] in
+                let countdown = Countdown(time)
+                let stage = try await RunningInsight(brokers: brokers, prefix: prefix, directory: path) {
+                    if $0.rawValue == name, countdown.isOver() { kill(getpid(), SIGKILL) }
+                }
+                try await eventually("it is killed") { stage.failure != nil }
+            }
+        }
+        try await run(bed, directory)
+        try judge(bed, directory: directory.path)
+    }
+
+    /// - Returns: how many files it discarded.
+    @discardableResult
+    private func run(_ bed: IngestBed, _ directory: TemporaryDirectory) async throws -> Int {
+        let stage = try await RunningInsight(bed, directory: directory.path)
+        try await eventually("everything is entered") {
+            try stage.hasReadAll(of: bed) || stage.failure != nil
+        }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        return stage.discarded()
+    }
+
+    private func spoil(_ path: String, at offset: UInt64) throws {
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: offset)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: 600))
+        try file.close()
+    }
+}

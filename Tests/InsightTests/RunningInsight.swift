@@ -1,0 +1,68 @@
+import Catalog
+import IngestTesting
+import Insight
+import Kafka
+import Lifecycle
+import ProcessTesting
+import Stages
+import Telemetry
+import Topics
+
+/// The stage in this process, on a bed.
+final class RunningInsight: Sendable {
+    private let service: InsightService
+    private let environment: StageEnvironment
+    private let failures = TracedLock<[String]>([])
+    let metrics = Metrics()
+
+    init(
+        brokers: [String], prefix: String, directory: String,
+        onStep: @escaping @Sendable (InsightStep) -> Void = { _ in }
+    ) async throws {
+        var settings = InsightSettings()
+        settings.sessionMilliseconds = 6000
+        // Small, so that there are many batches.
+        settings.batchRecordsMax = 50
+        environment = StageEnvironment(
+            cluster: Cluster(KafkaSettings(brokers: brokers)),
+            layout: TopicLayout(prefix: prefix, lanes: InsightDay.lanes),
+            slot: try Slot.take(under: directory), sealingKeys: nil, catalog: { nil })
+        service = InsightService(settings, in: environment, onStep: onStep)
+        let failures = failures
+        try await service.start(
+            ServiceContext(log: .silent, metrics: metrics) { error in
+                failures.withLock { $0.append("\(error)") }
+            })
+    }
+
+    convenience init(_ bed: IngestBed, directory: String) async throws {
+        try await self.init(
+            brokers: bed.settings.brokers, prefix: bed.layout.prefix, directory: directory)
+    }
+
+    var failure: String? { failures.withLock { $0.first } }
+    var obstacles: [String] { service.obstacles }
+
+    func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+
+    /// Everything that was written has been entered, as the group says.
+    func hasReadAll(of bed: IngestBed) throws -> Bool {
+        let places = [TopicName.receipts, .events].flatMap { topic in
+            (0..<Int32(InsightDay.lanes)).map { TopicPartition(bed.layout.name(topic), $0) }
+        }
+        guard obstacles.isEmpty else { return false }
+        return try bed.admin.lag(of: bed.layout.prefix + "insight", places).allSatisfy { lag in
+            lag.records == 0
+        }
+    }
+
+    /// Files that were not believed.
+    func discarded() -> Int {
+        metrics.render().split(separator: "\n").reduce(0) { sum, line in
+            guard line.hasPrefix("flotilla_insight_files_total"), line.contains("discarded"),
+                let count = line.split(separator: " ").last.flatMap({ Int($0) })
+            else { return sum }
+            return sum + count
+        }
+    }
+}

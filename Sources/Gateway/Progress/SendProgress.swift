@@ -50,6 +50,8 @@ package struct SendProgress: Sendable {
     private mutating func add(_ part: Progress.PlannedPart) {
         // Of another body that came under the same id: it says nothing of this one.
         if part.verdict == .conflict, planned != nil { return }
+        // It was taken back while it waited for its time: the lanes have nothing to stop.
+        if part.verdict == .stopping, planned?.verdict == .cancelled { return }
         var part = part
         recipient = part.recipient ?? recipient
         // What is stopped keeps what it was planned with.

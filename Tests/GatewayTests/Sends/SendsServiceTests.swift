@@ -240,6 +240,14 @@ struct SendProgressTests {
         progress.add(said(.conflict))
         #expect(progress.recipient == .user("ben"))
         #expect(progress.planned?.verdict == .planned)
+        var timed = SendProgress(id: "s")
+        timed.add(said(.cancelled))
+        timed.add(said(.stopping))
+        #expect(timed.planned?.verdict == .cancelled, "in whatever order scheduler and planner say it")
+        timed = SendProgress(id: "s")
+        timed.add(said(.stopping))
+        timed.add(said(.cancelled))
+        #expect(timed.planned?.verdict == .cancelled && timed.isComplete)
         var send = Send(
             id: "s", app: "shop", group: "g", audience: .users(["ada"]), content: PushContent(.update),
             priority: 10, acceptedAt: 1)

@@ -1,0 +1,176 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// Teak's examples on a whole installation: what was scheduled for a player's chest is what the player's phone shows
+/// then, and not before.
+struct ScheduledActivityTests {
+    private let directory: TemporaryDirectory
+    private let installation: DemonstratedInstallation
+    private let gateway: String
+    private let control: String
+    private let key: String
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        installation = try await DemonstratedInstallation(in: directory)
+        let output = installation.process.output
+        key = try String(#require(output.firstMatch(of: #/KEY=(\S+)/#)).1)
+        control = try String(#require(output.firstMatch(of: #/http:\/\/(\S+)\/v1\/phones\/phone-0/#)).1)
+        gateway = try String(
+            #require(
+                installation.process.errors.firstMatch(of: #/gateway: serving.*address=(\S+)/#)
+            ).1)
+    }
+
+    private struct Heard {
+        let status: Int
+        let body: String
+
+        func member(_ name: String) throws -> String {
+            let object = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
+            return try #require(object?[name].map { "\($0)" }, "\(name) in \(body)")
+        }
+    }
+
+    private func curl(_ method: String, _ url: String, _ body: String?) async throws -> Heard {
+        var arguments = [
+            "-sS", "-X", method, "-w", "\n%{http_code}", "-H", "Authorization: Bearer \(key)",
+            "http://\(url)",
+        ]
+        if let body { arguments += ["-d", body] }
+        let process = try ChildProcess("curl", arguments)
+        #expect(try await process.exitStatus() == 0, "\(process.errors)")
+        let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
+        return Heard(
+            status: lines.last.flatMap { Int($0) } ?? 0, body: lines.dropLast().joined(separator: "\n"))
+    }
+
+    private func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> Heard {
+        try await curl(method, gateway + path, body)
+    }
+
+    /// Whether the phone shows that status within so many milliseconds.
+    private func phoneShows(_ status: String, within milliseconds: Int) async throws -> Bool {
+        try await curl(
+            "POST", control + "/v1/wait",
+            #"{"phone":"phone-0","group":"chest_timer","pointer":"/status","equals":"\#(status)","milliseconds":\#(milliseconds)}"#
+        ).status == 200
+    }
+
+    private func schedule(_ activity: String, inSeconds offset: Double, status: String) async throws -> Heard
+    {
+        try await call(
+            "POST", "/v1/schedules",
+            #"""
+            {"user":"user-0","activity":"\#(activity)","name":"chest","offset":\#(offset),
+             "customData":{"remaining":0,"status":"\#(status)"},"systemData":{"event":"update"}}
+            """#)
+    }
+
+    private var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
+
+    @Test func `of three updates two are cancelled by their activity, and the third is shown when it is due`()
+        async throws
+    {
+        let start = try await call(
+            "POST", "/v1/sends",
+            #"""
+            {"event":"start","groupId":"chest_timer","private":true,"attributesType":"MatchAttributes",
+             "audience":{"users":["user-0"]},"attributes":{},"contentState":{"remaining":60,"status":"locked"},
+             "alert":{"title":"A chest"}}
+            """#)
+        #expect(start.status == 202, "\(start.body)")
+        #expect(try await phoneShows("locked", within: 60_000))
+        for _ in 0..<2 {
+            let other = try await schedule("chest_timer_1", inSeconds: 600, status: "never")
+            #expect(other.status == 200, "\(other.body)")
+        }
+        let made = try await schedule("chest_timer", inSeconds: 3, status: "ready")
+        #expect(made.status == 200, "\(made.body)")
+        let due = try #require(Int(made.member("dueAt")))
+        let listed = try await call("GET", "/v1/schedules?user=user-0")
+        #expect(listed.body.matches(of: #/"scheduleId"/#).count == 3, "\(listed.body)")
+        let canceled = try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer_1")
+        #expect(canceled.body == #"{"canceled":2}"#)
+        #expect(try await phoneShows("ready", within: 60_000))
+        #expect(now >= due, "not before its time")
+        try await tap(scheduleID: made.member("scheduleId"))
+        #expect(
+            try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer").body
+                .hasPrefix(#"{"canceled":0"#))
+        let sent = try await call("GET", "/v1/sends/\(made.member("sendId"))")
+        #expect(try sent.member("verdict") == "planned" && sent.member("targeted") == "1", "\(sent.body)")
+    }
+
+    @Test func `an activity that the app has started itself is reached by its name, of its user alone`()
+        async throws
+    {
+        for (phone, user) in [("pad-1", "ann"), ("pad-2", "ben")] {
+            let report = try await call(
+                "POST", "/v1/reports",
+                #"""
+                {"kind":"updateToken","environment":"production","installationId":"\#(phone)","userId":"\#(user)",
+                 "attributesType":"MatchAttributes","activityId":"\#(phone)-a","groupId":"quest","token":"c0ffee\#(phone.last!)0"}
+                """#)
+            #expect(report.status == 202, "\(report.body)")
+        }
+        try await eventually("one activity, of ann's") {
+            let made = try await call(
+                "POST", "/v1/schedules",
+                #"{"user":"ann","activity":"quest","offset":0,"customData":{"status":"ready"}}"#)
+            #expect(made.status == 200, "\(made.body)")
+            let id = try made.member("sendId")
+            var sent = try await call("GET", "/v1/sends/\(id)")
+            try await eventually("its progress") {
+                sent = try await call("GET", "/v1/sends/\(id)")
+                return try sent.status == 200 && sent.member("isComplete") == "1"
+            }
+            #expect(try ["0", "1"].contains(sent.member("targeted")), "\(sent.body)")
+            return try sent.member("targeted") == "1"
+        }
+    }
+
+    /// The phone keeps what the schedule's answer said, and the tap brings it into the event and back.
+    private func tap(scheduleID: String) async throws {
+        let tapped = try await call(
+            "POST", "/v1/reports",
+            #"{"kind":"tap","environment":"production","installationId":"phone-0","activityId":"A","scheduleId":"\#(scheduleID)","scheduleName":"chest"}"#
+        )
+        #expect(
+            tapped.body.contains(
+                #""taps":[{"index":0,"activityId":"A","scheduleId":"\#(scheduleID)","scheduleName":"chest"}]"#
+            ))
+        try await eventually("the event of the tap") {
+            let kcat = try ChildProcess(
+                "kcat", ["-b", installation.broker, "-t", "flotilla.events", "-C", "-e", "-q"])
+            _ = try await kcat.exitStatus()
+            return kcat.output.split(separator: "\n").contains {
+                $0.contains(#""code":"tap""#) && $0.contains(#""scheduleId":"\#(scheduleID)""#)
+            }
+        }
+    }
+
+    @Test func `by hand a send for later is made, shown and taken back`() async throws {
+        func flotilla(_ arguments: String...) async throws -> Answer {
+            let process = try ChildProcess(
+                builtProduct("flotilla"), arguments + ["--kafka-brokers", installation.broker])
+            return Answer(
+                status: try await process.exitStatus(), output: process.output, errors: process.errors)
+        }
+        let body = #"{"event":"update","groupId":"m1","contentState":{"score":1}}"#
+        let sent = try await flotilla("send", body, "--app", "demo", "--in", "600")
+        #expect(sent.status == 0 && sent.output.hasPrefix("accepted as t-"), "\(sent)")
+        let listed = try await flotilla("schedules", "--app", "demo", "--group", "m1")
+        #expect(listed.status == 0 && listed.output.contains(" m1 "), "\(listed)")
+        #expect(
+            try await flotilla("schedules", "cancel", "--app", "demo", "--group", "m1").output
+                == "canceled 1\n")
+        let none = try await flotilla("schedules", "--app", "demo", "--group", "m1")
+        #expect(none.output == "nothing waits\n")
+        let twice = try await flotilla("send", body, "--app", "demo", "--in", "6", "--at", "2026-11-20")
+        #expect(twice.status == 64)
+        let wrong = try await flotilla("schedules", "cancel", "--app", "demo", "--user", "jane")
+        #expect(wrong.status == 65 && wrong.errors.contains("activity is missing"), "\(wrong)")
+    }
+}

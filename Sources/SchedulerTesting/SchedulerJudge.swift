@@ -155,6 +155,7 @@ package struct SchedulerJudge {
         case .activity(let name): schedule.activity == name
         case .id(let id): schedule.id == id
         case .send(let id): schedule.send.id == id
+        case .everything: true
         }
     }
 

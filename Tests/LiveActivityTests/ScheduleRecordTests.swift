@@ -19,7 +19,7 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     full.idempotency = Schedule.Idempotency(key: "k", fingerprint: "f")
     let wishes: [ScheduleOrder.Wish] = [
         .schedule(full), .schedule(Schedule(id: "s2", .at(7), makeSend())), .cancel(.activity("chest_0")),
-        .cancel(.id("s/1")), .cancel(.send("s1")), .list(100),
+        .cancel(.id("s/1")), .cancel(.send("s1")), .cancel(.everything), .list(100),
     ]
     for wish in wishes {
         var order = ScheduleOrder(wish, app: "shop", owner: .recipient(.user("ben")), acceptedAt: 5)

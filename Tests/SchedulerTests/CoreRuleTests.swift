@@ -137,6 +137,12 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(try decide(order(.cancel(.id("d"))), in: &table) == .canceled(1, tooLate: 3))
         #expect(table.timers(of: .recipient(.user("ben")), app: "shop").isEmpty)
         #expect(table.timers(of: .recipient(.user("ada")), app: "shop").count == 4)
+        // Who wants to be forgotten has no end of a group left either.
+        let end = EndSchedule(app: "shop", group: "m", owner: .user("ada"), generation: 1, at: 9)
+        _ = try OrderDesk().decide(end, stamp: 3000, offset: 8, in: &table)
+        #expect(
+            try decide(order(.cancel(.everything), user: "ada"), in: &table) == .canceled(5, tooLate: 3))
+        #expect(table.rows.isEmpty)
     }
 
     @Test func `a list names what goes next, and says whether that is all`() throws {

@@ -421,6 +421,7 @@ final class SchedulerWorld {
             case .activity(let name): timer.row.activity == name
             case .id(let id): timer.row.id == id
             case .send(let id): timer.row.send.id == id
+            case .everything: true
             }
         }
         if meant.count != count { fault("\(meant.count) timers were meant, \(count) were taken back") }
@@ -453,6 +454,7 @@ final class SchedulerWorld {
             case .cancel(.activity(let name)): return row.activity == name
             case .cancel(.id(let id)): return row.id == id
             case .cancel(.send(let id)): return row.send.id == id
+            case .cancel(.everything): return true
             case .schedule, .list: return false
             }
         }

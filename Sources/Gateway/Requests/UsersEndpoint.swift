@@ -1,9 +1,10 @@
 internal import HTTPServer
 internal import JSON
 internal import LiveActivity
+internal import Telemetry
 
 /// `/v1/users/{id}`: what a backend says of a user, for all of the user's installations. Both go as reports to
-/// ingest, as they would from the topic.
+/// ingest, as they would from the topic; an erasure goes to the scheduler, too.
 struct UsersEndpoint: Sendable {
     let entrance: Entrance
     let worker: RequestWorker
@@ -48,8 +49,14 @@ struct UsersEndpoint: Sendable {
         let user = try context.name("id")
         try context.refuseBody()
         let report = Report(app: context.app.id, eraseOf: user)
+        let order = ScheduleOrder(
+            .cancel(.everything), app: context.app.id, owner: .recipient(.user(user)),
+            acceptedAt: max(0, context.now.milliseconds))
         return .store(
-            [context.audit("user.erase", subject: user), .report(report)],
+            [
+                context.audit("user.erase", subject: user), .report(report),
+                OutgoingRecord(destination: .schedules, key: order.key, value: order.encoded()),
+            ],
             answer(
                 user,
                 note: "what is left of the user in receipts and events ages out within 7 and 30 days"))

@@ -23,6 +23,8 @@ package struct ScheduleOrder: Record, Hashable {
         case id(String)
         /// The timer that holds this send.
         case send(String)
+        /// All that the owner has, ends that the planner asked for among them: the owner wants to be forgotten.
+        case everything
     }
 
     /// Where the answer is waited for.
@@ -69,6 +71,7 @@ package struct ScheduleOrder: Record, Hashable {
             case .activity(let name): writer.field("activity", name)
             case .id(let id): writer.field("id", id)
             case .send(let id): writer.field("send", id)
+            case .everything: writer.field("everything", true)
             }
             writer.endObject()
         case .list(let countMax): writer.field("lists", countMax)
@@ -112,6 +115,7 @@ extension JSONValue {
         let object = object()
         if let name = object["activity"].optional { return .activity(name.name()) }
         if let id = object["id"].optional { return .id(id.name()) }
+        if object["everything"].optional?.bool() == true { return .everything }
         return .send(object["send"].name())
     }
 }

@@ -57,6 +57,7 @@ extension ScheduleOrder.Choice {
         case .activity(let name): activity.map { name.isExactly($0) } ?? false
         case .id(let name): name.isExactly(id)
         case .send(let name): name.isExactly(send)
+        case .everything: true
         }
     }
 }

@@ -93,7 +93,7 @@ package struct OrderDesk: Sendable {
         _ choice: ScheduleOrder.Choice, of order: ScheduleOrder, stamp: Int64, in table: inout some TimerTable
     ) throws(StoreError) -> Decision {
         let meant = try table.timers(of: order.owner, app: order.app).filter { row in
-            guard let id = row.id else { return false }
+            guard let id = row.id else { return choice == .everything }
             return choice.means(id: id, activity: row.activity, send: row.send.id)
         }
         for row in meant { table.remove(row) }

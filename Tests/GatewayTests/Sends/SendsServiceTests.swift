@@ -125,6 +125,9 @@ struct SendsServiceTests {
         let decoded = try reports.map { try Report.decode(Array($0.value.utf8), with: JSONReader()) }
         #expect(decoded.map(\.kind) == [.profile, .erase] && decoded[0].tags == ["vip"])
         #expect(decoded[1].isErasureOfUser)
+        let orders = try await bench.records(.schedules, 1)
+        #expect(orders.map(\.key) == ["shop/u:jane%2f1"], "what waits for the user is forgotten, too")
+        #expect(orders.allSatisfy { $0.value.contains(#""cancels":{"everything":true}"#) })
         await bench.stop()
         _ = _cluster
     }

@@ -97,6 +97,10 @@ private let benchmarks = [
         options: "[--tokens N] [--scans N] [--changes N] [--kafka ROWS]", needsCluster: true,
         run: RegistryBenchmark.run),
     Benchmark(
+        name: "scheduler", what: "timers through the scheduler: from orders in Kafka to sends in Kafka",
+        options: "[--timers N] [--loaded N] [--rate N] [--seconds N]", needsCluster: true,
+        run: SchedulerBenchmark.run),
+    Benchmark(
         name: "scheduler-kills", what: "the scheduler killed at every step while orders flow and timers fire",
         options: "[--orders N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
         run: SchedulerKillsProof.run),

@@ -1,0 +1,181 @@
+internal import Foundation
+internal import Glibc
+internal import IngestTesting
+internal import JSON
+internal import Kafka
+internal import KafkaTesting
+internal import Lifecycle
+internal import LiveActivity
+internal import ProcessTesting
+internal import SchedulerTesting
+internal import Telemetry
+internal import Topics
+
+/// Orders from Kafka to timers, and timers to sends in Kafka. The scheduler and the broker, which syncs as it does
+/// for operators, are processes of their own; this one writes the orders and sees what becomes visible.
+enum SchedulerBenchmark {
+    private struct Options {
+        /// Due in one moment.
+        var timers = 1_000_000
+        /// What the cluster takes in a second while they are loaded, at least: by that they are given their time.
+        var loaded = 8000
+        /// Then so many a second, for so long.
+        var rate = 1000
+        var seconds = 30
+        /// A cluster that runs already; without it a broker of its own.
+        var brokers: [String]?
+
+        init(_ arguments: [String]) throws {
+            var arguments = arguments
+            brokers = try Bootstrap.take(from: &arguments)
+            var rest = arguments[...]
+            while let name = rest.popFirst() {
+                guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
+                    throw BenchmarkFailure("\(name) needs a number above 0")
+                }
+                switch name {
+                case "--timers": timers = number
+                case "--loaded": loaded = number
+                case "--rate": rate = number
+                case "--seconds": seconds = number
+                default:
+                    throw BenchmarkFailure(
+                        "\(name) is not known; use --timers, --loaded, --rate, --seconds, --bootstrap")
+                }
+            }
+        }
+    }
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        let shape = BrokerShape(compression: .zstd, partitions: 1)
+        let peer = options.brokers == nil ? try BrokerPeer(.syncedBroker, shape: shape) : nil
+        defer { peer?.end() }
+        let bed = try IngestBed(options.brokers ?? [peer!.address], lanes: TopicLayout.lanesDefault)
+        let directory = try BenchmarkDirectory()
+        let worker = try StageProcess(
+            .scheduler, of: CommandLine.arguments[0], on: bed, data: directory.path)
+        let process = worker.process
+        let memory = PrivateMemory(of: process.identifier)
+        let orders = try TimedOrders(bed)
+        try together(options, orders)
+        let latencies = try orders.stream(options.rate, seconds: options.seconds)
+        print(
+            "  \(options.rate) timers a second for \(options.seconds) s, from due to visible: \(latencies)")
+        print("  the scheduler's private memory: \(memory.stop()) MiB")
+        worker.stop()
+        _ = try waiting { try await process.exitStatus() }
+    }
+
+    private static func together(_ options: Options, _ orders: TimedOrders) throws {
+        let count = options.timers
+        print(
+            "scheduler: \(grouped(Double(count))) timers of as many users, due in one moment, 12 partitions")
+        let begun = Instant.now()
+        let dueAt = WallTime.now().milliseconds + Int64(20_000 + count * 1000 / options.loaded)
+        for number in 0..<count { orders.send(number, .at(dueAt)) }
+        try orders.finish()
+        try orders.untilDecided()
+        let seconds = Instant.now().seconds(since: begun)
+        guard WallTime.now().milliseconds < dueAt else {
+            throw BenchmarkFailure("loading took \(seconds) s, longer than the timers have; lower --loaded")
+        }
+        print("  loaded at \(grouped(Double(count) / seconds)) orders a second")
+        var seen = 0
+        var first: Int64?
+        let limit = dueAt + 600_000
+        while seen < count {
+            orders.look(waitMilliseconds: 100) { _ in
+                seen += 1
+                first = first ?? WallTime.now().milliseconds
+            }
+            if WallTime.now().milliseconds > limit {
+                throw BenchmarkFailure("\(count - seen) timers were not seen")
+            }
+        }
+        let last = WallTime.now().milliseconds - dueAt
+        print(
+            String(
+                format: "  the first is visible %d ms after the moment, the last after %.1f s",
+                Int((first ?? dueAt) - dueAt), Double(last) / 1000))
+    }
+}
+
+/// Who schedules, and watches for what goes.
+private final class TimedOrders {
+    private let bed: IngestBed
+    private let sender: ReportSender
+    private let watcher: Consumer
+    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+    private let reader = JSONReader()
+
+    init(_ bed: IngestBed) throws {
+        self.bed = bed
+        sender = try ReportSender(bed, to: .schedules)
+        watcher = try Consumer(
+            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+        let name = bed.layout.name(.sendsTimed)
+        try watcher.assign(
+            (0..<Int32(bed.layout.lanes)).map { PartitionStart(TopicPartition(name, $0), .beginning) })
+    }
+
+    /// For a user of its own each.
+    func send(_ number: Int, _ when: Schedule.When) {
+        let user = "user-\(number)"
+        var send = OrderMix.makeSend("r-\(number)", user: user, at: 1_763_600_000_000)
+        send.owner = .user(user)
+        var schedule = Schedule(id: "s", activity: "chest", when, send)
+        schedule.latenessMax = 3_600_000
+        let order = ScheduleOrder(
+            .schedule(schedule), app: IngestBed.app.id, owner: .recipient(.user(user)), acceptedAt: 1)
+        sender.send(key: order.key, value: order.encoded())
+    }
+
+    func finish() throws {
+        guard sender.finish() else { throw BenchmarkFailure("the orders were not stored") }
+    }
+
+    func untilDecided() throws {
+        let partitions = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.schedules), $0) }
+        let limit = Instant.now().advanced(byMilliseconds: 600_000)
+        while true {
+            let lags = try? bed.admin.lag(of: bed.layout.prefix + "scheduler", partitions)
+            if let lags, lags.allSatisfy({ $0.records == 0 }) { return }
+            guard Instant.now() < limit else { throw BenchmarkFailure("orders are left over") }
+            usleep(100_000)
+        }
+    }
+
+    /// Calls with each send that became visible.
+    func look(waitMilliseconds: Int32, _ body: ([UInt8]) throws -> Void) rethrows {
+        _ = watcher.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        for index in 0..<batch.count {
+            guard let value = [UInt8](copying: batch[index].value) else { continue }
+            try body(value)
+        }
+        batch.clear()
+    }
+
+    /// Each is due three seconds after it was ordered.
+    func stream(_ rate: Int, seconds: Int) throws -> Latencies {
+        var latencies = Latencies()
+        let count = rate * seconds
+        let begun = Instant.now()
+        var sent = 0
+        while latencies.seconds.count < count {
+            let due = min(count, Int(Instant.now().seconds(since: begun) * Double(rate)))
+            while sent < due {
+                send(10_000_000 + sent, .offset(3000))
+                sent += 1
+            }
+            try look(waitMilliseconds: 1) { value in
+                let dueAt = try Send.decode(value, with: reader).acceptedAt
+                latencies.add(Double(WallTime.now().milliseconds - dueAt) / 1000)
+            }
+            if begun.advanced(byMilliseconds: (seconds + 60) * 1000) < .now() {
+                throw BenchmarkFailure("\(count - latencies.seconds.count) timers were not seen")
+            }
+        }
+        return latencies
+    }
+}

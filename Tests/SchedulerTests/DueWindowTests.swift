@@ -1,0 +1,42 @@
+import Simulation
+import Stages
+import Testing
+
+@testable import Scheduler
+
+@Suite struct DueWindowTests {
+    /// More than it holds, in any order, some on disk already and some not yet: each comes once, in due order.
+    @Test func `a window gives all entries in due order, however many there are`() {
+        var chance = SeededGenerator(3)
+        var window = DueWindow()
+        let count = DueWindow.countMax + 7000
+        var entries = (0..<count).map { number in
+            DueEntry(at: Int64(number / 3), key: KeyBytes(Array("k\(number)".utf8)))
+        }
+        let sorted = entries.sorted()
+        entries.shuffle(using: &chance)
+        var disk: [DueEntry] = []
+        window.take(page: [], isLast: true)
+        for (number, entry) in entries.enumerated() {
+            window.add(entry)
+            guard number % 1000 == 999 else { continue }
+            // The view has read back all but the newest.
+            let unread = Set(entries[(number - 99)...number].map(\.key))
+            disk = entries[...number].filter { !unread.contains($0.key) }.sorted()
+            window.settle { unread.contains($0) }
+            #expect(window.count <= DueWindow.countMax + 100)
+        }
+        disk = sorted.filter { entry in disk.isEmpty || !entries.suffix(100).contains(entry) }
+        var taken: [DueEntry] = []
+        while true {
+            while window.needsPage {
+                let rest = disk.filter { entry in window.pageBegin.map { entry > $0 } ?? true }
+                window.take(
+                    page: Array(rest.prefix(DueWindow.pageRows)), isLast: rest.count <= DueWindow.pageRows)
+            }
+            guard let entry = window.takeFirst() else { break }
+            if taken.last != entry { taken.append(entry) }
+        }
+        #expect(taken == sorted)
+    }
+}

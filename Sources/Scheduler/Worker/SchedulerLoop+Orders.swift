@@ -59,7 +59,8 @@ extension SchedulerLoop {
         var left = bound.records
         for index in parts.indices where !parts[index].isTaken && left > 0 && !output.isFull {
             let number = parts[index].partition
-            let table = tables[number] ?? makeTable(number)
+            let lately = member.owned[number]?.lately ?? LatelyFired()
+            let table = tables[number] ?? makeTable(number, lately: lately)
             tables[number] = table
             let before = parts[index].taken
             guard try decide(&parts[index], max: left, in: table, into: &work) else { return false }
@@ -87,10 +88,9 @@ extension SchedulerLoop {
         return true
     }
 
-    func makeTable(_ number: Int32) -> PartitionTimers {
-        PartitionTimers(
-            of: number, in: views, lately: member.owned[number]?.lately ?? LatelyFired(), reader: reader,
-            log: log)
+    /// - Parameter lately: for cancels. Firing has none: what it held on to would be copied when it adds to it.
+    func makeTable(_ number: Int32, lately: LatelyFired = LatelyFired()) -> PartitionTimers {
+        PartitionTimers(of: number, in: views, lately: lately, reader: reader, log: log)
     }
 
     /// The transaction, and what follows from its commit.

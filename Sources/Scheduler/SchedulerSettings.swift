@@ -14,9 +14,9 @@ package struct SchedulerSettings: OperatorSettings {
     /// How long firing is held after a clock has jumped.
     package var holdMilliseconds = FiringClock.holdMilliseconds
     /// Timers that are committed and not yet read back; beyond it reading orders pauses.
-    package var overlayRowsMax = 50_000
+    package var overlayRowsMax = 20_000
     /// Bytes of them; beyond it the same.
-    package var overlayBytesMax = 32 << 20
+    package var overlayBytesMax = 16 << 20
     package var sessionMilliseconds = 10_000
     package var viewLimits = Limits()
 

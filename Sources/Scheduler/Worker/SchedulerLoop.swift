@@ -22,6 +22,8 @@ final class SchedulerLoop: StageLoop {
     /// How long a turn waits when something has to be tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
+    /// Orders that are read ahead; in memory small records are several times as much.
+    static let prefetchKibibytesMax = 8192
     /// How long a full overlay holds up orders at a time; a member must poll now and then.
     static let fullMilliseconds = 10_000
 
@@ -82,6 +84,7 @@ final class SchedulerLoop: StageLoop {
         var options = ConsumerOptions(
             .group(layout.prefix + Self.group, instanceID: identity, topics: topics))
         options.sessionMilliseconds = settings.sessionMilliseconds
+        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         consumer = try Consumer(kafka, options, name: "scheduler-orders", log: log, metrics: metrics)
         var form = TopicViewForm(topic: layout.name(.timers), table: "timers", schema: Self.viewSchema)
         form.derive = Self.dueRow

@@ -14,10 +14,9 @@ package struct DirectoryLock: ~Copyable {
         guard descriptor >= 0 else { throw systemError("open", path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
-            let holder = try? SmallFile.read(path).flatMap { Int32(String(decoding: $0, as: UTF8.self)) }
             close(descriptor)
             guard reason == EWOULDBLOCK else { throw systemError("lock", path, reason) }
-            throw .inUse(path: directory, by: holder.map { "process \($0)" } ?? "another process")
+            throw .inUse(path: directory, by: Self.written(path).map { "process \($0)" } ?? "another process")
         }
         let own = Array("\(getpid())".utf8)
         ftruncate(descriptor, 0)
@@ -29,6 +28,20 @@ package struct DirectoryLock: ~Copyable {
     deinit {
         flock(descriptor, LOCK_UN)
         close(descriptor)
+    }
+
+    /// The process that has a directory now; nil where none has.
+    package static func holder(of directory: String) -> Int32? {
+        let path = directory + "/lock"
+        let descriptor = unsafe linux_open(path, O_RDWR, 0)
+        guard descriptor >= 0 else { return nil }
+        // Closing lets go of it again.
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) == 0 ? nil : written(path)
+    }
+
+    private static func written(_ path: String) -> Int32? {
+        (try? SmallFile.read(path)).flatMap { $0 }.flatMap { Int32(String(decoding: $0, as: UTF8.self)) }
     }
 
     private static func make(_ directory: String) throws(StoreError) {

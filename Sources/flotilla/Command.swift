@@ -26,8 +26,9 @@ struct Command: Sendable {
 
     /// In the order in which a newcomer meets them.
     static let all: [Command] = [
-        .up, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel, .schedules,
-        .user,
+        .up, .down, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel,
+        .schedules,
+        .group, .user,
         .installation, .lag, .deadLetters, .replay, .simulator, .sealingKeys, .doctor, .healthCheck,
         .config,
         .version,

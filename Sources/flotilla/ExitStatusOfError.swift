@@ -3,6 +3,7 @@ internal import Cryptography
 internal import Glibc
 internal import Kafka
 internal import Lifecycle
+internal import Store
 internal import Topics
 
 extension ExitStatus {
@@ -14,7 +15,7 @@ extension ExitStatus {
             case let error as SystemError: Self.status(ofCode: error.code)
             case let error as DiskError: Self.status(ofCode: error.code)
             case SlotError.cannot(_, _, let code): Self.status(ofCode: code)
-            case is SlotError, TopicStoreError.locked: .temporary
+            case is SlotError, TopicStoreError.locked, StoreError.inUse: .temporary
             case TopicStoreError.disk(let error): Self.status(ofCode: error.code)
             case TopicStoreError.damagedCatalog: .dataError
             case is BrokerError, is ConfigurationError, is UnfitTopics, is TopicNotCreated: .configuration

@@ -6,6 +6,7 @@ internal import Lifecycle
 internal import Sender
 internal import Settings
 internal import Stages
+internal import Store
 internal import Topics
 
 struct UpSettings: OperatorSettings {
@@ -33,7 +34,9 @@ extension Command {
         try invocation.refuseWords()
         let isDemo = invocation.options["--demo"] != nil
         let settings = invocation.settings
-        let data = try dataDirectory(settings, isDemo: isDemo)
+        let data = try DataDirectory.make(dataDirectory(settings, isDemo: isDemo))
+        // Says at once that another one runs there, and by it `flotilla down` finds this one.
+        let lock = try DirectoryLock(data)
         let process = RunningProcess(settings)
         let cluster = Cluster()
         let layout = TopicLayout(settings, replication: 1)
@@ -58,6 +61,7 @@ extension Command {
             services += stages
         }
         try await process.run(services) { admin.beginServing() }
+        _ = consume lock
     }
 
     /// The stages, and around them what shows them: the phones are there before the sender, which pushes to them.
@@ -74,9 +78,8 @@ extension Command {
     }
 
     /// A demonstration has its own: its sender pushes everything to simulated phones.
-    private static func dataDirectory(_ settings: ResolvedSettings, isDemo: Bool) throws -> String {
+    static func dataDirectory(_ settings: ResolvedSettings, isDemo: Bool) throws -> String {
         let named = settings[UpSettings.self].data
-        if !named.isEmpty { return try DataDirectory.make(named) }
-        return try DataDirectory.make(DataDirectory.ofUser() + (isDemo ? "-demo" : ""))
+        return named.isEmpty ? try DataDirectory.ofUser() + (isDemo ? "-demo" : "") : named
     }
 }

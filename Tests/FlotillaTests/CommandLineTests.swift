@@ -26,7 +26,7 @@ func flotilla(_ arguments: [String], environment: [String: String] = [:]) async 
 }
 
 @Test(arguments: [
-    "up", "run", "broker", "topics", "apps", "keys", "report", "user", "installation", "lag",
+    "up", "down", "run", "broker", "topics", "apps", "keys", "report", "group", "user", "installation", "lag",
     "apns-simulator", "config", "version",
 ])
 func `every command has help with an example`(command: String) async throws {

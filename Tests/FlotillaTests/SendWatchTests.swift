@@ -28,5 +28,12 @@ struct SendWatchTests {
         let last = try #require(objects.last)
         #expect(last.contains(#""isComplete":true"#) && last.contains(#""toGo":0"#), "\(last)")
         #expect(last.contains(#""accepted":\#(phones)"#), "\(last)")
+        let group = try await flotilla(
+            "group", String(match), "--app", "demo", "--kafka-brokers", installation.broker)
+        #expect(group.status == 0 && group.output.contains(#/state +runs since 20/#), "\(group)")
+        #expect(group.output.contains(#/newest +update {"home":3,"away":0}/#), "\(group)")
+        let stranger = try await flotilla(
+            "group", String(match), "--app", "bank", "--kafka-brokers", installation.broker)
+        #expect(stranger.status == 66 && stranger.errors.contains("no send to group"), "\(stranger)")
     }
 }

@@ -52,9 +52,14 @@ struct UpCommandTests {
             try await process.waitFor(#"\#(group): the lock screens show \#(found.1) × {"home":1,"away":0}"#)
             let admin = try address(of: "admin", in: process)
             try await checkDashboard(against: run("curl", "-sS", "http://\(admin)/metrics").output)
-            process.send(signal: SIGTERM)
+            let second = try up(directory.path, "--demo")
+            #expect(try await second.exitStatus() == 75 && second.errors.contains("is used by process"))
+            let down = try await flotilla("down", "--data", directory.path)
+            #expect(down.status == 0 && down.output.contains("has stopped"), "\(down)")
             #expect(try await process.exitStatus() == 0)
         }
+        let again = try await flotilla("down", "--data", directory.path)
+        #expect(again.status == 0 && again.output.contains("nothing runs in"), "\(again)")
     }
 
     /// The figures that the dashboard asks for have the labels that it cuts them by; that they are known at all is

@@ -1,0 +1,97 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Replay
+internal import Settings
+internal import Telemetry
+internal import Topics
+
+extension Command {
+    /// What a group's phones should show, as its planner has written it down.
+    static let group = Command(
+        name: "group", summary: "Shows a group's newest state, and since when it runs or has ended.",
+        usage: "ID --app APP [--user USER] [--json]", example: "flotilla group match-42 --app shop",
+        settings: ["topics.", "kafka."],
+        options: [
+            ("--app", true, "the app's id"),
+            ("--user", true, "of a private group, or of what was said to this user alone"),
+            ("--json", false, "the row of `groups` as it is"),
+        ]
+    ) { invocation in
+        guard invocation.words.count == 1, Name.problem(invocation.words[0]) == nil else {
+            throw Refusal(status: .usage, "name one group")
+        }
+        guard let app = invocation.options["--app"], AppID.problem(app) == nil else {
+            throw Refusal(status: .usage, "name the app with --app")
+        }
+        let user = invocation.options["--user"]
+        let key = GroupKey(app: app, group: invocation.words[0], recipient: user.map { .user($0) })
+        guard let value = try row(of: key, invocation) else {
+            let whose = user.map { " for user \($0)" } ?? ""
+            throw Refusal(
+                status: .noInput,
+                "no send to group \(invocation.words[0]) of app \(app)\(whose) in the last three days")
+        }
+        if invocation.options["--json"] != nil {
+            print(String(decoding: value, as: UTF8.self))
+        } else {
+            print(try GroupLines(GroupRow.decode(value, with: JSONReader())).text)
+        }
+    }
+
+    /// A private group's row lies with its own key, and a recipient's of a shared group with the group's.
+    private static func row(of key: GroupKey, _ invocation: Invocation) throws -> [UInt8]? {
+        let layout = TopicLayout(invocation.settings)
+        let kafka = invocation.settings[KafkaSettings.self]
+        try layout.require([.groups], on: Admin(kafka, log: .silent, metrics: Metrics()))
+        let scanner = TopicScanner(kafka)
+        let partitions = Set(
+            [key, key.whole].map { Murmur2.partition(of: $0.bytes.span, of: layout.lanes) })
+        var newest: [UInt8]?
+        for partition in partitions {
+            try scanner.read(TopicPartition(layout.name(.groups), Int32(partition))) { record in
+                if let found = [UInt8](copying: record.key), found == key.bytes {
+                    newest = [UInt8](copying: record.value)
+                }
+            }
+        }
+        return newest
+    }
+}
+
+/// A row of `groups`, a line for each thing that a person asks.
+private struct GroupLines {
+    private let row: GroupRow
+
+    init(_ row: GroupRow) { self.row = row }
+
+    var text: String {
+        var lines = [("state", life)]
+        if let type = row.attributesType { lines.append(("type", type)) }
+        if let newest = row.newest {
+            let content = newest.content.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
+            lines.append(("newest", "\(newest.content.event.rawValue) \(content ?? "without content")"))
+            lines.append(("version", "\(newest.version)"))
+            lines.append(("send", "\(newest.send), accepted \(time(newest.acceptedAt))"))
+        } else {
+            lines.append(("version", "\(row.version)"))
+        }
+        lines.append(("updates", "\(row.updates) in this life"))
+        if let end = row.endDate { lines.append(("ends", time(end * 1_000))) }
+        if let held = row.held { lines.append(("waiting", held.id)) }
+        lines.append(("last send", time(row.lastAt)))
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { name, value in
+            name + String(repeating: " ", count: width + 2 - name.count) + value
+        }.joined(separator: "\n")
+    }
+
+    private var life: String {
+        if row.endedAt > 0, row.endedAt >= row.generation { return "ended \(time(row.endedAt * 1_000))" }
+        if row.generation > 0 { return "runs since \(time(row.generation * 1_000))" }
+        return "runs; no start was seen, its app began it"
+    }
+
+    private func time(_ milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }
+}

@@ -146,7 +146,7 @@ let package = Package(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
-            "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "FanOut", "FanOutTesting",
+            "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "Insight", "FanOut", "FanOutTesting",
             "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "Registry", "Simulation",
             "ProcessTesting"),
         command(

@@ -49,6 +49,10 @@ private let benchmarks = [
         options: "[--reports N] [--installations N] [--rounds N] [--batch N]", needsCluster: true,
         run: IngestBenchmark.run),
     Benchmark(
+        name: "insight", what: "receipts through insight: from Kafka into its files",
+        options: "[--jobs N] [--per-receipt N] [--rounds N]", needsCluster: true,
+        run: InsightBenchmark.run),
+    Benchmark(
         name: "ingest-kills", what: "ingest killed at every step while reports flow, against the model",
         options: "[--reports N] [--installations N] [--kills N] [--freezes N] [--seed N]",
         needsCluster: true, run: IngestKillsProof.run),

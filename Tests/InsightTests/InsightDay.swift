@@ -122,7 +122,7 @@ struct InsightFiles {
         let state = "\(directory)/slot-0/insight"
         receipts = try ReceiptFile(
             "\(state)/receipts-\(lane)", of: Kafka.TopicPartition(bed.layout.name(.receipts), lane),
-            cluster: cluster, keptMilliseconds: 7 * 86_400_000, limits: Limits(), boot: BootID.current(),
+            cluster: cluster, limits: Limits(), boot: BootID.current(),
             reader: JSONReader())
         events = try EventFile(
             "\(state)/events-\(lane)", of: Kafka.TopicPartition(bed.layout.name(.events), lane),

@@ -23,6 +23,7 @@ final class EventFile {
     private var counts = EventCounts()
     private var taken: Applied
     private var identity: TopicIdentity
+    private var forgottenHour: Int64?
 
     init(_ directory: String, of place: Kafka.TopicPartition, cluster: String) throws {
         lock = try DirectoryLock(directory)
@@ -128,8 +129,12 @@ final class EventFile {
     ///
     /// - Returns: how many.
     func forget(before time: Int64) throws(SQLiteError) -> Int {
-        try forgetEvents.run(.integer(time), .integer(Self.forgottenMax))
-            + forgetCounts.run(.integer(time / EventCounts.hourMilliseconds))
+        let events = try forgetEvents.run(.integer(time), .integer(Self.forgottenMax))
+        // All counts are looked at for it: once an hour.
+        let hour = time / EventCounts.hourMilliseconds
+        if hour == forgottenHour { return events }
+        forgottenHour = hour
+        return try events + forgetCounts.run(.integer(hour))
     }
 
     // MARK: The end

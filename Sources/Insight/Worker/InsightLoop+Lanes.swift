@@ -52,6 +52,7 @@ extension InsightLoop {
         closeAll()
         closed = [:]
         troubles = [:]
+        committed = [:]
         try consumer.assign(offered.map { PartitionStart($0, .beginning) })
         consumer.pause(offered)
         let now = Instant.now()
@@ -101,8 +102,7 @@ extension InsightLoop {
         let places = partitions(number)
         let receipts = try ReceiptFile(
             "\(directory)/receipts-\(number)", of: places[InsightTopic.receipts.rawValue],
-            cluster: cluster, keptMilliseconds: Int64(settings.receiptsMilliseconds),
-            limits: settings.viewLimits, boot: boot, reader: reader)
+            cluster: cluster, limits: settings.viewLimits, boot: boot, reader: reader)
         tell(receipts.beginning, of: "receipts", number)
         let events = try EventFile(
             "\(directory)/events-\(number)", of: places[InsightTopic.events.rawValue], cluster: cluster)

@@ -42,6 +42,8 @@ final class InsightLoop: StageLoop {
     var closed: [Int32: Instant] = [:]
     /// Why a lane is closed, for a person.
     var troubles: [Int32: String] = [:]
+    /// What the group was last told.
+    var committed: [Kafka.TopicPartition: Int64] = [:]
     private var nextUpkeep = Instant.now()
 
     init(

@@ -11,6 +11,8 @@ internal import Telemetry
 final class ReceiptFile {
     /// Another number is another layout; then the file is rebuilt.
     static let schema = 1
+    /// As long as the topic keeps its records: what an older file wants next is gone.
+    private static let ageMaxMilliseconds: Int64 = 7 * 86_400_000
 
     let place: Kafka.TopicPartition
     private let file: StateFile
@@ -27,13 +29,12 @@ final class ReceiptFile {
     private var value: [UInt8] = []
     private var sweeps = Sweeps()
 
-    /// - Parameter keptMilliseconds: the topic's: a file that is older has a gap before what comes next.
     init(
-        _ directory: String, of place: Kafka.TopicPartition, cluster: String, keptMilliseconds: Int64,
-        limits: Limits, boot: BootID, reader: JSONReader
+        _ directory: String, of place: Kafka.TopicPartition, cluster: String, limits: Limits, boot: BootID,
+        reader: JSONReader
     ) throws(StoreError) {
         let terms = Terms(
-            schema: Self.schema, origin: "\(cluster) \(place)", ageMaxMilliseconds: keptMilliseconds)
+            schema: Self.schema, origin: "\(cluster) \(place)", ageMaxMilliseconds: Self.ageMaxMilliseconds)
         let now = WallTime.now()
         let file = try StateFile(
             directory, terms, tables: ReceiptTable.allCases.map(\.rawValue), limits: limits, now: now,

@@ -11,4 +11,7 @@ enum ReceiptTable: String, CaseIterable {
     case marks
 
     static let timeBytes = 8
+
+    /// Its rows lie in the order of their time, nearly: the oldest are the first.
+    var isInOrder: Bool { self == .receipts || self == .marks }
 }

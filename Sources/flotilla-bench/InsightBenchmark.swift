@@ -1,0 +1,168 @@
+internal import Foundation
+internal import Glibc
+internal import IngestTesting
+internal import Insight
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// Receipts from Kafka into insight's files. The broker is a process of its own; the processor time is this
+/// process's, all threads of the client included.
+enum InsightBenchmark {
+    private static let wanted = 100_000.0
+    private static let sends = 20
+
+    private struct Options {
+        var jobs = 4_000_000
+        /// Jobs that one receipt tells of.
+        var perReceipt = 100
+        var rounds = 3
+        /// A cluster that runs already; without it a broker of its own.
+        var brokers: [String]?
+
+        init(_ arguments: [String]) throws {
+            var arguments = arguments
+            brokers = try Bootstrap.take(from: &arguments)
+            var rest = arguments[...]
+            while let name = rest.popFirst() {
+                guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
+                    throw BenchmarkFailure("\(name) needs a number above 0")
+                }
+                switch name {
+                case "--jobs": jobs = number
+                case "--per-receipt": perReceipt = min(number, SheetHead.jobsMax)
+                case "--rounds": rounds = number
+                default:
+                    throw BenchmarkFailure(
+                        "\(name) is not known; use --jobs, --per-receipt, --rounds, --bootstrap")
+                }
+            }
+        }
+
+        var receipts: Int { max(1, jobs / perReceipt) }
+    }
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments)
+        let shape = BrokerShape(compression: .zstd, partitions: 1)
+        let peer = options.brokers == nil ? try BrokerPeer(.broker, shape: shape) : nil
+        defer { peer?.end() }
+        let brokers = options.brokers ?? [peer!.address]
+        print(
+            "insight: \(grouped(Double(options.receipts))) receipts of \(options.perReceipt) jobs each, of "
+                + "\(sends) sends, over \(TopicLayout.lanesDefault) partitions")
+        var rates: [Double] = []
+        for round in 1...options.rounds {
+            let result = try measure(options, brokers)
+            rates.append(result.perCoreSecond)
+            print(
+                "  round \(round): \(grouped(result.perSecond)) jobs a second, "
+                    + "\(grouped(result.perCoreSecond)) a core-second, \(result.diskBytesPerJob) bytes of "
+                    + "disk a job, \(result.memoryMiB) MiB of own memory")
+        }
+        print("  median: \(grouped(rates.median)) jobs a core-second; \(grouped(wanted)) wanted")
+    }
+
+    private struct Result {
+        var perSecond: Double
+        var perCoreSecond: Double
+        var diskBytesPerJob: Int
+        var memoryMiB: Int
+    }
+
+    /// A backlog that is there before the stage starts, and the time until it is gone.
+    private static func measure(_ options: Options, _ brokers: [String]) throws -> Result {
+        let bed = try IngestBed(brokers, lanes: TopicLayout.lanesDefault)
+        try fill(bed, options)
+        let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let metrics = Metrics()
+        let memory = PrivateMemory()
+        let service = InsightService(InsightSettings(), in: try bed.environment(under: directory))
+        try waiting {
+            try await service.start(
+                ServiceContext(log: .silent, metrics: metrics) { error in print("insight ended: \(error)") })
+        }
+        let entered = metrics.counter(
+            "flotilla_insight_records_total", help: "records, by topic and by what became of them",
+            labels: ["topic": "receipts", "outcome": "entered"])
+        while entered.value == 0 { usleep(1000) }
+        let first = entered.value
+        let usage = try Usage.of {
+            let limit = Instant.now().advanced(byMilliseconds: 300_000)
+            while entered.value < options.receipts {
+                guard Instant.now() < limit else { throw BenchmarkFailure("the backlog did not go") }
+                usleep(2000)
+            }
+        }
+        try waiting { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+        let jobs = Double((options.receipts - first) * options.perReceipt)
+        return Result(
+            perSecond: jobs / usage.seconds, perCoreSecond: jobs / usage.processorSeconds,
+            diskBytesPerJob: diskBytes(under: directory) / (options.receipts * options.perReceipt),
+            memoryMiB: memory.stop())
+    }
+
+    private static func diskBytes(under directory: String) -> Int {
+        let files = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
+        return files.reduce(0) { sum, name in
+            var status = stat()
+            guard unsafe stat(directory + "/" + name, &status) == 0 else { return sum }
+            return sum + status.st_blocks * 512
+        }
+    }
+
+    /// As senders write them: nearly all of a sheet in one part, and who they went to.
+    private static func fill(_ bed: IngestBed, _ options: Options) throws {
+        let producer = try Producer(bed.settings, name: "receipts", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(bed.layout.name(.receipts))
+        var deliveries: [Delivery] = []
+        var stored = 0
+        for number in 0..<options.receipts {
+            let lane = Int32(number % bed.layout.lanes)
+            let receipt = receipt(number, lane: lane, jobs: options.perReceipt)
+            let value = receipt.encoded()
+            let lines = Array(
+                (0..<options.perReceipt).map { line in
+                    let phone = number * options.perReceipt + line
+                    return
+                        "7f3c2a90-\(100_000_000 + phone)-5b21\tupdate:0e61d1f2-\(100_000_000 + phone)\tu:customer-\(phone)\n"
+                }.joined().utf8)
+            while true {
+                var headers = RecordHeaders(capacity: 1)
+                headers.add(ReceiptLines.header, lines.span)
+                let result = producer.send(
+                    to: topic, partition: lane, key: nil, value: value.span, headers: &headers, tag: 0)
+                if result != .full { break }
+                _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
+                stored += deliveries.count { $0.isStored }
+                deliveries.removeAll(keepingCapacity: true)
+            }
+        }
+        _ = producer.flush(withinMilliseconds: 120_000, into: &deliveries)
+        stored += deliveries.count { $0.isStored }
+        guard stored == options.receipts else { throw BenchmarkFailure("the receipts were not stored") }
+    }
+
+    private static func receipt(_ number: Int, lane: Int32, jobs: Int) -> Receipt {
+        let send = number * sends / 1_000 % sends
+        let head = SheetHead(
+            topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
+            environment: .production, send: "send-of-the-bench-\(send)", group: "match-42", scope: .group,
+            generation: 1_795_000_000, version: 1_795_000_000 + Int64(send), event: .update,
+            deadline: 1_795_030_000, acceptedAt: 1_795_000_000_000)
+        var accepted = LineSet()
+        for line in 0..<jobs - 1 { accepted.append(line) }
+        var rejected = LineSet()
+        rejected.append(jobs - 1)
+        return Receipt(
+            head, at: JobPlace(topic: "jobs", partition: lane, offset: Int64(number)), attempt: 1,
+            writtenAt: 1_795_000_000_000 + Int64(number % 60_000),
+            [
+                Receipt.Part(.accepted, accepted, status: 200),
+                Receipt.Part(.rejected, rejected, status: 410, reason: "Unregistered"),
+            ])
+    }
+}

@@ -1,0 +1,36 @@
+import JSON
+import Kafka
+import LiveActivity
+import ProcessTesting
+import Store
+import Testing
+
+@testable import Insight
+
+struct ForgettingTests {
+    @Test func `rows that are old go from every table, and what is young stays`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try ReceiptFile(
+            directory.path, of: Kafka.TopicPartition("receipts", 0), cluster: "here", limits: Limits(),
+            boot: BootID.current(), reader: JSONReader())
+        let lines = Array("phone\tupdate:a\tu:ann\n".utf8)
+        for offset in 0..<1500 as Range<Int64> {
+            var receipt = RandomDay(seed: 1).receipt
+            receipt.place.offset = offset
+            receipt.send = "send-\(offset)"
+            receipt.at = 1_000_000 + offset
+            receipt.parts = [Receipt.Part(.accepted, LineSet(all: 1))]
+            let json = receipt.encoded()
+            try file.take(receipt, at: offset, json: json.span, lines: lines.span)
+        }
+        try file.settle()
+        var forgotten = 0
+        for _ in 0..<10 { forgotten += try file.forget(before: 1_000_600) }
+        #expect(forgotten == 600 * ReceiptTable.allCases.count)
+        for table in ReceiptTable.allCases {
+            let left = try file.rows(of: table)
+            #expect(left == 900, "\(table)")
+        }
+        try file.close()
+    }
+}

@@ -15,6 +15,7 @@ import Testing
 
 @Test func `digits are read alike at every place of a token, and whatever is none is refused there`() {
     let digits = Array("0123456789abcdefABCDEF".utf8)
+    var room: [UInt8] = []
     for place in 0..<20 {
         for byte in UInt8.min...UInt8.max {
             var token = (0..<20).map { digits[$0] }
@@ -28,6 +29,11 @@ import Testing
                 bytes?.append(high << 4 | low)
             }
             #expect(Hex.decode(token) == bytes && PushToken(hex: token)?.bytes == bytes, "\(token)")
+            let isRead = PushToken.decode(hex: token.span, into: &room)
+            #expect(isRead == (bytes != nil), "\(token)")
+            #expect(bytes == nil || room == bytes, "\(token)")
+            // The next finds it as it was left, longer or shorter.
+            if byte == 0 { room = Array(repeating: 9, count: place) }
             let isPossible = token.withUnsafeBufferPointer { PushToken.isPossible(hex: $0) }
             #expect(isPossible == (bytes != nil), "\(token)")
         }

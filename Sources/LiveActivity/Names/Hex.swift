@@ -42,28 +42,45 @@ package enum Hex {
     }
 
     package static func decode(_ digits: Span<UInt8>) -> [UInt8]? {
-        let count = digits.count
-        guard count.isMultiple(of: 2) else { return nil }
+        guard digits.count.isMultiple(of: 2) else { return nil }
         return unsafe digits.withUnsafeBytes { digits in
             var isGood = true
-            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count / 2) { out, made in
-                let blocks = UnsafeMutableRawBufferPointer(out)
-                for index in stride(from: 0, to: count & ~7, by: 8) {
-                    let eight = unsafe EightDigits(
-                        digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-                    isGood = isGood && eight.areHex
-                    unsafe blocks.storeBytes(
-                        of: eight.bytes.littleEndian, toByteOffset: index / 2, as: UInt32.self)
-                }
-                for index in stride(from: count & ~7, to: count, by: 2) {
-                    let (high, low) = unsafe (value(digits[index]), value(digits[index + 1]))
-                    isGood = isGood && high != nil && low != nil
-                    unsafe blocks[index / 2] = (high ?? 0) << 4 | (low ?? 0)
-                }
-                made = count / 2
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: digits.count / 2) { out, made in
+                isGood = unsafe decode(digits, to: UnsafeMutableRawBufferPointer(out))
+                made = digits.count / 2
             }
             return isGood ? bytes : nil
         }
+    }
+
+    /// In place of what the buffer has; false where these are no digits, or not a whole number of bytes.
+    package static func decode(_ digits: Span<UInt8>, into buffer: inout [UInt8]) -> Bool {
+        guard digits.count.isMultiple(of: 2) else { return false }
+        let count = digits.count / 2
+        if buffer.count > count { buffer.removeLast(buffer.count - count) }
+        while buffer.count < count { buffer.append(0) }
+        return unsafe buffer.withUnsafeMutableBytes { out in
+            unsafe digits.withUnsafeBytes { unsafe decode($0, to: out) }
+        }
+    }
+
+    /// - Parameter out: room for half as many bytes.
+    private static func decode(
+        _ digits: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        let count = digits.count
+        var isGood = true
+        for index in stride(from: 0, to: count & ~7, by: 8) {
+            let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            isGood = isGood && eight.areHex
+            unsafe out.storeBytes(of: eight.bytes.littleEndian, toByteOffset: index / 2, as: UInt32.self)
+        }
+        for index in stride(from: count & ~7, to: count, by: 2) {
+            let (high, low) = unsafe (value(digits[index]), value(digits[index + 1]))
+            isGood = isGood && high != nil && low != nil
+            unsafe out[index / 2] = (high ?? 0) << 4 | (low ?? 0)
+        }
+        return isGood
     }
 
     /// Whether these are digits and nothing else.

@@ -24,6 +24,11 @@ package struct PushToken: Sendable, Hashable {
         self.bytes = bytes
     }
 
+    /// Puts what the digits spell into the buffer, in place of what it has; false where they are no token.
+    package static func decode(hex digits: Span<UInt8>, into buffer: inout [UInt8]) -> Bool {
+        !digits.isEmpty && digits.count <= 2 * bytesMax && Hex.decode(digits, into: &buffer)
+    }
+
     package init?(hex text: some StringProtocol) {
         let made = text.utf8.withContiguousStorageIfAvailable { unsafe PushToken(hex: $0) }
         guard let token = made ?? PushToken(hex: Array(text.utf8)) else { return nil }

@@ -130,7 +130,9 @@ package struct SenderCore {
     }
 
     /// When a turn is due though nothing has happened; nil when nothing waits for a time.
-    package var nextTurn: Instant? {
+    ///
+    /// Mutating only in name: a getter is called on a copy of the whole core, and costs as much as a small turn.
+    package mutating func nextTurn() -> Instant? {
         var next = Instant.distantFuture
         if let due = waitingSheets.earliest { next = min(next, due) }
         if let due = waitingLines.earliest { next = min(next, due) }

@@ -40,7 +40,7 @@ final class ReceiptsReader {
     /// True when there may be more at once.
     func poll(_ found: (Receipt, Int32) -> Void, end: (Int32, Int64) -> Void) throws -> Bool {
         try begin(end)
-        guard !readings.isEmpty else { return false }
+        // Also when nothing is asked for: what came too late would keep the descriptor readable, and the loop awake.
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
             let (lane, offset) = (batch[index].partition, batch[index].offset)
@@ -61,10 +61,11 @@ final class ReceiptsReader {
             case .failed, .offered, .revoked, .lost, .suspended, .committed: break
             }
         }
-        for (lane, reading) in readings where reading.next >= reading.end {
-            readings[lane] = nil
-            end(lane, reading.end)
-        }
+        let ended = readings.filter { $0.value.next >= $0.value.end }
+        for lane in ended.keys { readings[lane] = nil }
+        // Otherwise it would go on, and fetch what this sender writes.
+        if !ended.isEmpty, readings.isEmpty { try consumer.release() }
+        for (lane, reading) in ended { end(lane, reading.end) }
         return isFull
     }
 

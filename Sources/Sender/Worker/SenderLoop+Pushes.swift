@@ -18,14 +18,22 @@ extension SenderLoop {
         let profile = PushProfile(
             environment: sheet.head.environment, bundleID: app.bundleID,
             key: ProviderKeyName(teamID: app.teamID, keyID: app.keyID))
-        profiles.insert(profile)
         do {
-            let template = try self.template(profile, sheet, line: 0)
+            let template = try sharedTemplate(profile, sheet)
             sheet.template = template
             return .open(room: client.room(for: template, isSuspect: isSuspect))
         } catch {
             return .faulty(code: "header_faulty")
         }
+    }
+
+    /// Sheets of one send have one request: to make it costs as much as thirty pushes.
+    private func sharedTemplate(_ profile: PushProfile, _ sheet: Sheet) throws -> PushTemplate {
+        if let last = lastTemplate, last.fits(profile, sheet) { return last.template }
+        profiles.insert(profile)
+        let template = try self.template(profile, sheet, line: 0)
+        lastTemplate = sheet.head.isBroadcast ? nil : SheetTemplate(template, profile, of: sheet)
+        return template
     }
 
     private func template(_ profile: PushProfile, _ sheet: Sheet, line: Int) throws -> PushTemplate {
@@ -46,22 +54,55 @@ extension SenderLoop {
             body: sheet.content.body)
     }
 
-    func push(_ push: SenderOrders.Push, _ limits: PushLimits) {
-        let (sheet, line) = (push.sheet, push.line)
-        guard let client, let template = sheet.template else {
-            return core.ended(push.tag, as: PushAnswer(.notProcessed(.stopped)), moment)
+    func push(_ pushes: [SenderOrders.Push]) {
+        if pushes.isEmpty { return }
+        let limits = limits
+        guard let client else {
+            for push in pushes { refused(push.tag, .stopped) }
+            return
         }
-        if sheet.head.isBroadcast { return broadcast(push, template, limits: limits) }
-        guard let token = token(of: sheet, line) else {
+        for push in pushes {
+            guard let template = push.sheet.template else {
+                refused(push.tag, .stopped)
+                continue
+            }
+            if push.sheet.head.isBroadcast {
+                broadcast(push, template, limits: limits)
+            } else {
+                self.push(push, template, by: client, limits: limits)
+            }
+        }
+    }
+
+    private func push(
+        _ push: SenderOrders.Push, _ template: PushTemplate, by client: APNsClient, limits: PushLimits
+    ) {
+        let (sheet, line) = (push.sheet, push.line)
+        // In room that is there already: a token of its own would be an allocation for each push.
+        var bytes: [UInt8] = []
+        swap(&bytes, &tokenBytes)
+        defer { swap(&bytes, &tokenBytes) }
+        guard read(line, of: sheet, into: &bytes) else {
             return core.unusable(push.tag, code: "token_unreadable", moment)
         }
         do {
             try client.push(
-                template, token: token.bytes.span, id: sheet.pushID(line), tag: push.tag, limits: limits,
+                template, token: bytes.span, id: sheet.pushID(line), tag: push.tag, limits: limits,
                 isSuspect: push.isSuspect)
         } catch {
             refused(push.tag, error)
         }
+    }
+
+    /// The line's token.
+    private func read(_ line: Int, of sheet: Sheet, into bytes: inout [UInt8]) -> Bool {
+        let place = sheet.index.lines[line].token
+        let to = sheet.content.to
+        let digits = to.span.extracting(Int(place.lowerBound)..<Int(place.upperBound))
+        if PushToken.decode(hex: digits, into: &bytes) { return true }
+        guard let token = token(of: sheet, line) else { return false }
+        bytes = token.bytes
+        return true
     }
 
     /// Each channel has a request of its own.

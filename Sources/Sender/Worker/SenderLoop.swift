@@ -41,6 +41,10 @@ final class SenderLoop: TurnHook {
     var batch = RecordBatch(recordsMax: 200, bytesMax: 4 << 20)
     /// The jobs topics by their names in the cluster.
     let topics: [String: JobTopic]
+    /// The request of the sheet that was begun last: most sheets of a send come one after the other.
+    var lastTemplate: SheetTemplate?
+    /// Room for the token in hand.
+    @safe @exclusivity(unchecked) var tokenBytes: [UInt8] = []
     /// Apps that pushes were made for.
     var profiles: Set<PushProfile> = []
     /// Lanes that were offered and whose offsets the cluster has not told yet.
@@ -183,7 +187,7 @@ final class SenderLoop: TurnHook {
 
     func schedule() {
         var next = nextPoll
-        if let due = core.nextTurn { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
+        if let due = core.nextTurn() { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
         timer?.schedule(at: next)
     }
 
@@ -200,8 +204,7 @@ final class SenderLoop: TurnHook {
 
     private func carryOut(_ orders: SenderOrders) throws {
         for (id, write) in orders.writes { writer.write(id, write) }
-        let limits = limits
-        for push in orders.pushes { self.push(push, limits) }
+        push(orders.pushes)
         if !orders.pushes.isEmpty { metrics.count(orders.pushes, at: WallTime.now().milliseconds) }
         if !orders.withdrawals.isEmpty { for profile in profiles { client?.withdrawAll(of: profile) } }
         for token in orders.deadTokens { report(token) }
@@ -339,6 +342,7 @@ final class SenderLoop: TurnHook {
         notes.close()
         receiver.sender = nil
         shared.set(["stopped"], of: number)
+        lastTemplate = nil
         client?.stop(by: stopBy) { done() }
         client = nil
     }

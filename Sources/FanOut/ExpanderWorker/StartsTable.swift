@@ -95,8 +95,10 @@ final class StartsTable: LaneTable {
     }
 
     /// A key of more bytes than a view takes, of the longest of names, stands as its digest; no other has its form.
-    private static func stored(_ key: [UInt8]) -> KeyBytes {
-        if key.count <= StartsOrder.keyBytesMax { return KeyBytes(key) }
+    static func stored(_ key: [UInt8]) -> KeyBytes {
+        // A copy of exactly its bytes: callers make all keys in one buffer. If that were shared, it would be made anew,
+        // each time a little larger, and thousands of keys would take kilobytes each.
+        if key.count <= StartsOrder.keyBytesMax { return KeyBytes([UInt8](copying: key.span)) }
         return KeyBytes(RecordKey.join("", "", Hex.text(SHA256.digest(key))))
     }
 

@@ -67,7 +67,11 @@ final class SenderUnderTest {
         port = try server.listeningPort()
     }
 
-    deinit { peer?.end() }
+    deinit {
+        // It has inherited the pipe whose end tells the broker to end.
+        _ = server.stop()
+        peer?.end()
+    }
 
     // MARK: The gate
 

@@ -184,7 +184,8 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             sends.send(key: send.groupKey?.bytes, value: send.encoded())
         }
         start("match", endsIn: 3)
-        start("over", endsIn: 5)
+        // Far enough that it is ended by hand before, also on a busy machine.
+        start("over", endsIn: 25)
         let end = Send(
             id: "by-hand", app: "shop", group: "over", audience: .group, content: PushContent(.end),
             priority: 10,
@@ -194,7 +195,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         var update = OrderMix.makeSend("update", user: "ben", at: 1)
         (update.group, update.audience) = ("over", .group)
         let order = ScheduleOrder(
-            .schedule(Schedule(id: "u", .offset(4000), update)), app: "shop", owner: .group("over"),
+            .schedule(Schedule(id: "u", .offset(20_000), update)), app: "shop", owner: .group("over"),
             replyTo: .init(partition: 0, request: "u"), acceptedAt: 1)
         orders.send(key: order.key, value: order.encoded())
         #expect(orders.finish())

@@ -36,7 +36,8 @@ struct SendReport {
             let reasons = failures.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
             parts.append("failed \(outcomes[.rejected]) (\(reasons))")
         }
-        parts.append("to go \(toGo)")
+        // Before all lanes are done nobody knows how many there will be.
+        if progress.isComplete { parts.append("to go \(toGo)") }
         return parts.joined(separator: ", ")
     }
 

@@ -22,9 +22,7 @@ extension Command {
         guard invocation.words.count == 1, Name.problem(invocation.words[0]) == nil else {
             throw Refusal(status: .usage, "name one group")
         }
-        guard let app = invocation.options["--app"], AppID.problem(app) == nil else {
-            throw Refusal(status: .usage, "name the app with --app")
-        }
+        let app = try invocation.app()
         let user = invocation.options["--user"]
         let key = GroupKey(app: app, group: invocation.words[0], recipient: user.map { .user($0) })
         guard let value = try row(of: key, invocation) else {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Lifecycle
+internal import LiveActivity
 internal import Settings
 
 /// A command as it was called: its words and options, and the settings from all four places.
@@ -28,6 +29,14 @@ struct Invocation: Sendable {
         } catch {
             throw Refusal(status: .configuration, "\(error)")
         }
+    }
+
+    /// The app that `--app` names, for commands that are about one.
+    func app() throws -> String {
+        guard let app = options["--app"], AppID.problem(app) == nil else {
+            throw Refusal(status: .usage, "name the app with --app")
+        }
+        return app
     }
 
     /// For commands that take no words.

@@ -44,9 +44,7 @@ extension Command {
     }
 
     private static func resend(_ invocation: Invocation) throws {
-        guard let app = invocation.options["--app"], AppID.problem(app) == nil else {
-            throw Refusal(status: .usage, "name the app with --app")
-        }
+        let app = try invocation.app()
         guard invocation.words.count == 2, Name.problem(invocation.words[1]) == nil else {
             throw Refusal(status: .usage, "name one send by the id that it was accepted with")
         }

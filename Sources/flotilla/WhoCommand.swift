@@ -47,9 +47,7 @@ extension Command {
         guard invocation.words.count == 1, let id = invocation.words.first, Name.problem(id) == nil else {
             throw Refusal(status: .usage, "name one id")
         }
-        guard let app = invocation.options["--app"], AppID.problem(app) == nil else {
-            throw Refusal(status: .usage, "name the app with --app")
-        }
+        let app = try invocation.app()
         return (app, id)
     }
 

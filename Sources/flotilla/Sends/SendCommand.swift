@@ -124,12 +124,3 @@ extension [UInt8] {
             + rest
     }
 }
-
-extension Invocation {
-    func app() throws -> String {
-        guard let app = options["--app"], AppID.problem(app) == nil else {
-            throw Refusal(status: .usage, "name the app with --app")
-        }
-        return app
-    }
-}

@@ -14,6 +14,7 @@ struct SchedulerMetrics {
     let lateness: Histogram
     let fired: Counter
     let expired: Counter
+    let timers: Gauge
     let overlay: Gauge
     let held: Gauge
     let jumps: Counter
@@ -38,6 +39,9 @@ struct SchedulerMetrics {
         fired = metrics.counter("flotilla_scheduler_fired_total", help: "timers whose sends went")
         expired = metrics.counter(
             "flotilla_scheduler_expired_total", help: "timers that were later than they may be")
+        timers = metrics.gauge(
+            "flotilla_scheduler_timers",
+            help: "timers that wait, and idempotency keys that are remembered for a day")
         overlay = metrics.gauge(
             "flotilla_scheduler_overlay_rows", help: "timers committed and not yet read back into the view")
         held = metrics.gauge(

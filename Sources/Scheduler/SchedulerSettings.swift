@@ -8,9 +8,9 @@ package struct SchedulerSettings: OperatorSettings {
     /// Bytes of orders of one transaction.
     package var batchBytesMax = 8 << 20
     /// Timers that one transaction fires, the oldest first; the others are next.
-    package var firesMax = 500
+    package var firesMax = 2000
     /// Timers that fire in a second; those that are late wait for their turn.
-    package var firesPerSecond = 50_000
+    package var firesPerSecond = 100_000
     /// How long firing is held after a clock has jumped.
     package var holdMilliseconds = FiringClock.holdMilliseconds
     /// Timers that are committed and not yet read back; beyond it reading orders pauses.
@@ -27,7 +27,7 @@ package struct SchedulerSettings: OperatorSettings {
             "scheduler.batch-orders", sets: \.batchOrdersMax, in: 1...10_000,
             "the most orders that one transaction takes")
         declare(
-            "scheduler.batch-timers", sets: \.firesMax, in: 1...500,
+            "scheduler.batch-timers", sets: \.firesMax, in: 1...10_000,
             "the most timers that one transaction fires, the oldest first")
         declare(
             "scheduler.timers-per-second", sets: \.firesPerSecond, in: 10...1_000_000,

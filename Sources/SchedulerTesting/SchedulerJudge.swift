@@ -23,20 +23,25 @@ package struct SchedulerJudge {
     private var requests: Set<String> = []
     private var answers: [String: ScheduleReply.Answer] = [:]
     private var fates: [String: Fate] = [:]
-    /// Of records that are no orders: partition and offset.
+    private var ends = EndJudge()
+    /// Of records that are no orders: topic, partition and offset.
     package private(set) var misfits: Set<String> = []
     package var fired: Int { fates.values.count { $0 == .fired } }
     package var canceled: Int { fates.values.count { $0 == .canceled } }
     package var replaced: Int { fates.values.count { $0 == .replaced } }
+    /// By themselves, at their group's date.
+    package var ended: Int { ends.fired }
     package private(set) var fault: String?
 
     package init(_ bed: IngestBed) throws {
         try readOrders(bed)
+        try readEnds(bed)
         try readReplies(bed)
         try readProgress(bed)
         try readSends(bed)
         checkTimers()
         checkCancels()
+        if let lost = ends.lost { fail(lost) }
         try checkRows(bed)
     }
 
@@ -49,12 +54,12 @@ package struct SchedulerJudge {
                 try unsafe ScheduleRequest.decode(bytes, with: reader)
             }
             switch read {
-            case nil: misfits.insert("\(record.partition)/\(record.offset)")
+            case nil: setAside(record, of: .schedules, bed)
             case .question: break
             case .order(let order):
                 guard Murmur2.partition(of: order.key.span, of: bed.layout.lanes) == Int(record.partition)
                 else {
-                    misfits.insert("\(record.partition)/\(record.offset)")
+                    setAside(record, of: .schedules, bed)
                     continue
                 }
                 if let replyTo = order.replyTo { requests.insert(replyTo.request) }
@@ -68,6 +73,22 @@ package struct SchedulerJudge {
                 }
             }
         }
+    }
+
+    private mutating func readEnds(_ bed: IngestBed) throws {
+        for record in try TopicContent(.schedulesAuto, bed).records {
+            guard let end = try? EndSchedule.decode(record.value ?? [], with: reader),
+                Murmur2.partition(of: end.key.span, of: bed.layout.lanes) == Int(record.partition)
+            else {
+                setAside(record, of: .schedulesAuto, bed)
+                continue
+            }
+            ends.ask(end)
+        }
+    }
+
+    private mutating func setAside(_ record: ReadRecord, of topic: TopicName, _ bed: IngestBed) {
+        misfits.insert("\(bed.layout.name(topic))/\(record.partition)/\(record.offset)")
     }
 
     private mutating func readReplies(_ bed: IngestBed) throws {
@@ -102,13 +123,17 @@ package struct SchedulerJudge {
     private mutating func readSends(_ bed: IngestBed) throws {
         for record in try TopicContent(.sendsTimed, bed).records {
             let send = try Send.decode(record.value ?? [], with: reader)
+            let home = send.groupKey.map { Murmur2.partition(of: $0.bytes.span, of: bed.layout.lanes) }
+            if home != Int(record.partition) { fail("\(send.id) lies where its group does not") }
+            if let generation = send.generation {
+                if let fault = ends.fires(send, of: generation, at: record.timestamp) { fail(fault) }
+                continue
+            }
             meets(send.id, .fired)
             guard let timer = timers[send.id] else {
                 fail("\(send.id) was never scheduled")
                 continue
             }
-            let home = send.groupKey.map { Murmur2.partition(of: $0.bytes.span, of: bed.layout.lanes) }
-            if home != Int(record.partition) { fail("\(send.id) lies where its group does not") }
             if record.timestamp < timer.dueAt {
                 fail("\(send.id) goes \(timer.dueAt - record.timestamp) ms early")
             }

@@ -18,8 +18,9 @@ package final class SchedulerKills: KillScene {
         package var steps = SchedulerStep.allCases.filter { $0 != .timeAsked }
         package var randomKills = 3
         package var freezes = 1
-        /// Of 1,000 records, those that are no orders.
+        /// Of 1,000 records, those that are no orders, and the ends that a planner asks for.
         package var poison = 10
+        package var ends = 100
         package var seed: UInt64 = 1
 
         package init() {}
@@ -31,6 +32,7 @@ package final class SchedulerKills: KillScene {
         package var fired = 0
         package var canceled = 0
         package var replaced = 0
+        package var ended = 0
         package var deadLetters = 0
         /// Nil: everything is exactly right.
         package var fault: String?
@@ -40,7 +42,9 @@ package final class SchedulerKills: KillScene {
     private let bed: IngestBed
     private let pair: KilledPair<Plan>
     private let sender: ReportSender
+    private let planner: ReportSender
     private var mix: OrderMix
+    private var ends: EndMix
     private var chance: SeededGenerator
 
     package init(_ plan: Plan, program: String, bed: IngestBed, directory: String) throws {
@@ -48,7 +52,9 @@ package final class SchedulerKills: KillScene {
         self.bed = bed
         pair = KilledPair(plan, .scheduler, of: program, on: bed, directory: directory)
         sender = try ReportSender(bed, to: .schedules)
+        planner = try ReportSender(bed, to: .schedulesAuto)
         mix = OrderMix(seed: plan.seed, partitions: bed.layout.partitions(.replies))
+        ends = EndMix(seed: plan.seed)
         chance = SeededGenerator(plan.seed)
     }
 
@@ -58,11 +64,13 @@ package final class SchedulerKills: KillScene {
         let letters = try TopicContent(.deadLetters, bed)
         let buried = Set(
             letters.records.map { letter in
-                "\(letter.headers["flotilla-dead-partition"] ?? "")/\(letter.headers["flotilla-dead-offset"] ?? "")"
+                ["flotilla-dead-topic", "flotilla-dead-partition", "flotilla-dead-offset"]
+                    .map { letter.headers[$0] ?? "" }.joined(separator: "/")
             })
         var result = Result()
         (result.kills, result.stepsMet) = (pair.kills, pair.stepsMet)
         (result.fired, result.canceled, result.replaced) = (judge.fired, judge.canceled, judge.replaced)
+        result.ended = judge.ended
         result.deadLetters = buried.count
         result.fault = judge.fault
         if result.fault == nil, buried != judge.misfits {
@@ -76,7 +84,7 @@ package final class SchedulerKills: KillScene {
 
     package func work(_ moment: KillMoment) {
         switch moment {
-        case .act(let number, let count): send(plan.orders * number / count - sender.sent)
+        case .act(let number, let count): send(plan.orders * number / count - sent)
         case .isFrozen: send(20)
         case .awaitsStep: send(3)
         }
@@ -84,20 +92,29 @@ package final class SchedulerKills: KillScene {
 
     private func send(_ count: Int) {
         for _ in 0..<max(0, count) {
+            let now = WallTime.now().milliseconds
+            let writer = chance.below(1000) < plan.ends ? planner : sender
             if chance.below(1000) < plan.poison {
-                sender.send(key: Array("shop/poison".utf8), value: Poison.any(&chance))
+                writer.send(key: Array("shop/poison".utf8), value: Poison.any(&chance))
+            } else if writer === planner {
+                let end = ends.next(at: now)
+                planner.send(key: end.key, value: end.encoded())
             } else {
-                let order = mix.next(at: WallTime.now().milliseconds)
+                let order = mix.next(at: now)
                 sender.send(key: order.key, value: order.encoded())
             }
         }
     }
 
-    package func finish() -> Bool { sender.finish() }
+    private var sent: Int { sender.sent + planner.sent }
+
+    package func finish() -> Bool { sender.finish() && planner.finish() }
 
     /// Everything is committed, and no timer waits.
     package func isSettled() throws -> Bool {
-        let partitions = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.schedules), $0) }
+        let partitions = [TopicName.schedules, .schedulesAuto].flatMap { topic in
+            (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(topic), $0) }
+        }
         guard let lags = try? bed.admin.lag(of: bed.layout.prefix + "scheduler", partitions),
             lags.allSatisfy({ $0.records == 0 })
         else { return false }

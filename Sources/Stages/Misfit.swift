@@ -11,4 +11,12 @@ package struct Misfit: Error {
     }
 
     package init(_ error: RecordError) { self.init(error.code, error.description) }
+
+    package static let timeless = Misfit(
+        "no_time", "the record has no time; Kafka gives one to every record")
+
+    /// - Parameter what: should have been there, as `a send`.
+    package static func empty(_ what: String) -> Misfit {
+        Misfit("empty", "the record has no value; \(what) is a JSON object")
+    }
 }

@@ -18,7 +18,7 @@ enum SchedulerBenchmark {
         /// Due in one moment.
         var timers = 1_000_000
         /// What the cluster takes in a second while they are loaded, at least: by that they are given their time.
-        var loaded = 8000
+        var loaded = 15_000
         /// Then so many a second, for so long.
         var rate = 1000
         var seconds = 30

@@ -7,7 +7,8 @@ enum SchedulerKillsProof {
         plan.randomKills = 180
         let proof = KillsProof<SchedulerKills.Plan>(
             name: "scheduler-kills",
-            claim: "each order is answered once, each timer has one fate, and no cancel in time was ignored",
+            claim:
+                "each order is answered once, each timer has one fate, each group's newest life ends, and no cancel in time was ignored",
             flags: ["--orders": \.orders])
         try proof.run(plan, arguments) { plan, program, bed, directory in
             let result = try await SchedulerKills(plan, program: program, bed: bed, directory: directory)
@@ -15,7 +16,7 @@ enum SchedulerKillsProof {
             return .init(
                 kills: result.kills, stepsMet: result.stepsMet,
                 counts: "\(result.fired) fired, \(result.canceled) taken back, \(result.replaced) replaced, "
-                    + "\(result.deadLetters) dead letters",
+                    + "\(result.ended) ends of groups, \(result.deadLetters) dead letters",
                 fault: result.fault)
         }
     }

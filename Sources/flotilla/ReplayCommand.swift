@@ -115,6 +115,7 @@ private struct Rebuild {
         Rebuild(stage: "ingest", directory: "ingest", topic: .installations),
         Rebuild(stage: "registry", directory: "registry", topic: .registry),
         Rebuild(stage: "fan-out", directory: "fan-out", topic: .groups),
+        Rebuild(stage: "scheduler", directory: "scheduler", topic: .timers),
     ]
 
     /// The slots stay locked until the files are gone: no process can begin to use them meanwhile.

@@ -3,16 +3,17 @@ import ProcessTesting
 import Testing
 
 struct ReplayCommandTests {
-    @Test func `a rebuild waits for its process to stop, and the next start makes the state anew`()
+    @Test(arguments: ["ingest", "scheduler"])
+    func `a rebuild waits for its process to stop, and the next start makes the state anew`(stage: String)
         async throws
     {
         let directory = try TemporaryDirectory()
-        let state = directory.file("slots/slot-0/ingest")
+        let state = directory.file("slots/slot-0/\(stage)")
         func rebuild(_ arguments: String...) async throws -> Answer {
             let process = try ChildProcess(
                 builtProduct("flotilla"),
                 [
-                    "replay", "rebuild", "--stage", "ingest", "--data", directory.path, "--kafka-brokers",
+                    "replay", "rebuild", "--stage", stage, "--data", directory.path, "--kafka-brokers",
                     "127.0.0.1:1",
                 ] + arguments)
             return Answer(
@@ -42,7 +43,9 @@ struct ReplayCommandTests {
 
     @Test func `what cannot be replayed is told with what can`() async throws {
         let answer = try await flotilla("replay", "rebuild", "--stage", "sender")
-        #expect(answer.status == 64 && answer.errors.contains("ingest or registry or fan-out"), "\(answer)")
+        #expect(
+            answer.status == 64 && answer.errors.contains("ingest or registry or fan-out or scheduler"),
+            "\(answer)")
         #expect(try await flotilla("replay", "everything").status == 64)
     }
 }

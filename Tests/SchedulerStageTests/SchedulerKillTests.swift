@@ -28,7 +28,7 @@ import Testing
             plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
         ).run()
         #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
-        #expect(result.fired > 0 && result.canceled > 0 && result.deadLetters > 0)
+        #expect(result.fired > 0 && result.canceled > 0 && result.ended > 0 && result.deadLetters > 0)
         #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
     }
 }

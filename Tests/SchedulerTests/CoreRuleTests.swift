@@ -227,15 +227,16 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
                 in: &table) == .canceled(0, tooLate: 0))
     }
 
-    @Test func `what went lately is remembered for a minute, and no more than so many`() {
+    @Test func `what went lately is remembered for a minute, and no more than so many`() throws {
         var lately = LatelyFired()
         let owner = ScheduleOwner.recipient(.user("ben"))
-        func row(_ number: Int) -> TimerRow {
-            TimerRow(
+        func add(_ number: Int, at time: Int64) throws {
+            let row = TimerRow(
                 app: "shop", owner: owner, id: "s\(number)", activity: "chest", dueAt: 0, latenessMax: 0,
                 send: makeSend("r-\(number)"), offset: 0)
+            lately.add(try #require(LatelyFired.Fired(row)), at: time)
         }
-        lately.add(row(0), at: 0)
+        try add(0, at: 0)
         for choice: ScheduleOrder.Choice in [.activity("chest"), .id("s0"), .send("r-0")] {
             #expect(lately.count(choice, of: owner, app: "shop", at: 60_000) == 1)
             #expect(lately.count(choice, of: owner, app: "shop", at: 60_001) == 0)
@@ -243,7 +244,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
             #expect(lately.count(choice, of: owner, app: "other", at: 1) == 0)
         }
         #expect(lately.count(.id("s1"), of: owner, app: "shop", at: 1) == 0)
-        for number in 0..<3 * LatelyFired.countMax { lately.add(row(number), at: 1) }
+        for number in 0..<3 * LatelyFired.countMax { try add(number, at: 1) }
         #expect(lately.count(.activity("chest"), of: owner, app: "shop", at: 2) == LatelyFired.countMax)
     }
 }

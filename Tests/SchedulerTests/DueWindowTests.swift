@@ -35,7 +35,7 @@ import Testing
                     page: Array(rest.prefix(DueWindow.pageRows)), isLast: rest.count <= DueWindow.pageRows)
             }
             guard let entry = window.takeFirst() else { break }
-            if taken.last != entry { taken.append(entry) }
+            taken.append(entry)
         }
         #expect(taken == sorted)
     }

@@ -355,7 +355,9 @@ final class SchedulerWorld {
         }
         guard outcome == .committed else { return startOver() }
         for (number, entry) in outdated { disks[process][number].dropped.append(entry) }
-        for (number, row) in gone { memory[number].lately.add(row, at: time) }
+        for (number, row) in gone {
+            if let timer = LatelyFired.Fired(row) { memory[number].lately.add(timer, at: time) }
+        }
     }
 
     // MARK: What must be so

@@ -1,5 +1,4 @@
 internal import JSON
-internal import Kafka
 internal import LiveActivity
 internal import Stages
 internal import Store
@@ -14,29 +13,25 @@ final class PartitionTable: GroupTable {
         var isChanged = false
     }
 
-    let partition: Int32
-    private let views: TopicViews
-    private let reader: JSONReader
-    private let log: Log
+    private let committed: CommittedRows
     private var groups: [KeyBytes: Entry<GroupRow>] = [:]
     private var sends: [KeyBytes: Entry<SeenSend>] = [:]
-    /// Set where a newer program has written what stands here.
-    private(set) var newerRecord: RecordError?
 
     init(of partition: Int32, in views: TopicViews, reader: JSONReader, log: Log) {
-        self.partition = partition
-        self.views = views
-        self.reader = reader
-        self.log = log
+        committed = CommittedRows(
+            of: partition, in: views, reader: reader, log: log,
+            complaint: "a record of groups cannot be read; its sends begin a new one")
     }
 
+    var partition: Int32 { committed.partition }
+    var newerRecord: RecordError? { committed.newerRecord }
     /// Rows that are in memory.
     var count: Int { groups.count + sends.count }
 
     func row(of key: GroupKey) throws(StoreError) -> GroupRow? {
         let key = KeyBytes(key.bytes)
         if let entry = groups[key] { return entry.row }
-        let found: GroupRow? = try look(key)
+        let found: GroupRow? = try committed.row(key)
         groups[key] = Entry(row: found)
         return found
     }
@@ -44,7 +39,7 @@ final class PartitionTable: GroupTable {
     func seen(_ send: String, app: String) throws(StoreError) -> SeenSend? {
         let key = KeyBytes(SeenSend.key(app: app, send: send))
         if let entry = sends[key] { return entry.row }
-        let found: SeenSend? = try look(key)
+        let found: SeenSend? = try committed.row(key)
         sends[key] = Entry(row: found)
         return found
     }
@@ -64,33 +59,6 @@ final class PartitionTable: GroupTable {
         }
         for (key, entry) in sends where entry.isChanged {
             if let row = entry.row { output.add(row, key: key, partition: partition) }
-        }
-    }
-
-    private func look<Row: LiveActivity.Record>(_ key: KeyBytes) throws(StoreError) -> Row? {
-        if let record = views.overlays[partition]?[key] {
-            return record.isEmpty ? nil : unsafe record.withUnsafeBytes { unsafe decode($0) }
-        }
-        guard let view = views[partition] else { return nil }
-        var found: Row?
-        try view.read { picture throws(StoreError) in
-            try view.look(key.bytes.span, picture) { value in
-                found = unsafe value.withUnsafeBytes { unsafe decode($0) }
-            }
-        }
-        return found
-    }
-
-    private func decode<Row: LiveActivity.Record>(_ bytes: UnsafeRawBufferPointer) -> Row? {
-        do throws(RecordError) {
-            return try unsafe Row.decode(bytes, with: reader)
-        } catch {
-            // The sum before the value is right, so this is what the topic holds.
-            if case .unknownVersion = error { newerRecord = error }
-            log.error(
-                "a record of groups cannot be read; its sends begin a new one",
-                .field("partition", partition), .field("error", error))
-            return nil
         }
     }
 }

@@ -7,18 +7,6 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The sends of one partition and topic in a batch.
-private struct BatchPart {
-    let partition: Int32
-    let topic: PlannedTopic
-    /// Of its records in the batch, in their order.
-    var indices: [Int] = []
-    /// How many of them are in a transaction.
-    var taken = 0
-
-    var isTaken: Bool { taken == indices.count }
-}
-
 /// What a transaction came to, beside its records.
 struct PlannedWork {
     var offsets: [OffsetToCommit] = []
@@ -55,7 +43,7 @@ extension PlannerLoop {
     }
 
     /// One transaction. False when everything that is not committed has to be read again.
-    private func planNext(of parts: inout [BatchPart], _ epoch: Int) throws -> Bool {
+    private func planNext(of parts: inout [BatchPart<PlannedTopic>], _ epoch: Int) throws -> Bool {
         let began = Instant.now()
         output.removeAll()
         var work = PlannedWork()
@@ -135,33 +123,24 @@ extension PlannerLoop {
 
     // MARK: Reading
 
-    private func sortOut() -> [BatchPart] {
-        var parts: [BatchPart] = []
-        var last = 0
+    private func sortOut() -> [BatchPart<PlannedTopic>] {
         let now = Instant.now()
         var oldest: Int64?
         for index in 0..<batch.count {
-            let partition = batch[index].partition
-            let topic = PlannedTopic(number: batch[index].topic)
-            if last >= parts.count || parts[last].partition != partition || parts[last].topic != topic {
-                last = parts.firstIndex { $0.partition == partition && $0.topic == topic } ?? parts.count
-                if last == parts.count { parts.append(BatchPart(partition: partition, topic: topic)) }
-            }
-            parts[last].indices.append(index)
             guard let stamp = batch[index].timestamp else { continue }
+            let partition = batch[index].partition
             clock.saw(stamp, in: partition, at: now)
             if let time = clock.time(in: partition, at: now) { oldest = max(oldest ?? 0, time - stamp) }
         }
         metrics.shared.oldestSeconds.set(Double(oldest ?? 0) / 1000)
-        return parts
+        return BatchPart.all(of: batch) { PlannedTopic(number: $0) }
     }
 
     /// The scheduler writes in transactions, which leave gaps of their own.
-    private func findGap(_ parts: [BatchPart]) -> String? {
+    private func findGap(_ parts: [BatchPart<PlannedTopic>]) -> String? {
         var first: String?
         for part in parts where part.topic == .sends {
-            var offsets: [Int64] = []
-            for index in part.indices { offsets.append(batch[index].offset) }
+            let offsets = part.offsets(in: batch)
             if let gap = member.owned[part.partition]?.positions[.sends]?.newGap(in: offsets) {
                 first = first ?? "before \(part.partition)/\(gap)"
             }
@@ -171,7 +150,7 @@ extension PlannerLoop {
 
     private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (request: SendRequest, stamp: Int64)
     {
-        guard let value = record.value else { throw .empty }
+        guard let value = record.value else { throw .empty("a send") }
         guard let stamp = record.timestamp else { throw .timeless }
         let request: SendRequest
         do throws(RecordError) {
@@ -210,13 +189,14 @@ extension PlannerLoop {
     /// As many of the part's sends as the transaction takes. False when the partition's view turned out to be
     /// unusable, and the batch has to be read again.
     private func decide(
-        _ part: inout BatchPart, max: Int, in table: PartitionTable, into work: inout PlannedWork
+        _ part: inout BatchPart<PlannedTopic>, max: Int, in table: PartitionTable,
+        into work: inout PlannedWork
     ) throws -> Bool {
         let first = part.taken
         do throws(StoreError) {
             while !part.isTaken, part.taken - first < max, !output.isFull, table.count < Self.rowsMax {
-                try decide(part.indices[part.taken], from: part.topic, in: table, into: &work)
-                part.taken += 1
+                try decide(part.next, from: part.topic, in: table, into: &work)
+                part.takeNext()
             }
         } catch {
             try views.rebuild(part.partition, error)
@@ -224,7 +204,7 @@ extension PlannerLoop {
         }
         if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
         guard part.taken > first else { return true }
-        let next = batch[part.indices[part.taken - 1]].offset + 1
+        let next = part.end(in: batch)
         work.offsets.append(OffsetToCommit(partition(part.partition, of: part.topic), offset: next))
         work.reached.append((part.partition, part.topic, next))
         return true
@@ -259,9 +239,6 @@ extension PlannerLoop {
 }
 
 extension Misfit {
-    fileprivate static let empty = Misfit("empty", "the record has no value; a send is a JSON object")
-    fileprivate static let timeless = Misfit(
-        "no_time", "the record has no time; Kafka gives one to every record")
     fileprivate static let keyless = Misfit("no_group", "the record names neither a group nor one activity")
 
     fileprivate static func keyTooLong(_ bytes: Int) -> Misfit {

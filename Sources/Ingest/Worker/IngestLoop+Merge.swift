@@ -142,7 +142,7 @@ extension IngestLoop {
     private static let reportBytesMax = 512 << 10
 
     private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (report: Report, arrival: Arrival) {
-        guard let value = record.value else { throw .empty }
+        guard let value = record.value else { throw .empty("a report") }
         guard let arrival = record.arrival else { throw .timeless }
         guard value.count <= Self.reportBytesMax else {
             throw .tooLarge(value.count, max: Self.reportBytesMax)

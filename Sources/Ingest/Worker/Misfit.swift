@@ -5,9 +5,6 @@ internal import Stages
 extension Misfit {
     init(_ rejection: Rejection) { self.init(rejection.code.rawValue, rejection.description) }
 
-    static let empty = Misfit("empty", "the record has no value; a report is a JSON object")
-    static let timeless = Misfit("no_time", "the record has no time; Kafka gives one to every record")
-
     static func unknownApp(_ app: String) -> Misfit {
         Misfit(
             "unknown_app",

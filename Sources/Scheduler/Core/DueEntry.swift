@@ -14,7 +14,7 @@ package struct DueEntry: Hashable, Comparable, Sendable {
     }
 
     package static func < (a: DueEntry, b: DueEntry) -> Bool {
-        a.at != b.at ? a.at < b.at : a.key.bytes.lexicographicallyPrecedes(b.key.bytes)
+        a.at != b.at ? a.at < b.at : a.key.precedes(b.key)
     }
 
     // MARK: On disk

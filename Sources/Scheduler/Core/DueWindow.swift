@@ -28,7 +28,12 @@ package struct DueWindow {
     /// The next entry; nil when there is none, or a page is needed.
     package var first: DueEntry? { near.first }
 
-    package mutating func takeFirst() -> DueEntry? { near.pop() }
+    /// Takes the next entry, as often as it is there: a page can bring what was fresh.
+    package mutating func takeFirst() -> DueEntry? {
+        guard let entry = near.pop() else { return nil }
+        while near.first == entry { _ = near.pop() }
+        return entry
+    }
 
     /// A row was committed.
     package mutating func add(_ entry: DueEntry) {

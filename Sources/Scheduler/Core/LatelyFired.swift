@@ -7,27 +7,31 @@ package struct LatelyFired {
     /// Of one partition; beyond it the oldest are forgotten earlier.
     package static let countMax = 5000
 
-    private struct Fired {
-        var owner: [UInt8]
-        var id: String
-        var activity: String?
-        var send: String
-        var at: Int64
+    /// What a cancel can mean of a timer that went.
+    package struct Fired: Sendable {
+        fileprivate let owner: [UInt8]
+        fileprivate let id: String
+        fileprivate let activity: String?
+        fileprivate let send: String
+
+        /// Nil for an end that nobody has scheduled by name.
+        package init?(_ row: TimerRow) {
+            guard let id = row.id else { return nil }
+            owner = row.owner.key(app: row.app)
+            self.id = id
+            activity = row.activity
+            send = row.send.id
+        }
     }
 
-    private var fired: [Fired] = []
+    private var fired: [(timer: Fired, at: Int64)] = []
     private var first = 0
 
     package init() {}
 
     /// - Parameter time: milliseconds since 1970.
-    package mutating func add(_ row: TimerRow, at time: Int64) {
-        guard let id = row.id else { return }
-        fired.append(
-            Fired(
-                owner: row.owner.key(app: row.app), id: id, activity: row.activity, send: row.send.id,
-                at: time
-            ))
+    package mutating func add(_ timer: Fired, at time: Int64) {
+        fired.append((timer, time))
         while first < fired.count,
             fired.count - first > Self.countMax || time - fired[first].at > Self.keptMilliseconds
         {
@@ -44,8 +48,8 @@ package struct LatelyFired {
     {
         let key = owner.key(app: app)
         return fired[first...].count { one in
-            one.owner == key && time - one.at <= Self.keptMilliseconds
-                && choice.means(id: one.id, activity: one.activity, send: one.send)
+            one.timer.owner == key && time - one.at <= Self.keptMilliseconds
+                && choice.means(id: one.timer.id, activity: one.timer.activity, send: one.timer.send)
         }
     }
 }

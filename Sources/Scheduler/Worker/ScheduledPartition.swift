@@ -10,6 +10,7 @@ struct ScheduledPartition: OwnedPart {
     /// How far each topic is committed.
     var positions: [ScheduledTopic: ReadPosition] = [:]
     var window = DueWindow()
+    var unread = UnreadTimers()
     var heard = HeardOrders()
     var lately = LatelyFired()
 
@@ -27,7 +28,7 @@ struct ScheduledPartition: OwnedPart {
     }
 
     /// Timers are read anew.
-    mutating func forgetTimers() { (window, heard) = (DueWindow(), HeardOrders()) }
+    mutating func forgetTimers() { (window, unread, heard) = (DueWindow(), UnreadTimers(), HeardOrders()) }
 
     mutating func reached(_ offset: Int64, in topic: ScheduledTopic) {
         positions[topic]?.reached(offset)

@@ -28,7 +28,7 @@ extension SchedulerLoop {
         var firing = FiredTimers(time: time, countMax: min(settings.firesMax, budget))
         if next <= time, firing.countMax > 0 {
             guard try take(into: &firing) else { return }
-            try commit(&firing, now)
+            try commit(&firing)
         }
         let rest = member.owned.values.filter(\.isServing).compactMap(\.window.first?.at).min()
         let wait = rest.map { $0 - time } ?? Int64(Self.idleMilliseconds)
@@ -40,9 +40,14 @@ extension SchedulerLoop {
     /// False when a view turned out to be unusable.
     private func fillWindows() throws -> Bool {
         for number in member.owned.keys.sorted() {
-            while let part = member.owned[number], part.isServing, part.window.needsPage {
-                guard try fill(number, from: part.window.pageBegin) else { return false }
-            }
+            guard try fillWindow(number) else { return false }
+        }
+        return true
+    }
+
+    private func fillWindow(_ number: Int32) throws -> Bool {
+        while let part = member.owned[number], part.isServing, part.window.needsPage {
+            guard try fill(number, from: part.window.pageBegin) else { return false }
         }
         return true
     }
@@ -98,50 +103,58 @@ extension SchedulerLoop {
 
     // MARK: One transaction
 
+    /// The next entry of a partition.
+    private struct Head: Comparable {
+        let entry: DueEntry
+        let number: Int32
+
+        static func < (a: Head, b: Head) -> Bool { a.entry < b.entry }
+    }
+
     /// False when a view turned out to be unusable.
     private func take(into firing: inout FiredTimers) throws -> Bool {
-        let serving = member.owned.values.filter(\.isServing).map(\.number)
-        while firing.count < firing.countMax {
-            var oldest: (number: Int32, entry: DueEntry)?
-            for number in serving {
-                guard let part = member.owned[number], let entry = part.window.first,
-                    entry.at <= firing.time, part.heard.mayFire(dueAt: entry.at)
-                else { continue }
-                if oldest.map({ entry < $0.entry }) ?? true { oldest = (number, entry) }
-            }
-            guard let (number, entry) = oldest else { return true }
-            _ = member.owned[number]?.window.takeFirst()
-            let table = firing.tables[number] ?? makeTable(number)
-            firing.tables[number] = table
+        output.removeAll()
+        var heads = MinHeap<Head>()
+        var rows: [Int32: CommittedRows] = [:]
+        for number in member.owned.values.filter(\.isServing).map(\.number) {
+            if let head = head(of: number, at: firing.time) { heads.push(head) }
+            rows[number] = committedRows(of: number)
+        }
+        while firing.count < firing.countMax, !output.isFull, let head = heads.pop() {
+            guard let rows = rows[head.number] else { preconditionFailure("a head is of a partition") }
+            _ = member.owned[head.number]?.window.takeFirst()
             do throws(StoreError) {
-                try firing.take(entry, from: table)
+                try firing.take(head.entry, from: rows, into: &output)
             } catch {
-                try views.rebuild(number, error)
+                try views.rebuild(head.number, error)
                 return false
             }
-            if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
-            if member.owned[number]?.window.needsPage == true {
-                guard try fillWindows() else { return false }
-            }
+            if let newer = rows.newerRecord { throw StageFailure.newerRecord(newer.description) }
+            guard try fillWindow(head.number) else { return false }
+            if let next = self.head(of: head.number, at: firing.time) { heads.push(next) }
         }
         return true
     }
 
-    private func commit(_ firing: inout FiredTimers, _ now: Instant) throws {
+    /// Nil when none of the partition may go.
+    private func head(of number: Int32, at time: Int64) -> Head? {
+        guard let part = member.owned[number], let entry = part.window.first, entry.at <= time,
+            part.heard.mayFire(dueAt: entry.at)
+        else { return nil }
+        return Head(entry: entry, number: number)
+    }
+
+    private func commit(_ firing: inout FiredTimers) throws {
         if firing.isEmpty {
             firing.dropOutdated(in: views)
             return
         }
-        output.removeAll()
-        for send in firing.sends { output.add(send) }
-        for row in firing.expired { output.add(row.progress(.expired, at: firing.time)) }
-        for table in firing.tables.values { table.write(to: &output) }
         onStep(.firing)
         guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {
             return member.giveUp("the partitions are another's by now", "")
         }
         var work = ScheduledWork()
-        for number in firing.tables.keys {
+        for number in firing.partitions {
             for (topic, position) in member.owned[number]?.positions ?? [:] {
                 guard let offset = position.committed else { continue }
                 work.offsets.append(OffsetToCommit(partition(number, of: topic), offset: offset))
@@ -151,12 +164,12 @@ extension SchedulerLoop {
         firing.dropOutdated(in: views)
         budget.use(firing.count)
         let time = clock.time(at: .now()) ?? firing.time
-        for (number, row) in firing.fired {
-            member.owned[number]?.lately.add(row, at: time)
-            metrics.lateness.observe(Double(max(0, time - row.dueAt)) / 1000)
+        for (number, dueAt, timer) in firing.fired {
+            if let timer { member.owned[number]?.lately.add(timer, at: time) }
+            metrics.lateness.observe(Double(max(0, time - dueAt)) / 1000)
         }
         metrics.fired.add(firing.fired.count)
-        metrics.expired.add(firing.expired.count)
+        metrics.expired.add(firing.expired)
         onStep(.fired)
     }
 }

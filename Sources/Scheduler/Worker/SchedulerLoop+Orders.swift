@@ -7,18 +7,6 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The orders of one partition and topic in a batch.
-private struct BatchPart {
-    let partition: Int32
-    let topic: ScheduledTopic
-    /// Of its records in the batch, in their order.
-    var indices: [Int] = []
-    /// How many of them are in a transaction.
-    var taken = 0
-
-    var isTaken: Bool { taken == indices.count }
-}
-
 /// What a transaction came to, beside its records.
 struct ScheduledWork {
     var offsets: [OffsetToCommit] = []
@@ -51,7 +39,7 @@ extension SchedulerLoop {
     }
 
     /// One transaction. False when everything that is not committed has to be read again.
-    private func decideNext(of parts: inout [BatchPart], _ epoch: Int) throws -> Bool {
+    private func decideNext(of parts: inout [BatchPart<ScheduledTopic>], _ epoch: Int) throws -> Bool {
         let began = Instant.now()
         output.removeAll()
         var work = ScheduledWork()
@@ -59,8 +47,7 @@ extension SchedulerLoop {
         var left = bound.records
         for index in parts.indices where !parts[index].isTaken && left > 0 && !output.isFull {
             let number = parts[index].partition
-            let lately = member.owned[number]?.lately ?? LatelyFired()
-            let table = tables[number] ?? makeTable(number, lately: lately)
+            let table = tables[number] ?? makeTable(number)
             tables[number] = table
             let before = parts[index].taken
             guard try decide(&parts[index], max: left, in: table, into: &work) else { return false }
@@ -73,6 +60,8 @@ extension SchedulerLoop {
         }
         onStep(.lettersAcknowledged)
         for table in tables.values { table.write(to: &output) }
+        // What they hold on to would be copied when the commit adds to it.
+        tables.removeAll()
         onStep(.decided)
         // Captured before the transaction's first record: what is asked later could be a newer membership's.
         guard let group = consumer.captureGroup(forEpoch: epoch) else {
@@ -88,9 +77,17 @@ extension SchedulerLoop {
         return true
     }
 
-    /// - Parameter lately: for cancels. Firing has none: what it held on to would be copied when it adds to it.
-    func makeTable(_ number: Int32, lately: LatelyFired = LatelyFired()) -> PartitionTimers {
-        PartitionTimers(of: number, in: views, lately: lately, reader: reader, log: log)
+    private func makeTable(_ number: Int32) -> PartitionTimers {
+        let part = member.owned[number]
+        return PartitionTimers(
+            over: committedRows(of: number),
+            unread: part?.unread ?? UnreadTimers(), lately: part?.lately ?? LatelyFired())
+    }
+
+    func committedRows(of number: Int32) -> CommittedRows {
+        CommittedRows(
+            of: number, in: views, reader: reader, log: log,
+            complaint: "a record of timers cannot be read; its timer does not fire")
     }
 
     /// The transaction, and what follows from its commit.
@@ -123,6 +120,7 @@ extension SchedulerLoop {
         if let outdated = change.outdated { views[change.partition]?.drop(outdated.stored.span) }
         if let entry = change.entry {
             member.owned[change.partition]?.window.add(entry)
+            member.owned[change.partition]?.unread.add(change.key)
         } else {
             member.owned[change.partition]?.window.remove(change.key)
         }
@@ -130,32 +128,20 @@ extension SchedulerLoop {
 
     // MARK: Reading
 
-    private func sortOut() -> [BatchPart] {
-        var parts: [BatchPart] = []
-        var last = 0
+    private func sortOut() -> [BatchPart<ScheduledTopic>] {
         let now = Instant.now()
         let machine = wall().milliseconds
-        for index in 0..<batch.count {
-            let partition = batch[index].partition
-            let topic = ScheduledTopic(number: batch[index].topic)
-            if last >= parts.count || parts[last].partition != partition || parts[last].topic != topic {
-                last = parts.firstIndex { $0.partition == partition && $0.topic == topic } ?? parts.count
-                if last == parts.count { parts.append(BatchPart(partition: partition, topic: topic)) }
-            }
-            parts[last].indices.append(index)
-            if batch[index].isStampedByCluster, let stamp = batch[index].timestamp {
-                clock.saw(stamp, wall: machine, at: now)
-            }
+        for index in 0..<batch.count where batch[index].isStampedByCluster {
+            if let stamp = batch[index].timestamp { clock.saw(stamp, wall: machine, at: now) }
         }
-        return parts
+        return BatchPart.all(of: batch) { ScheduledTopic(number: $0) }
     }
 
     /// The planner writes in transactions, which leave gaps of their own.
-    private func findGap(_ parts: [BatchPart]) -> String? {
+    private func findGap(_ parts: [BatchPart<ScheduledTopic>]) -> String? {
         var first: String?
         for part in parts where part.topic == .schedules {
-            var offsets: [Int64] = []
-            for index in part.indices { offsets.append(batch[index].offset) }
+            let offsets = part.offsets(in: batch)
             if let gap = member.owned[part.partition]?.positions[.schedules]?.newGap(in: offsets) {
                 first = first ?? "before \(part.partition)/\(gap)"
             }
@@ -166,7 +152,7 @@ extension SchedulerLoop {
     private func read(
         _ record: borrowing Kafka.Record, of topic: ScheduledTopic
     ) throws(Misfit) -> (record: ReadRecord, stamp: Int64) {
-        guard let value = record.value else { throw .empty }
+        guard let value = record.value else { throw .empty("an order") }
         guard let stamp = record.timestamp else { throw .timeless }
         let read: ReadRecord
         do throws(RecordError) {
@@ -207,13 +193,14 @@ extension SchedulerLoop {
     /// As many of the part's orders as the transaction takes. False when the partition's view turned out to be
     /// unusable, and the batch has to be read again.
     private func decide(
-        _ part: inout BatchPart, max: Int, in table: PartitionTimers, into work: inout ScheduledWork
+        _ part: inout BatchPart<ScheduledTopic>, max: Int, in table: PartitionTimers,
+        into work: inout ScheduledWork
     ) throws -> Bool {
         let first = part.taken
         do throws(StoreError) {
             while !part.isTaken, part.taken - first < max, !output.isFull, table.count < Self.rowsMax {
-                try decide(part.indices[part.taken], from: part.topic, in: table, into: &work)
-                part.taken += 1
+                try decide(part.next, from: part.topic, in: table, into: &work)
+                part.takeNext()
             }
         } catch {
             try views.rebuild(part.partition, error)
@@ -221,7 +208,7 @@ extension SchedulerLoop {
         }
         if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
         guard part.taken > first else { return true }
-        let next = batch[part.indices[part.taken - 1]].offset + 1
+        let next = part.end(in: batch)
         work.offsets.append(OffsetToCommit(partition(part.partition, of: part.topic), offset: next))
         work.reached.append((part.partition, part.topic, next))
         return true
@@ -256,10 +243,6 @@ extension SchedulerLoop {
 }
 
 extension Misfit {
-    fileprivate static let empty = Misfit("empty", "the record has no value; an order is a JSON object")
-    fileprivate static let timeless = Misfit(
-        "no_time", "the record has no time; Kafka gives one to every record")
-
     fileprivate static func astray(_ home: Int32) -> Misfit {
         Misfit(
             "wrong_partition",

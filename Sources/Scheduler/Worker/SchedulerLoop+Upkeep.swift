@@ -2,6 +2,7 @@ internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
 internal import Stages
+internal import Store
 internal import Telemetry
 
 extension SchedulerLoop {
@@ -19,6 +20,7 @@ extension SchedulerLoop {
         metrics.held.set(clock.isHeld(at: now) ? 1 : 0)
         metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
         settleWindows()
+        try countTimers()
         guard isSettled, now >= nextAsOf else { return }
         nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
         try views.refreshAsOf()
@@ -26,10 +28,24 @@ extension SchedulerLoop {
 
     /// What is on disk by now is not kept in memory beside it.
     private func settleWindows() {
-        for (number, part) in member.owned where part.window.freshCount > 0 {
+        for (number, part) in member.owned where part.window.freshCount > 0 || !part.unread.isEmpty {
             let overlay = views.overlays[number]
             member.owned[number]?.window.settle { overlay?[$0] != nil }
+            member.owned[number]?.unread.settle { overlay?[$0] != nil }
         }
+    }
+
+    private func countTimers() throws {
+        var rows = 0
+        for number in member.owned.keys.sorted() {
+            do throws(StoreError) {
+                rows += try views[number]?.count() ?? 0
+            } catch {
+                return try views.rebuild(number, error)
+            }
+        }
+        // Each has an entry in due order beside it.
+        metrics.timers.set(Double(rows / 2))
     }
 
     private func tellObstacles(_ now: Instant) {

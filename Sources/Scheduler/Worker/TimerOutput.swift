@@ -75,6 +75,12 @@ struct TimerOutput: ~Copyable {
         rows.append(Row(key: key, partition: partition, value: value, wakesAt: wakesAt, before: before))
     }
 
+    /// The tombstone of a row whose time has come.
+    mutating func remove(_ entry: DueEntry, partition: Int32) {
+        records.add(to: Target.timers.rawValue, partition: partition, key: entry.key.bytes, nil)
+        rows.append(Row(key: entry.key, partition: partition, value: nil, wakesAt: nil, before: entry.at))
+    }
+
     mutating func add(_ send: Send) {
         guard let key = send.groupKey?.bytes else { preconditionFailure("a send without a key was decoded") }
         records.add(

@@ -1,0 +1,49 @@
+package import Kafka
+
+/// The records of one partition and topic in a batch, of which each transaction takes as many as it can hold.
+package struct BatchPart<Topic: Equatable> {
+    package let partition: Int32
+    package let topic: Topic
+    /// Of its records in the batch, in their order.
+    private var indices: [Int] = []
+    /// How many of them are in a transaction.
+    package private(set) var taken = 0
+
+    private init(partition: Int32, topic: Topic) {
+        self.partition = partition
+        self.topic = topic
+    }
+
+    package var isTaken: Bool { taken == indices.count }
+
+    /// The index of the record that comes next.
+    package var next: Int { indices[taken] }
+
+    package mutating func takeNext() { taken += 1 }
+
+    /// Behind the last one that was taken.
+    package func end(in batch: borrowing RecordBatch) -> Int64 { batch[indices[taken - 1]].offset + 1 }
+
+    package func offsets(in batch: borrowing RecordBatch) -> [Int64] {
+        var offsets: [Int64] = []
+        for index in indices { offsets.append(batch[index].offset) }
+        return offsets
+    }
+
+    /// All of a batch, as they first come.
+    ///
+    /// - Parameter topic: by its index in the subscription.
+    package static func all(of batch: borrowing RecordBatch, topic: (Int) -> Topic) -> [BatchPart] {
+        var parts: [BatchPart] = []
+        var last = 0
+        for index in 0..<batch.count {
+            let (partition, topic) = (batch[index].partition, topic(batch[index].topic))
+            if last >= parts.count || parts[last].partition != partition || parts[last].topic != topic {
+                last = parts.firstIndex { $0.partition == partition && $0.topic == topic } ?? parts.count
+                if last == parts.count { parts.append(BatchPart(partition: partition, topic: topic)) }
+            }
+            parts[last].indices.append(index)
+        }
+        return parts
+    }
+}

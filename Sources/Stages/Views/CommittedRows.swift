@@ -1,0 +1,78 @@
+package import JSON
+internal import Kafka
+package import LiveActivity
+package import Store
+package import Telemetry
+
+/// The rows of one partition of a compacted topic as they are committed: what is not read back, over the view.
+package final class CommittedRows {
+    package let partition: Int32
+    private let views: TopicViews
+    private let reader: JSONReader
+    private let log: Log
+    private let complaint: StaticString
+    /// Set where a newer program has written what stands here.
+    package private(set) var newerRecord: RecordError?
+
+    /// - Parameter complaint: what a person is told of a row that cannot be read, and what follows.
+    package init(
+        of partition: Int32, in views: TopicViews, reader: JSONReader, log: Log, complaint: StaticString
+    ) {
+        self.partition = partition
+        self.views = views
+        self.reader = reader
+        self.log = log
+        self.complaint = complaint
+    }
+
+    package func row<Row: LiveActivity.Record>(_ key: KeyBytes) throws(StoreError) -> Row? {
+        if let record = views.overlays[partition]?[key] { return decode(record) }
+        guard let view = views[partition] else { return nil }
+        var found: Row?
+        try view.read { picture throws(StoreError) in
+            try view.look(key.bytes.span, picture) { value in
+                found = unsafe value.withUnsafeBytes { unsafe decode($0) }
+            }
+        }
+        return found
+    }
+
+    /// Every row whose key begins so.
+    ///
+    /// - Parameters:
+    ///   - unread: which of them the view may not have yet.
+    ///   - pageRows: of the view, at a time.
+    package func rows<Row: LiveActivity.Record>(
+        _ prefix: [UInt8], unread: some Sequence<KeyBytes>, pageRows: Int, _ each: (KeyBytes, Row?) -> Void
+    ) throws(StoreError) {
+        let overlay = views.overlays[partition]
+        if let view = views[partition] {
+            var range = KeyRange(prefix: prefix)
+            var isMore = true
+            while isMore {
+                isMore = try view.page(&range, rows: pageRows) { key, value in
+                    let key = KeyBytes([UInt8](copying: key))
+                    if overlay?[key] == nil { each(key, unsafe value.withUnsafeBytes { unsafe decode($0) }) }
+                }
+            }
+        }
+        for key in unread {
+            if let record = overlay?[key] { each(key, decode(record)) }
+        }
+    }
+
+    private func decode<Row: LiveActivity.Record>(_ record: [UInt8]) -> Row? {
+        record.isEmpty ? nil : unsafe record.withUnsafeBytes { unsafe decode($0) }
+    }
+
+    private func decode<Row: LiveActivity.Record>(_ bytes: UnsafeRawBufferPointer) -> Row? {
+        do throws(RecordError) {
+            return try unsafe Row.decode(bytes, with: reader)
+        } catch {
+            // The sum before the value is right, so this is what the topic holds.
+            if case .unknownVersion = error { newerRecord = error }
+            log.error(complaint, .field("partition", partition), .field("error", error))
+            return nil
+        }
+    }
+}

@@ -236,3 +236,33 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         #expect(try topic.admin.offsets(atMilliseconds: base + 9 * hour, [first]) == [first: nil])
     }
 }
+
+/// A library that fetches a megabyte a second, because nothing wakes it, takes twenty.
+@Test func `a reader that is quicker than what is fetched ahead does not wait for it`() async throws {
+    try await onThread {
+        let topic = try TestTopic(partitions: 1)
+        let producer = try Producer(
+            settings(topic.cluster), name: "test", log: .silent, metrics: Metrics())
+        let out = try producer.topic(topic.name)
+        let value = String(repeating: "x", count: 64_000)
+        var deliveries: [Delivery] = []
+        for index in 0..<330 {
+            #expect(producer.put(out, partition: 0, "\(index)", value, collecting: &deliveries) == .queued)
+        }
+        #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
+        var options = ConsumerOptions(.manual)
+        options.prefetchKibibytesMax = 512
+        let consumer = try Consumer(
+            settings(topic.cluster), options, name: "test", log: .silent, metrics: Metrics())
+        try consumer.assign([PartitionStart(TopicPartition(topic.name, 0), .beginning)])
+        var batch = RecordBatch()
+        var read = 0
+        let isRead = try eventually(within: 15_000) {
+            _ = consumer.poll(into: &batch, waitMilliseconds: 20)
+            read += batch.count
+            return read == 330
+        }
+        #expect(isRead, "\(read) were read")
+        #expect(consumer.close())
+    }
+}

@@ -13,6 +13,7 @@ package final class Consumer {
     /// Topics of which the library knows the leaders.
     var described: Set<String> = []
     private var table: TopicTable
+    private var fetchPause: FetchPause
     /// What the process itself knows: a process that was stopped sees it in the age of this.
     package private(set) var lastPoll = Instant.now()
 
@@ -26,6 +27,7 @@ package final class Consumer {
         events.group.attach(to: configuration)
         client = try Client(.consumer, configuration, events)
         self.options = options
+        fetchPause = FetchPause(prefetchKibibytesMax: options.prefetchKibibytesMax)
         guard case .group(let group, _, let topics) = options.membership else {
             table = TopicTable([])
             return
@@ -65,6 +67,7 @@ package final class Consumer {
                 unsafe rd_kafka_message_destroy(message)
             }
         }
+        if fetchPause.took(batch.bytes) { wakeFetching() }
         // A full batch or a callback may have left something in the queue.
         if batch.isFull || !client.events.group.changes.isEmpty { client.wakeup.signal() }
         noteStop(since: lastPoll, allowedMilliseconds: Int(waitMilliseconds), &events)

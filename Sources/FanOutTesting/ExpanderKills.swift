@@ -15,6 +15,7 @@ package final class ExpanderKills: KillScene {
         package var steps = ExpanderStep.allCases
         package var randomKills = 3
         package var freezes = 1
+        package var frozenSteps: [ExpanderStep] = [.pagesWalked, .transactionBegun, .jobsSent, .offsetsSent]
         package var seed: UInt64 = 1
 
         package init() {}

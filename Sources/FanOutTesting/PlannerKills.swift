@@ -17,6 +17,7 @@ package final class PlannerKills: KillScene {
         package var steps = PlannerStep.allCases.filter { $0 != .sweepBegun && $0 != .swept }
         package var randomKills = 3
         package var freezes = 1
+        package var frozenSteps: [PlannerStep] = [.planned, .transactionBegun, .expansionsSent, .offsetsSent]
         /// Of 1,000 records, those that are no sends.
         package var poison = 10
         package var seed: UInt64 = 1

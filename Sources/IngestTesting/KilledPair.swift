@@ -10,7 +10,14 @@ package protocol KillPlan: Sendable {
     var rounds: Int { get }
     var randomKills: Int { get set }
     var freezes: Int { get set }
+    /// Where a transaction is open or about to be: every other freeze, the first included, is at one of them, so that
+    /// what wakes goes on with its transaction. Without any, all are at random moments.
+    var frozenSteps: [Step] { get }
     var seed: UInt64 { get set }
+}
+
+extension KillPlan {
+    package var frozenSteps: [Step] { [] }
 }
 
 /// What a stage has to do while it is killed.
@@ -42,8 +49,12 @@ package final class KilledPair<Plan: KillPlan> {
         case dieAt(Plan.Step)
         case kill
         case freeze
+        case freezeAt(Plan.Step)
         case restart
     }
+
+    /// Of 50 ms, until a step is not met: a process whose file is worth nothing restores a million rows before.
+    private static var roundsMax: Int { 1200 }
 
     private let plan: Plan
     private let start: (_ which: Int, _ death: StageProcess.Death?) throws -> StageProcess
@@ -67,7 +78,10 @@ package final class KilledPair<Plan: KillPlan> {
         var acts: [Act] = []
         for _ in 0..<plan.rounds { acts += plan.steps.map { .dieAt($0) } }
         acts += Array(repeating: .kill, count: plan.randomKills)
-        acts += Array(repeating: .freeze, count: plan.freezes)
+        for number in 0..<plan.freezes {
+            let step = number.isMultiple(of: 2) ? plan.frozenSteps.randomElement(using: &chance) : nil
+            acts.append(step.map { .freezeAt($0) } ?? .freeze)
+        }
         acts += Array(repeating: .restart, count: plan.freezes)
         acts.shuffle(using: &chance)
         pair = [try start(0, nil), try start(1, nil)]
@@ -90,7 +104,7 @@ package final class KilledPair<Plan: KillPlan> {
             let isRare = step.rawValue >= scene.firstRareStep.rawValue
             let death = StageProcess.Death(step: step.rawValue, time: isRare ? 1 : 1 + chance.below(3))
             let doomed = try start(which, death)
-            if try await dies(doomed, scene) { stepsMet.insert(step) }
+            if try await halts(doomed, scene) { stepsMet.insert(step) }
             try await kill(doomed)
             pair[which] = try start(which, nil)
         case .kill:
@@ -98,11 +112,17 @@ package final class KilledPair<Plan: KillPlan> {
             try await kill(victim)
             pair[which] = try start(which, nil)
         case .freeze:
-            // Longer than its session: it wakes when its partitions are the other's.
             victim.freeze()
-            scene.work(.isFrozen)
-            try await Task.sleep(for: .milliseconds(StageProcess.sessionMilliseconds + 2500))
-            victim.thaw()
+            try await leaveFrozen(victim, scene)
+        case .freezeAt(let step):
+            try await kill(victim)
+            let doomed = try start(
+                which, .init(step: step.rawValue, time: 1 + chance.below(3), isStop: true))
+            pair[which] = doomed
+            guard try await halts(doomed, scene) else {
+                throw KillFault("it came to no \(step) to be frozen at; this shows nothing")
+            }
+            try await leaveFrozen(doomed, scene)
         case .restart:
             victim.stop()
             _ = try await victim.process.exitStatus()
@@ -116,10 +136,17 @@ package final class KilledPair<Plan: KillPlan> {
         kills += 1
     }
 
-    /// Whether it met its step.
-    private func dies(_ doomed: StageProcess, _ scene: some KillScene<Plan.Step>) async throws -> Bool {
-        for round in 0..<400 {
-            if !doomed.isRunning { return true }
+    /// Longer than its session: it wakes when its partitions are the other's.
+    private func leaveFrozen(_ victim: StageProcess, _ scene: some KillScene<Plan.Step>) async throws {
+        scene.work(.isFrozen)
+        try await Task.sleep(for: .milliseconds(StageProcess.sessionMilliseconds + 2500))
+        victim.thaw()
+    }
+
+    /// Whether it met its step, where it dies or stops.
+    private func halts(_ doomed: StageProcess, _ scene: some KillScene<Plan.Step>) async throws -> Bool {
+        for round in 0..<Self.roundsMax {
+            if doomed.isHalted { return true }
             scene.work(.awaitsStep(round: round))
             try await Task.sleep(for: .milliseconds(50))
         }

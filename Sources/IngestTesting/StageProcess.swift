@@ -49,7 +49,7 @@ package final class StageProcess {
             [
                 worker.rawValue, "--brokers", bed.settings.brokers.joined(separator: ","), "--prefix",
                 bed.layout.prefix, "--lanes", String(bed.layout.lanes), "--data", data,
-            ] + more
+            ]
         if let sweepMilliseconds { arguments += ["--sweep-milliseconds", String(sweepMilliseconds)] }
         if let death { arguments += ["--die-at-step", String(death.step), "--at-time", String(death.time)] }
         if let after = death?.after { arguments += ["--after-step", String(after)] }

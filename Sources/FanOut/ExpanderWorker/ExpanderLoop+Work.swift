@@ -17,15 +17,35 @@ struct LaneShare {
     var registryOffset: Int64?
 }
 
+/// What a lane may look at in a transaction.
+private struct PageShare {
+    let rows: Int
+    /// However much they cost.
+    private let rowsMin: Int
+
+    init(of rows: Int, among lanes: Int) {
+        self.rows = max(1, rows / max(1, lanes))
+        rowsMin = max(1, PageSize.rowsMin / max(1, lanes))
+    }
+
+    /// Rounded up: a page that is never quite full would never grow.
+    func rowsMax(costing cost: Int, after rows: Int) -> Int {
+        max(rowsMin, (self.rows - rows + cost - 1) / cost)
+    }
+}
+
 extension ExpanderLoop {
-    /// Requests of a lane's usual topic that are read ahead; beyond it reading them waits. What is left of a long
-    /// expansion goes to the topic's end, so that these are enough for all to have their turn.
-    private static let requestsAheadMax = 64
-    private static let bytesAheadMax = 4 << 20
     /// Requests of one lane in a transaction.
     private static let requestsMax = 1000
+    /// Requests of a lane's usual topic that are read ahead, and their bytes; beyond either reading them waits. A
+    /// transaction's worth: what was fetched behind them is thrown away and fetched again.
+    private static let requestsAheadMax = requestsMax
+    private static let bytesAheadMax = 1 << 20
     /// A request costs at least as much as so many tokens.
     private static let requestRows = 4
+    /// A start costs as much as so many tokens that are told something: it is entered in the ledger, written, kept, and
+    /// read back. Without that the pages behind a large update would be far too large for starts.
+    private static let startRows = 6
     /// How long a transaction may walk before its commit, so that urgent ones do not wait for it.
     private static let walkMilliseconds = 50
     /// How long the registry's offsets can wait when nobody has to be told.
@@ -141,7 +161,7 @@ extension ExpanderLoop {
         guard let catalog else { return nil }
         let view = ExpanderView(view: catalog)
         let busy = lanes.count { $0.isServing && $0.queues[topic]?.isEmpty == false }
-        let share = max(1, pageSize.rows / max(1, busy))
+        let share = PageShare(of: pageSize.rows, among: busy)
         var list: [LaneShare] = []
         var rows = 0
         for lane in lanes {
@@ -153,7 +173,7 @@ extension ExpanderLoop {
                 let times = times
                 worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
                 if done.registryOffset != nil { try hearNews(worker) }
-                if lane.isServing { rows += try walk(&done, topic, rowsMax: share, began: began) }
+                if lane.isServing { rows += try walk(&done, topic, within: share, began: began) }
             } catch {
                 try repair(lane.number, error)
                 return nil
@@ -184,20 +204,25 @@ extension ExpanderLoop {
     }
 
     private func walk(
-        _ share: inout LaneShare, _ topic: ExpandedTopic, rowsMax: Int, began: Instant
+        _ share: inout LaneShare, _ topic: ExpandedTopic, within page: PageShare, began: Instant
     ) throws(StoreError) -> Int {
         var rows = 0
         guard let waiting = share.lane.queues[topic]?.waiting else { return 0 }
         for request in waiting.prefix(Self.requestsMax) {
-            if rows >= rowsMax || Instant.now().milliseconds(since: began) >= Self.walkMilliseconds,
+            if rows >= page.rows || Instant.now().milliseconds(since: began) >= Self.walkMilliseconds,
                 share.taken > 0
             {
                 break
             }
             switch request.request {
             case .expansion(let expansion):
-                rows += try share.worker.expander.expand(
-                    expansion, isUrgent: topic == .urgent, rowsMax: max(1, rowsMax - rows), page: &page)
+                let cost = expansion.content.event == .start && !expansion.dryRun ? Self.startRows : 1
+                rows +=
+                    cost
+                    * (try share.worker.expander.expand(
+                        expansion, isUrgent: topic == .urgent,
+                        rowsMax: page.rowsMax(costing: cost, after: rows),
+                        page: &self.page))
             case .stop(let stop): try share.worker.expander.stop(stop)
             case nil: break
             }

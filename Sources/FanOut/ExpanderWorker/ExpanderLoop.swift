@@ -43,7 +43,7 @@ final class ExpanderLoop: StageLoop {
     let lanes: Lanes
     private let readCatalog: () -> CatalogView?
 
-    var batch = RecordBatch(recordsMax: 1000, bytesMax: 16 << 20)
+    var batch = RecordBatch(recordsMax: 4000, bytesMax: 16 << 20)
     var page = TokenPage()
     var news = LaneNews()
     var pageSize: PageSize

@@ -52,6 +52,8 @@ final class RegistryLanes {
     private static let ageMarginMilliseconds: Int64 = 3_600_000
     /// What is read ahead; in memory small records are several times as much.
     private static let prefetchKibibytesMax = 8192
+    /// How long a fetch waits for something new.
+    private static let fetchMilliseconds = 100
     /// What restores sort in memory, those of all lanes together.
     private static let restoreBytesMax = 48 << 20
     /// Of one lane; a smaller run makes more files than can be read side by side.
@@ -85,6 +87,9 @@ final class RegistryLanes {
         boot = try BootID.current()
         var options = ConsumerOptions(.manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        // As with views: a start waits for ends, and a new token for the fetch of another lane.
+        var kafka = kafka
+        kafka.properties["fetch.wait.max.ms"] = "\(Self.fetchMilliseconds)"
         consumer = try Consumer(kafka, options, name: "expander-registry", log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
             throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")

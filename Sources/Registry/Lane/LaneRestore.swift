@@ -10,8 +10,8 @@ package import Store
 package final class LaneRestore {
     /// Memory for one sort; there are two of them at a time.
     package static let runBytesMax = 32 << 20
-    /// Rows written in one transaction.
-    private static let transactionRowsMax = 20_000
+    /// Rows written in one transaction, whose memory the file keeps.
+    private static let transactionRowsMax = 5000
 
     private let lane: Lane
     private let runBytesMax: Int

@@ -39,6 +39,11 @@ package final class TopicViews {
     private static let retryMilliseconds = 1000
     /// What is read ahead; in memory small records are several times as much.
     private static let prefetchKibibytesMax = 8192
+    /// How long a fetch waits for something new.
+    private static let fetchMilliseconds = 100
+    /// Records that one turn takes and enters. What waits in a loop for its turn waits as long as that takes; and a
+    /// file keeps the memory of its largest transaction.
+    private static let recordsMax = 3000
 
     private let form: TopicViewForm
     private let directory: String
@@ -50,7 +55,7 @@ package final class TopicViews {
     private let metrics: TopicViewMetrics
     /// Set before the first call.
     package weak var owner: (any TopicViewsOwner)?
-    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+    private var batch = RecordBatch(recordsMax: recordsMax, bytesMax: 16 << 20)
     /// Open files, kept over a rebalance: most partitions come back.
     private var files: [Int32: TopicView] = [:]
     /// Of the partitions that are ours.
@@ -74,6 +79,9 @@ package final class TopicViews {
         boot = try BootID.current()
         var options = ConsumerOptions(.manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        // Where nothing is, its end is told when a fetch has waited; and a start waits for the ends.
+        var kafka = kafka
+        kafka.properties["fetch.wait.max.ms"] = "\(Self.fetchMilliseconds)"
         consumer = try Consumer(kafka, options, name: name, log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds)
         else {

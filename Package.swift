@@ -144,6 +144,7 @@ let package = Package(
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
+            "HTTPClient",
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
             "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "Insight", "FanOut", "FanOutTesting",

@@ -165,13 +165,17 @@ final class TopicWatch {
     private let consumer: Consumer
     private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
 
-    init(_ topics: [TopicName], _ bed: IngestBed) throws {
+    convenience init(_ topics: [TopicName], _ bed: IngestBed) throws {
+        try self.init(topics, on: bed.settings, bed.layout)
+    }
+
+    init(_ topics: [TopicName], on settings: KafkaSettings, _ layout: TopicLayout) throws {
         consumer = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+            settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
         var starts: [PartitionStart] = []
         for topic in topics {
-            for number in 0..<Int32(bed.layout.partitions(topic)) {
-                let partition = TopicPartition(bed.layout.name(topic), number)
+            for number in 0..<Int32(layout.partitions(topic)) {
+                let partition = TopicPartition(layout.name(topic), number)
                 starts.append(PartitionStart(partition, .offset(try consumer.watermarks(of: partition).high)))
             }
         }

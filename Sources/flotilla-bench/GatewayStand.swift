@@ -9,9 +9,14 @@ internal import Topics
 /// A gateway in a process of its own, with an app and a key, on a real broker or on a cluster that is given; and
 /// h2load before it.
 final class GatewayStand {
+    /// The app's id.
+    static let app = "shop"
+
     private let directory: String
+    private let flotilla: String
     private let broker: PinnedProcess?
     private let gateway: PinnedProcess
+    private var fanOut: PinnedProcess?
     private let admin: Admin
     private let isGiven: Bool
     let layout: TopicLayout
@@ -29,7 +34,8 @@ final class GatewayStand {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let flotilla = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("flotilla").path
-        let shared = ["--admin-listen", "127.0.0.1:0", "--log-format", "text"]
+        self.flotilla = flotilla
+        let shared = Self.shared
         broker =
             given == nil
             ? try PinnedProcess(
@@ -56,9 +62,23 @@ final class GatewayStand {
         _ = try Self.words(after: "the catalogue has been read", in: gateway)
     }
 
+    private static let shared = ["--admin-listen", "127.0.0.1:0", "--log-format", "text"]
+
+    /// Beside the gateway; it ends with it.
+    func startFanOut() throws {
+        fanOut = try PinnedProcess(
+            [
+                flotilla, "run", "fan-out", "--data", directory + "/fan-out", "--kafka-brokers",
+                settings.brokers.joined(separator: ","), "--topics-prefix", layout.prefix,
+            ] + Self.shared, processor: 1, output: directory + "/fan-out.log")
+    }
+
+    var fanOutText: String { fanOut?.text() ?? "" }
+
     /// Ends the gateway and takes everything away; returns the processor seconds that the gateway used.
     func end() -> Double {
         let used = gateway.stop().processorSeconds
+        _ = fanOut?.stop()
         if isGiven { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
         _ = broker?.stop()
         try? FileManager.default.removeItem(atPath: directory)
@@ -129,10 +149,10 @@ final class GatewayStand {
             settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "flotilla-bench",
             metrics: Metrics())
         let app = App(
-            id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
+            id: Self.app, bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
             keyID: "KEY1234567", types: types)
         try writer.put(app, action: "app.create", now: .now())
-        let (text, key) = KeyText.mint(app: "shop", role: role, atMilliseconds: 0)
+        let (text, key) = KeyText.mint(app: Self.app, role: role, atMilliseconds: 0)
         try writer.put(key, action: "key.create", now: .now())
         return text
     }

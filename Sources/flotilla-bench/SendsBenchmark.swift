@@ -22,6 +22,7 @@ enum SendsBenchmark {
             )
         }
         try pace(given)
+        try visible(given)
     }
 
     private static func stand(_ given: String?) throws -> GatewayStand {
@@ -46,6 +47,14 @@ enum SendsBenchmark {
         print(
             "  at \(grouped(Double(promisedPerSecond))) a second, \(String(format: "%.2f", used)) cores of the gateway: 50 % within \(milliseconds(0.5)) ms, 95 % \(milliseconds(0.95)), 99 % \(milliseconds(0.99)), 99.9 % \(milliseconds(0.999)), the longest \(milliseconds(1))"
         )
+    }
+
+    private static func visible(_ given: String?) throws {
+        let stand = try stand(given)
+        let latencies = try VisibleJobs(stand).measure()
+        _ = stand.end()
+        let flush = given == nil ? "; this broker does not sync" : ""
+        print("  one user's updates, from the 202 to the visible job: \(latencies)\(flush)")
     }
 
     private static func type() throws -> ActivityType {

@@ -1,0 +1,120 @@
+internal import Dispatch
+internal import HTTPClient
+internal import IngestTesting
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import Telemetry
+internal import Topics
+
+/// From a gateway's 202 to the job that senders can see: one user's updates, one after the other, through a fan-out
+/// as operators have it.
+final class VisibleJobs {
+    private static let users = 200
+    private static let updates = 300
+    private static let group = "order"
+    private static let millisecondsMax = 60_000
+
+    private let stand: GatewayStand
+    private let link: WaitingLink
+    private let urgent: TopicWatch
+
+    init(_ stand: GatewayStand) throws {
+        self.stand = stand
+        try stand.startFanOut()
+        let registry = try Producer(stand.settings, name: "registry", log: .silent, metrics: Metrics())
+        let topic = try registry.topic(stand.layout.name(.registry))
+        for number in 0..<Self.users {
+            let user = "user-\(number)"
+            let key = RegistryKey(
+                app: GatewayStand.app, recipient: .user(user), installation: "phone-" + user,
+                entry: .update(activity: "a-\(number)"))
+            let token = String(repeating: "0", count: 24) + String(10_000_000 + number)
+            let row = TokenRow(
+                environment: .production, token: token, tokenHash: token, attributesType: "MatchAttributes",
+                group: Self.group, registeredAt: 1_763_600_000_000)
+            let lane = RegistryKey.lane(app: GatewayStand.app, recipient: .user(user))
+            _ = registry.send(
+                to: topic, partition: Int32(Murmur2.partition(of: lane.span, of: stand.layout.lanes)),
+                key: key.bytes.span, value: row.encoded().span, tag: 0)
+        }
+        var deliveries: [Delivery] = []
+        guard registry.flush(withinMilliseconds: 30_000, into: &deliveries) == 0,
+            deliveries.allSatisfy(\.isStored)
+        else { throw BenchmarkFailure("the registry was not stored") }
+        urgent = try TopicWatch([.jobsUrgent], on: stand.settings, stand.layout)
+        link = try WaitingLink(stand.listening)
+    }
+
+    func measure() throws -> Latencies {
+        // All lanes are restored, and have made a job.
+        for number in 0..<Self.users { _ = try seconds(ofUpdateTo: number) }
+        var latencies = Latencies()
+        for number in 0..<Self.updates { latencies.add(try seconds(ofUpdateTo: number % Self.users)) }
+        return latencies
+    }
+
+    /// From the answer on.
+    private func seconds(ofUpdateTo number: Int) throws -> Double {
+        let body =
+            #"{"event":"update","groupId":"\#(Self.group)","private":true,"audience":{"users":["user-\#(number)"]},"#
+            + #""contentState":{"homeTeamScore":1,"awayTeamScore":0,"matchStatus":"x"}}"#
+        let answer = try link.post("/v1/sends", key: stand.key, Array(body.utf8))
+        guard answer.status == 202 else {
+            throw BenchmarkFailure(
+                "\(answer.status): \(String(decoding: answer.body ?? [], as: UTF8.self))")
+        }
+        let begun = Instant.now()
+        while urgent.look(waitMilliseconds: 100, { _ in }) == 0 {
+            if Instant.now().milliseconds(since: begun) > Self.millisecondsMax {
+                throw BenchmarkFailure("a job was lost: \(stand.fanOutText.suffix(800))")
+            }
+        }
+        return Instant.now().seconds(since: begun)
+    }
+}
+
+/// A connection that is asked one request after the other, by a thread that waits.
+///
+/// `@unchecked Sendable`: the loop writes while the thread waits for the signal.
+private final class WaitingLink: @unchecked Sendable {
+    private static let millisecondsMax = 10_000
+
+    private let loop: EventLoop
+    private let host: String
+    private let port: Int
+    private let done = DispatchSemaphore(value: 0)
+    private var link: HTTPLink?
+    private var outcome = HTTPLink.Outcome.failed("nothing was asked")
+
+    init(_ address: String) throws {
+        guard let address = HostPort(settingText: address) else {
+            throw BenchmarkFailure("\(address) is no address")
+        }
+        (host, port) = (address.host, address.port)
+        loop = try EventLoop(name: "backend")
+        try loop.start()
+    }
+
+    deinit { loop.stop() }
+
+    func post(_ path: String, key: String, _ body: [UInt8]) throws -> HTTPAnswer {
+        loop.execute { [self] in
+            if link?.isOver ?? true {
+                link = HTTPLink(host: host, port: port, on: loop) { [unowned self] outcome in
+                    self.outcome = outcome
+                    done.signal()
+                }
+            }
+            link?.send(
+                .init("POST", path, key: key, body: body),
+                deadline: loop.now.advanced(byMilliseconds: Self.millisecondsMax))
+        }
+        done.wait()
+        switch outcome {
+        case .answered(let answer): return answer
+        case .failed(let reason): throw BenchmarkFailure(reason)
+        }
+    }
+}

@@ -88,9 +88,19 @@ let package = Package(
             "Stages", "Catalog", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Settings", "Lifecycle",
             "Telemetry"),
 
+        // What people do about what failed.
+        module(
+            "Replay", "APNs", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle",
+            "Telemetry", features: "Lifetimes"),
+
+        // What people look at: files in the binary.
+        .target(name: "CConsole", exclude: ["web"]),
+        module("Console", "CConsole", "HTTPServer", "Cryptography"),
+
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Gateway", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "HTTPServer", "JSON",
+            "Gateway", "Stages", "Console", "Replay", "LiveActivity", "Catalog", "Topics", "Kafka",
+            "HTTPServer", "JSON",
             "Cryptography", "Settings", "Lifecycle", "Telemetry"),
         module(
             "Ingest", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Settings",
@@ -110,11 +120,6 @@ let package = Package(
         module(
             "Insight", "Stages", "LiveActivity", "Topics", "Kafka", "Store", "SQLite", "JSON", "Settings",
             "Lifecycle", "Telemetry", features: "Lifetimes"),
-
-        // What people do about what failed.
-        module(
-            "Replay", "APNs", "LiveActivity", "Topics", "Kafka", "JSON", "Lifecycle", "Telemetry",
-            features: "Lifetimes"),
 
         // The outside world on one machine.
         module(
@@ -192,12 +197,14 @@ let package = Package(
             "Telemetry", "ProcessTesting", "Simulation"),
 
         // Tests of the stages.
+        tests("ConsoleTests", "Console"),
         tests("TopicsTests", "Topics", "Kafka", "KafkaTesting", "Telemetry"),
         tests(
             "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON",
             "Cryptography", "Telemetry", "Lifecycle", "ProcessTesting"),
         tests(
-            "GatewayTests", "Gateway", "Stages", "Settings", "Catalog", "Topics", "LiveActivity", "Kafka",
+            "GatewayTests", "Gateway", "Console", "Replay", "Stages", "Settings", "Catalog", "Topics",
+            "LiveActivity", "Kafka",
             "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(

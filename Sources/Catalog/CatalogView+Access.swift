@@ -26,6 +26,11 @@ extension CatalogView {
         let isSame = equalInConstantTime(presented.secretHash, key?.secretHash ?? Self.decoy)
         guard isSame, let key else { return .unknown }
         // From here on whoever asks has the secret, and may know more.
+        return access(with: key, for: role, now: now)
+    }
+
+    /// What who has shown that the key is theirs may do.
+    package func access(with key: APIKey, for role: APIKey.Role, now: WallTime) -> Access {
         if key.revokedAt != nil { return .revoked }
         if let expiresAt = key.expiresAt, now.milliseconds >= expiresAt { return .expired }
         guard key.role.includes(role) else { return .forbidden(key) }

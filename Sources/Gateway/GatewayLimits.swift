@@ -20,6 +20,8 @@ package struct GatewayLimits: Sendable {
     package static let lookupsWaitingMax = 100
     /// For one such question; then 503, or what was found until then.
     package static let lookupMilliseconds = 3000
+    /// Calls about dead letters that wait, as each reads their topic; beyond it 503.
+    package static let letterCallsWaitingMax = 10
     /// For the scheduler to answer an order that is stored; then the answer says that it is under way.
     package static let replyMilliseconds = 2000
     /// Problems told of one report; later ones are left out.

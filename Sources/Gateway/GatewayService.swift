@@ -1,4 +1,5 @@
 internal import Catalog
+internal import Console
 internal import HTTPServer
 internal import Kafka
 package import Lifecycle
@@ -14,6 +15,7 @@ package final class GatewayService: Stage {
         let writer: ReportWriter
         let worker: RequestWorker
         let lookup: SendLookup
+        let letters: LetterDesk
         let replies: ReplyReader
         let reach: KafkaReach
         let routes: [String]
@@ -23,6 +25,7 @@ package final class GatewayService: Stage {
     package static let summary = "takes reports and sends over HTTP"
     package static let topics: [TopicName] = [
         .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
+        .deadLetters,
     ]
 
     private let settings: GatewaySettings
@@ -89,6 +92,8 @@ package final class GatewayService: Stage {
             let lookup = try SendLookup(
                 environment.cluster, layout: environment.layout, context: context)
             undo.append { lookup.stop() }
+            let letters = try LetterDesk(environment, log: context.log)
+            undo.append { letters.stop() }
             let replies = try ReplyReader(environment, context: context) { worker.heard($0) }
             undo.append { replies.stop() }
             let entrance = Entrance(
@@ -96,7 +101,8 @@ package final class GatewayService: Stage {
                 limits: settings.limits, clients: ClientAddress(proxies: settings.proxies),
                 metrics: metrics, log: context.log)
             let routes = routes(
-                entrance, reports: writer, requests: worker, lookup: lookup, metrics: context.metrics
+                entrance, reports: writer, requests: worker, lookup: lookup, letters: letters,
+                metrics: context.metrics
             ) { [environment] in
                 Self.obstacles(
                     environment, reach, hasStored: worker.hasStored, hears: replies.hasBegun)
@@ -105,7 +111,7 @@ package final class GatewayService: Stage {
             started.put(
                 Parts(
                     server: server, writer: writer, worker: worker, lookup: lookup,
-                    replies: replies, reach: reach, routes: routes.patterns))
+                    letters: letters, replies: replies, reach: reach, routes: routes.patterns))
             context.log.info("serving", .field("address", server.address.description))
         } catch {
             for step in undo.reversed() { await step() }
@@ -115,7 +121,8 @@ package final class GatewayService: Stage {
 
     private func routes(
         _ entrance: Entrance, reports writer: ReportWriter, requests worker: RequestWorker,
-        lookup: SendLookup, metrics: Metrics, obstacles: @escaping @Sendable () -> [String]
+        lookup: SendLookup, letters: LetterDesk, metrics: Metrics,
+        obstacles: @escaping @Sendable () -> [String]
     ) -> HTTPRoutes {
         var routes = HTTPRoutes()
         AdminEndpoints(metrics: metrics, obstacles: obstacles).addHealth(to: &routes)
@@ -126,6 +133,10 @@ package final class GatewayService: Stage {
         UsersEndpoint(entrance: entrance, worker: worker).add(to: &routes)
         CatalogEndpoint(entrance: entrance, worker: worker).add(to: &routes)
         NetmeraEndpoint(entrance: entrance, worker: worker, lanes: lanes).add(to: &routes)
+        LettersEndpoint(entrance: entrance, desk: letters).add(to: &routes)
+        SessionEndpoint(entrance: entrance, worker: worker, environment: environment, clock: clock).add(
+            to: &routes)
+        ConsolePages.add(to: &routes)
         OpenAPI.add(to: &routes)
         return routes
     }
@@ -147,6 +158,7 @@ package final class GatewayService: Stage {
         await parts.worker.stop(by: deadline)
         await parts.writer.stop(by: deadline)
         parts.lookup.stop()
+        parts.letters.stop()
         parts.reach.stop()
     }
 }

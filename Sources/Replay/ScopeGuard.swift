@@ -104,27 +104,3 @@ struct ScopeGuard {
 }
 
 typealias Addressee = ReceiptLines.Addressee
-
-/// Why a record or a job is not sent once more.
-package enum Objection: String, Sendable, CaseIterable {
-    /// Its deadline has passed, or does before it could leave.
-    case expired
-    /// A newer version of its scope is there.
-    case newer = "newer_version"
-    /// Its scope has ended since.
-    case ended
-    /// Its send was taken back.
-    case cancelled
-    /// The phone was started by another job since.
-    case startedSince = "started_since"
-    /// Its jobs went out again by `flotilla replay resend`.
-    case resent
-    /// It cannot be read, by this version either.
-    case unreadable
-    /// Its bytes were too many to be kept.
-    case notKept = "not_kept"
-    /// It is of a topic that takes nothing by hand.
-    case unknownTopic = "unknown_topic"
-    /// Another call is at work on it, or was killed a moment ago.
-    case busy
-}

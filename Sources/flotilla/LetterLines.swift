@@ -14,7 +14,7 @@ struct LetterLine {
 
     static func show(_ lines: [LetterLine], more: Int, _ invocation: Invocation) {
         if invocation.options["--json"] != nil {
-            for line in lines { print(line.json) }
+            for line in lines { print(line.json(whole: false)) }
             return
         }
         if lines.isEmpty { return print("there are no such letters") }
@@ -34,43 +34,18 @@ struct LetterLine {
     /// Of a deadline, which comes as any number: in the year 2255.
     private static let secondsMax: Int64 = 9_000_000_000
 
-    private var json: String {
-        var line = JSONLine()
-        addFields(to: &line)
-        return line.text
-    }
-
-    private func addFields(to line: inout JSONLine) {
-        line.field("letter", letter.name.text)
-        line.field("at", letter.why.at)
-        line.field("stage", letter.why.stage)
-        if let app = letter.app { line.field("app", app) }
-        line.field("reason", letter.why.code)
-        line.field("message", letter.why.reason)
-        line.field("jobs", Int64(letter.jobs))
-        line.field("state", state.rawValue)
-        line.field("topic", letter.why.topic)
-        line.field("partition", Int64(letter.why.partition))
-        line.field("offset", letter.why.offset)
-        line.field("writtenAt", letter.why.writtenAt)
-        line.field("bytes", Int64(letter.value?.count ?? 0))
-        if !letter.before.isEmpty { line.field("sentAgainFrom", letter.before) }
+    private func json(whole isWhole: Bool) -> String {
+        JSONLine.text { json in
+            letter.write(state, to: &json)
+            if isWhole { letter.writeSheet(to: &json) }
+        }
     }
 
     // MARK: All of it
 
     func showAll(_ invocation: Invocation) {
         if invocation.options["--json"] != nil {
-            var line = JSONLine()
-            addFields(to: &line)
-            if let sheet = letter.sheet {
-                line.field("send", sheet.head.send)
-                if let group = sheet.head.group { line.field("groupId", group) }
-                line.field("event", sheet.head.event.rawValue)
-                line.field("version", sheet.head.version)
-                line.field("deadline", sheet.head.deadline)
-            }
-            return print(line.text)
+            return print(json(whole: true))
         }
         var rows = [
             ("letter", letter.name.text), ("state", state.rawValue), ("stage", letter.why.stage),
@@ -91,18 +66,8 @@ struct LetterLine {
         let width = rows.map(\.0.count).max() ?? 0
         for (name, value) in rows { print(name.padded(to: width) + "  " + value) }
         guard let sheet = letter.sheet else { return }
-        let jobs = sheet.index.lines.map { line in
-            [
-                sheet.text(line.installation), sheet.text(line.entry), sheet.text(line.recipient),
-                Self.redacted(sheet.text(line.token)),
-            ]
-        }
+        let jobs = sheet.jobs.map { [$0.installation, $0.entry, $0.recipient, $0.token] }
         print(Table(["installation", "entry", "recipient", "token as stored"], jobs).text)
-    }
-
-    /// Of the token as it lies there, sealed or not.
-    private static func redacted(_ token: String) -> String {
-        "tok:" + Hex.text(Array(SHA256.digest(Array(token.utf8)).prefix(4)))
     }
 }
 
@@ -115,10 +80,7 @@ struct LetterSums {
     init(_ summary: LetterSummary) { self.summary = summary }
 
     func show(_ invocation: Invocation) {
-        let rows = summary.rows.sorted { a, b in
-            (a.key.stage, a.key.app ?? "", a.key.code, a.key.state.rawValue)
-                < (b.key.stage, b.key.app ?? "", b.key.code, b.key.state.rawValue)
-        }
+        let rows = summary.sorted
         if invocation.options["--json"] != nil {
             for (kind, row) in rows { print(Self.json(kind, row)) }
         } else if rows.isEmpty {
@@ -138,16 +100,7 @@ struct LetterSums {
     }
 
     private static func json(_ kind: LetterSummary.Kind, _ row: LetterSummary.Row) -> String {
-        var line = JSONLine()
-        line.field("stage", kind.stage)
-        if let app = kind.app { line.field("app", app) }
-        line.field("reason", kind.code)
-        line.field("state", kind.state.rawValue)
-        line.field("letters", Int64(row.letters))
-        line.field("jobs", Int64(row.jobs))
-        line.field("first", row.first)
-        line.field("last", row.last)
-        return line.text
+        JSONLine.text { LetterSummary.write(kind, row, to: &$0) }
     }
 }
 
@@ -188,22 +141,5 @@ extension JSONLine {
         field(
             "stay",
             objections.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue)=\($0.value)" })
-    }
-}
-
-extension Objection {
-    fileprivate var sentence: String {
-        switch self {
-        case .expired: "their deadline has passed"
-        case .newer: "something newer is there"
-        case .ended: "their group has ended"
-        case .cancelled: "their send was taken back"
-        case .startedSince: "the phone was started since"
-        case .resent: "their jobs went again by `flotilla replay resend`"
-        case .unreadable: "this version cannot read them either"
-        case .notKept: "their bytes were too many to be kept"
-        case .unknownTopic: "their topic takes nothing by hand"
-        case .busy: "another call is at work on them, or was killed within the last minute; try again then"
-        }
     }
 }

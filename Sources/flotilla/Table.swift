@@ -31,6 +31,13 @@ struct JSONLine: ~Copyable {
 
     init() { writer.beginObject() }
 
+    /// A line whose fields somebody else knows.
+    static func text(_ write: (inout JSONWriter) -> Void) -> String {
+        var line = JSONLine()
+        write(&line.writer)
+        return line.text
+    }
+
     mutating func field(_ name: StaticString, _ value: String) {
         writer.name(name)
         writer.value(value)

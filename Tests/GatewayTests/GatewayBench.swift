@@ -35,7 +35,7 @@ final class GatewayBench: Sendable {
     ///   - seconds: how far its clock runs ahead.
     init(
         _ settings: KafkaSettings, _ layout: TopicLayout, beside other: GatewayBench? = nil,
-        aheadBySeconds seconds: Int64 = 0,
+        aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil,
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws {
         self.settings = settings
@@ -61,7 +61,7 @@ final class GatewayBench: Sendable {
             gateway,
             in: StageEnvironment(
                 cluster: cluster, layout: layout, slot: try Slot.take(under: directory.path),
-                sealingKeys: nil, catalog: catalog),
+                sealingKeys: sealingKeys, catalog: catalog),
             clock: GatewayClock {
                 WallTime(milliseconds: WallTime.now().milliseconds + seconds * 1000)
             })
@@ -85,6 +85,7 @@ final class GatewayBench: Sendable {
 
     /// On the embedded broker, with all topics as they must be.
     static func onTestCluster(
+        sealingKeys: SealingKeys? = nil, topics: [TopicName] = GatewayService.topics,
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> (GatewayBench, TestCluster) {
         let cluster = try TestCluster()
@@ -92,17 +93,18 @@ final class GatewayBench: Sendable {
         let layout = TopicLayout(prefix: "t\(UInt64.random(in: 0 ... .max)).", lanes: 4, replication: 1)
         try await onThread {
             let admin = try Admin(settings, log: .silent, metrics: Metrics())
-            _ = try layout.create(GatewayService.topics, on: admin)
+            _ = try layout.create(topics, on: admin)
         }
-        return (try await GatewayBench(settings, layout, change), cluster)
+        return (try await GatewayBench(settings, layout, sealingKeys: sealingKeys, change), cluster)
     }
 
     /// A second gateway on the same cluster, ready.
     func another(
-        aheadBySeconds seconds: Int64 = 0, _ change: (inout GatewaySettings) -> Void = { _ in }
+        aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil,
+        _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> GatewayBench {
         let bench = try await GatewayBench(
-            settings, layout, beside: self, aheadBySeconds: seconds, change)
+            settings, layout, beside: self, aheadBySeconds: seconds, sealingKeys: sealingKeys, change)
         try await bench.startAndWait()
         return bench
     }

@@ -5,9 +5,18 @@ extension OpenAPI {
         "/v1/users/{id}/profile":{"put":{"operationId":"putProfile","summary":"Tags and attributes of a user, for all of the user's installations.","description":"Role send.","security":[{"bearer":[]}],\#(user),\#(body("profile")),"responses":{\#(answer(202, "userAccepted", meaning: "Stored.")),\#(refusals(body: true))}}},
         "/v1/users/{id}":{"delete":{"operationId":"eraseUser","summary":"Forgets a user everywhere.","description":"Role send.","security":[{"bearer":[]}],\#(user),"responses":{\#(answer(202, "userAccepted", meaning: "Stored; what is left ages out.")),\#(refusals())}}},
         "/v1/reports":{"post":{"operationId":"report","summary":"What phones tell: one report, or an array of up to 1,000.","description":"Role report.","security":[{"bearer":[]}],\#(body("reports")),"responses":{\#(answer(202, "reportsTaken", meaning: "The good ones are stored; the others are told.")),\#(refusals(body: true))}}},
+        "/console":{"get":{"operationId":"console","summary":"The console, for people.","responses":{"200":{"description":"Its page.","content":{"text/html":{"schema":{"type":"string"}}}}}}},
+        "/console/{file}":{"get":{"operationId":"consoleFile","summary":"A file of the console.","parameters":[{"name":"file","in":"path","required":true,"schema":{"type":"string"}}],"responses":{"200":{"description":"It."},"304":{"description":"It has not changed."},"404":{"$ref":"#/components/responses/notFound"}}}},
+        "/console/session":{"post":{"operationId":"logIn","summary":"Begins a session of the console, for a browser.","description":"Role read. The answer sets the cookie; calls by it bring the token in the header flotilla-console.","security":[{"bearer":[]}],"responses":{\#(answer(200, "session", meaning: "Logged in.")),\#(refusals())}},
+        "get":{"operationId":"session","summary":"Who is logged in, by the cookie.","responses":{\#(answer(200, "session", meaning: "This key.")),"204":{"description":"Nobody."},"401":{"$ref":"#/components/responses/unauthorized"},"403":{"$ref":"#/components/responses/forbidden"}}},
+        "delete":{"operationId":"logOut","summary":"Takes the cookie back.","responses":{"204":{"description":"Done."},"403":{"$ref":"#/components/responses/forbidden"}}}},
         "/v1/openapi.json":{"get":{"operationId":"openapi","summary":"This document.","responses":{"200":{"description":"It.","content":{"application/json":{"schema":{"type":"object"}}}},"408":{"$ref":"#/components/responses/limit"}}}},
         "/livez":{"get":{"operationId":"livez","summary":"The process turns; it does not depend on Kafka.","responses":{"200":{"description":"alive","content":{"text/plain":{"schema":{"type":"string"}}}}}}},
         "/readyz":{"get":{"operationId":"readyz","summary":"Whether work should come here, and if not, why.","responses":{"200":{"description":"ready","content":{"text/plain":{"schema":{"type":"string"}}}},"503":{"description":"not ready, and why","content":{"text/plain":{"schema":{"type":"string"}}}}}}}
+        """#
+
+    static let sessionSchemas = #"""
+        "session":{"type":"object","required":["app","keyId","role","endsAt","token"],"additionalProperties":false,"properties":{"app":{"type":"string"},"keyId":{"type":"string"},"keyName":{"type":"string"},"role":{"enum":["read","send","admin"]},"endsAt":{"type":"integer"},"token":{"type":"string"}}}
         """#
 
     static let reportSchemas = #"""

@@ -10,10 +10,15 @@ enum OpenAPI {
 
     static let document =
         head + #","paths":{"#
-        + [sendPaths, schedulePaths, netmeraPaths, catalogPaths, otherPaths].joined(separator: ",")
+        + [sendPaths, schedulePaths, netmeraPaths, catalogPaths, letterPaths, otherPaths].joined(
+            separator: ",")
         + #"},"components":{"securitySchemes":"# + keys + #","parameters":"# + parameters
         + #","responses":"# + responses + #","schemas":{"#
-        + [values, sendSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas, reportSchemas].joined(
+        + [
+            values, sendSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas, letterSchemas,
+            sessionSchemas,
+            reportSchemas,
+        ].joined(
             separator: ",") + "}}}"
 
     private static let head = #"""

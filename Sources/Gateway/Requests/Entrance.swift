@@ -23,6 +23,8 @@ final class Entrance: Sendable {
     private let clients: ClientAddress
     private let metrics: GatewayMetrics
     private let log: Log
+    /// Who has logged in at the console.
+    let sessions: SessionCheck
     private let state: TracedLock<State>
 
     init(
@@ -38,6 +40,7 @@ final class Entrance: Sendable {
         self.clients = clients
         self.metrics = metrics
         self.log = log
+        sessions = SessionCheck(seal: SessionSeal(environment.sealingKeys))
         let now = Instant.now()
         state = TracedLock(
             State(
@@ -59,7 +62,14 @@ final class Entrance: Sendable {
         guard let view = environment.catalog else { return turnAway(Unavailable.notReady) }
         let address = clients.of(request)
         let peer = PeerNetwork.of(address)
-        let access = view.access(Credentials.key(in: request.headers, style), for: role, now: clock.now)
+        let access: Access
+        switch sessions.verdict(on: request.headers, now: clock.now) {
+        case .none:
+            access = view.access(Credentials.key(in: request.headers, style), for: role, now: clock.now)
+        case .session(let session): access = session.access(in: view, for: role, now: clock.now)
+        case .ended: return .refused(SessionCheck.ended)
+        case .foreign: return .refused(SessionCheck.foreign)
+        }
         guard case .granted(let key, let app) = access else { return refuse(access, to: peer, style) }
         if clients.isUnlistedProxy(request) { tellOfProxy(request.peer) }
         if let (limit, wait) = count(key, peer) {

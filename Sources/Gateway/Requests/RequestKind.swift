@@ -6,6 +6,7 @@ enum RequestKind: String, Sendable, CaseIterable {
     case progress
     case user
     case catalog
+    case session
 }
 
 enum RequestOutcome: String, Sendable, CaseIterable {

@@ -26,7 +26,9 @@ package struct Discard {
     }
 
     /// How many were marked.
-    package func carryOut(_ progress: (Int) -> Void) throws -> Int {
+    ///
+    /// - Parameter progress: called now and then; what it throws ends the call between two marks.
+    package func carryOut(_ progress: (Int) throws -> Void) throws -> Int {
         let writer = try ReplayWriter(box, author: author, run: run)
         var count = 0
         for partition in box.partitions where filter.concerns(partition) {
@@ -42,7 +44,7 @@ package struct Discard {
                 try writer.mark(.discard, .done, in: partition, letters: batch.map(\.offset))
                 count += batch.count
                 batch.removeAll()
-                progress(count)
+                try progress(count)
             }
             try box.forEach(in: partition, filter, knowing: journal) { letter, state in
                 guard state == .open else { return }

@@ -79,8 +79,8 @@ package final class Redrive {
 
     /// Sends what may go.
     ///
-    /// - Parameter progress: called now and then.
-    package func carryOut(_ progress: (Tally) -> Void) throws -> Tally {
+    /// - Parameter progress: called now and then; what it throws ends the call between two marks.
+    package func carryOut(_ progress: (Tally) throws -> Void) throws -> Tally {
         tally = Tally()
         let writer = try ReplayWriter(box, author: author, run: run)
         for partition in box.partitions where filter.concerns(partition) {
@@ -90,14 +90,14 @@ package final class Redrive {
                 batch.add(item)
                 if batch.isFull {
                     try send(&batch, &journal, by: writer)
-                    progress(tally)
+                    try progress(tally)
                 }
             } settled: { [self] name in
                 try writer.mark(.redrive, .done, in: partition, letters: [name.offset])
                 tally.settled += 1
             }
             try send(&batch, &journal, by: writer)
-            progress(tally)
+            try progress(tally)
         }
         return tally
     }

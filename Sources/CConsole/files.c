@@ -1,0 +1,151 @@
+#include "console_files.h"
+
+// C23's way to put a file into a program; the compiler knows it in C of any year.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char api_js[] = {
+#embed "web/api.js"
+};
+static const unsigned char app_js[] = {
+#embed "web/app.js"
+};
+static const unsigned char audit_js[] = {
+#embed "web/audit.js"
+};
+static const unsigned char away_js[] = {
+#embed "web/away.js"
+};
+static const unsigned char charts_js[] = {
+#embed "web/charts.js"
+};
+static const unsigned char compose_js[] = {
+#embed "web/compose.js"
+};
+static const unsigned char definitions_js[] = {
+#embed "web/definitions.js"
+};
+static const unsigned char dryrun_js[] = {
+#embed "web/dryrun.js"
+};
+static const unsigned char events_js[] = {
+#embed "web/events.js"
+};
+static const unsigned char fleet_js[] = {
+#embed "web/fleet.js"
+};
+static const unsigned char form_js[] = {
+#embed "web/form.js"
+};
+static const unsigned char format_js[] = {
+#embed "web/format.js"
+};
+static const unsigned char groups_js[] = {
+#embed "web/groups.js"
+};
+static const unsigned char h_js[] = {
+#embed "web/h.js"
+};
+static const unsigned char icon_svg[] = {
+#embed "web/icon.svg"
+};
+static const unsigned char index_html[] = {
+#embed "web/index.html"
+};
+static const unsigned char letters_js[] = {
+#embed "web/letters.js"
+};
+static const unsigned char lockscreen_js[] = {
+#embed "web/lockscreen.js"
+};
+static const unsigned char login_js[] = {
+#embed "web/login.js"
+};
+static const unsigned char now_js[] = {
+#embed "web/now.js"
+};
+static const unsigned char parts_css[] = {
+#embed "web/parts.css"
+};
+static const unsigned char parts_js[] = {
+#embed "web/parts.js"
+};
+static const unsigned char patch_js[] = {
+#embed "web/patch.js"
+};
+static const unsigned char payload_js[] = {
+#embed "web/payload.js"
+};
+static const unsigned char people_js[] = {
+#embed "web/people.js"
+};
+static const unsigned char poll_js[] = {
+#embed "web/poll.js"
+};
+static const unsigned char problems_js[] = {
+#embed "web/problems.js"
+};
+static const unsigned char report_js[] = {
+#embed "web/report.js"
+};
+static const unsigned char router_js[] = {
+#embed "web/router.js"
+};
+static const unsigned char schedules_js[] = {
+#embed "web/schedules.js"
+};
+static const unsigned char sends_js[] = {
+#embed "web/sends.js"
+};
+static const unsigned char session_js[] = {
+#embed "web/session.js"
+};
+static const unsigned char shell_js[] = {
+#embed "web/shell.js"
+};
+static const unsigned char style_css[] = {
+#embed "web/style.css"
+};
+static const unsigned char words_js[] = {
+#embed "web/words.js"
+};
+
+#define FILE(name, bytes) {name, bytes, sizeof bytes}
+
+const struct console_file console_files[] = {
+    FILE("api.js", api_js),
+    FILE("app.js", app_js),
+    FILE("audit.js", audit_js),
+    FILE("away.js", away_js),
+    FILE("charts.js", charts_js),
+    FILE("compose.js", compose_js),
+    FILE("definitions.js", definitions_js),
+    FILE("dryrun.js", dryrun_js),
+    FILE("events.js", events_js),
+    FILE("fleet.js", fleet_js),
+    FILE("form.js", form_js),
+    FILE("format.js", format_js),
+    FILE("groups.js", groups_js),
+    FILE("h.js", h_js),
+    FILE("icon.svg", icon_svg),
+    FILE("index.html", index_html),
+    FILE("letters.js", letters_js),
+    FILE("lockscreen.js", lockscreen_js),
+    FILE("login.js", login_js),
+    FILE("now.js", now_js),
+    FILE("parts.css", parts_css),
+    FILE("parts.js", parts_js),
+    FILE("patch.js", patch_js),
+    FILE("payload.js", payload_js),
+    FILE("people.js", people_js),
+    FILE("poll.js", poll_js),
+    FILE("problems.js", problems_js),
+    FILE("report.js", report_js),
+    FILE("router.js", router_js),
+    FILE("schedules.js", schedules_js),
+    FILE("sends.js", sends_js),
+    FILE("session.js", session_js),
+    FILE("shell.js", shell_js),
+    FILE("style.css", style_css),
+    FILE("words.js", words_js),
+};
+const size_t console_files_count = sizeof console_files / sizeof console_files[0];

@@ -1,0 +1,76 @@
+// Starts that are kept, to be sent to one user by their number.
+
+import { h } from "./h.js";
+import { call, get, post, segment } from "./api.js";
+import { may } from "./session.js";
+import { show } from "./patch.js";
+import { card, coded, confirm, during, empty, facts, field, head, moment, notice, table } from "./parts.js";
+import { ask, toAsking } from "./router.js";
+import { what } from "./away.js";
+import { showProblems } from "./problems.js";
+
+function page(place, { asked }) {
+  const list = h("div.stack");
+  const one = h("div.stack");
+  place.append(head("Definitions", { sub: "A start that is kept under a number, Netmera's way; `sendNotification` sends it to one user.",
+    actions: may("send") && h("a.button.main", { href: "#/compose?event=start" }, "Make one") }), one, list);
+
+  async function look() {
+    try {
+      const { items } = await get("/v1/definitions");
+      show(list, h("section.card", items.length
+        ? table("Definitions", [
+          { title: "Key", kind: "name", cell: ({ notificationKey }) => h("a", { href: toAsking({ key: notificationKey }, "definitions"),
+            onclick: (event) => { event.preventDefault(); ask({ key: notificationKey }); open(notificationKey); } }, notificationKey) },
+          { title: "Type", kind: "name", cell: ({ liveActAttrType }) => liveActAttrType ?? "–" },
+          { title: "Group", kind: "name", cell: ({ groupId }) => groupId ?? "said when it is sent" },
+          { title: "Made", kind: "time", cell: ({ createdAt }) => moment(createdAt) },
+        ], items, ({ notificationKey }) => notificationKey)
+        : empty("There are none", "Compose a start and keep it: then one call with a number and a user sends it.",
+          may("send") && h("a.button", { href: "#/compose?event=start" }, "Compose a start"))));
+    } catch (error) { show(list, notice("bad", coded(what(error)))); }
+  }
+
+  async function open(key) {
+    try {
+      const definition = await get(`/v1/definitions/${segment(key)}`);
+      show(one, card(`Definition ${key}`, null, h("div.in",
+        facts([["Type", definition.liveActAttrType], ["Group", definition.groupId], ["Made", moment(definition.createdAt)]]),
+        h("pre.state", JSON.stringify({ liveActAttr: definition.liveActAttr, contentState: definition.contentState }, null, 1)),
+        may("send") && sendForm(definition),
+        may("admin") && h("div", h("button.danger.small", { type: "button", onclick: () => remove(key) }, "Delete")))));
+    } catch (error) { show(one, notice("bad", coded(what(error)))); }
+  }
+
+  function sendForm(definition) {
+    const user = h("input", { required: true, spellcheck: "false" });
+    const group = h("input", { spellcheck: "false", value: definition.groupId ?? "" });
+    const said = h("div");
+    const form = h("form.stack", { onsubmit: async (event) => {
+      event.preventDefault();
+      try {
+        const accepted = await during(event.submitter, () => post("/rest/3.0/sendNotification", {
+          notificationKey: definition.notificationKey, target: { extId: user.value.trim() },
+          message: group.value.trim() ? { groupId: group.value.trim() } : undefined,
+        }));
+        show(said, notice("good", "It is on its way: ", h("a", { href: toAsking({ at: accepted.acceptedAt }, "sends", accepted.sendId) }, "see it arrive")));
+      } catch (error) { show(said, error.problems?.length ? showProblems(form, error.problems) : notice("bad", coded(what(error)))); }
+    } }, h("div.pair", field("User id", user, { path: "target.extId" }), field("Group", group, { path: "message.groupId" })), said,
+    h("div", h("button.main", "Send to this user")));
+    return form;
+  }
+
+  async function remove(key) {
+    if (!await confirm("Delete this definition?", [h("p", `Calls that name ${key} are refused from then on.`)], "Delete it", "danger")) return;
+    try {
+      await call("DELETE", `/v1/definitions/${segment(key)}`);
+      show(one);
+      ask({});
+      look();
+    } catch (error) { show(one, notice("bad", coded(what(error)))); }
+  }
+  look();
+  if (asked.get("key")) open(asked.get("key"));
+}
+
+export default { title: "Definitions", show: page };

@@ -1,0 +1,105 @@
+// What phones told: how much of what, when; one by one; and as a file.
+
+import { h } from "./h.js";
+import { download, get, query } from "./api.js";
+import { poll } from "./poll.js";
+import { show } from "./patch.js";
+import { card, coded, during, empty, field, figures, head, moment, notice, select, table } from "./parts.js";
+import { columns, legend } from "./charts.js";
+import { count } from "./format.js";
+import { ask, to } from "./router.js";
+import { Freshness, what } from "./away.js";
+import { events as words } from "./words.js";
+
+const day = 86_400_000;
+const ranges = { "24h": ["The last 24 hours", day, "hour"], "7d": ["The last 7 days", 7 * day, "hour"], "31d": ["The last 31 days", 31 * day, "day"] };
+
+const eventColumns = [
+  { title: "At", kind: "time", cell: ({ at }) => moment(at) },
+  { title: "What", kind: "name", cell: ({ code, cause }) => [words[code] ?? code, cause && h("div.note", cause)] },
+  { title: "User", kind: "name", cell: ({ userId }) => (userId ? h("a", { href: to("people", "user", userId) }, userId) : "–") },
+  { title: "Installation", kind: "name", cell: ({ installationId }) => (installationId ? h("a", { href: to("people", "installation", installationId) }, installationId) : "–") },
+  { title: "Group", kind: "name", cell: ({ groupId }) => (groupId ? h("a", { href: to("groups", groupId) }, groupId) : "–") },
+  { title: "Type", kind: "name", cell: ({ attributesType }) => attributesType ?? "–" },
+];
+
+/** Every hour or day of the range, with nothing where nothing was. */
+function series({ buckets, from, to: until, by }, names) {
+  const step = by === "day" ? day : 3_600_000;
+  const start = Math.floor(from / step) * step;
+  const all = [];
+  for (let at = start; at < until && all.length < 800; at += step) all.push({ at, parts: names.map(() => 0) });
+  for (const bucket of buckets) {
+    const slot = all[Math.floor((bucket.at - start) / step)];
+    const name = names.indexOf(bucket.code);
+    if (slot && name >= 0) slot.parts[name] += bucket.count;
+  }
+  return all;
+}
+
+function page(place, { asked }) {
+  const freshness = new Freshness();
+  const wanted = { range: asked.get("range") ?? "24h", code: asked.get("code") ?? "", user: asked.get("user") ?? "", group: asked.get("group") ?? "" };
+  if (!ranges[wanted.range]) wanted.range = "24h";
+  let answer = null;
+  const body = h("div.stack");
+  const said = h("div");
+  const user = h("input", { type: "search", value: wanted.user, placeholder: "everybody's", spellcheck: "false" });
+  const group = h("input", { type: "search", value: wanted.group, placeholder: "all", spellcheck: "false" });
+  const changed = () => {
+    answer = null;
+    Object.assign(wanted, { user: user.value.trim(), group: user.value.trim() ? "" : group.value.trim() });
+    ask(wanted);
+    stop.now();
+  };
+  place.append(
+    head("Events", { sub: "What phones told: tokens, ends, taps.", actions: ["csv", "jsonl"].map((format) =>
+      h("button", { type: "button", onclick: (event) => during(event.target, () => keep(format)) }, format === "csv" ? "As CSV" : "As JSON lines")) }),
+    said,
+    h("form.filters", { onsubmit: (event) => { event.preventDefault(); changed(); } },
+      field("When", select(Object.entries(ranges).map(([key, [text]]) => [key, text]), wanted.range, (value) => { wanted.range = value; changed(); })),
+      field("What", select([["", "everything"], ...Object.entries(words)], wanted.code, (value) => { wanted.code = value; changed(); })),
+      field("User", user), field("Group", group), h("button", "Show")),
+    body);
+
+  const fields = () => {
+    const to = Date.now();
+    return { from: to - ranges[wanted.range][1], to, code: wanted.code, ...(wanted.user ? { user: wanted.user } : { group: wanted.group }) };
+  };
+
+  async function keep(format) {
+    try {
+      const next = await download(query("/v1/events", { ...fields(), format, limit: 5000 }), `events.${format}`);
+      show(said, next && notice("", "The file has the newest 5,000. `GET /v1/events` with `cursor` fetches the rest."));
+    } catch (error) { show(said, notice("bad", coded(what(error)))); }
+  }
+
+  function draw() {
+    const notices = freshness.notices();
+    if (!answer) return show(body, ...notices, notices.length ? null : h("p.note", "Looking …"));
+    const { counts, list } = answer;
+    const totals = counts?.totals ?? {};
+    const names = Object.keys(totals).sort((a, b) => totals[b] - totals[a]);
+    show(body, ...notices,
+      counts && figures(names.map((name) => [words[name] ?? name, count(totals[name]), name])),
+      counts && names.length > 0 && card("By time", counts.by === "day" ? "a day a column, in UTC" : "an hour a column", h("div.in",
+        columns("Events by time", series(counts, names), names, counts.by === "day"),
+        legend(names.map((name, index) => ({ name: words[name] ?? name, series: index, value: totals[name] }))))),
+      card("One by one", "the newest first", list.events.length
+        ? table("Events", eventColumns, list.events)
+        : empty("Nothing was told", "No event of this kind within this time.")));
+  }
+
+  const stop = poll(async (signal) => {
+    const { user: who, ...countable } = fields();
+    const [list, counts] = await Promise.all([
+      get(query("/v1/events", { ...fields(), limit: 100 }), signal),
+      who ? null : get(query("/v1/events/counts", { ...countable, by: ranges[wanted.range][2] }), signal),
+    ]);
+    return { list, counts };
+  }, (got) => { freshness.took(got.list); answer = got; draw(); }, (error) => { freshness.failed(error); draw(); }, 5000);
+  draw();
+  return stop;
+}
+
+export default { title: "Events", show: page };

@@ -1,0 +1,66 @@
+// The house itself: who runs, and how far each has read.
+
+import { h } from "./h.js";
+import { get } from "./api.js";
+import { poll } from "./poll.js";
+import { show } from "./patch.js";
+import { card, empty, figures, head, moment, notice, table, tag } from "./parts.js";
+import { ago, count, counted, span } from "./format.js";
+import { Freshness } from "./away.js";
+
+const lateAfter = 30_000;
+
+function page(place) {
+  const freshness = new Freshness();
+  let fleet = null;
+  const body = h("div.stack");
+  place.append(head("Fleet", { sub: "How far each stage has read, who runs, and what is in the way." }), body);
+
+  function draw() {
+    const said = freshness.notices();
+    if (!fleet) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
+    const { lag = [], members = [], lanes = {}, breakers = [], suspects } = fleet;
+    const versions = new Set(members.map(({ version }) => version).filter(Boolean));
+    const oldest = Math.min(...lag.map(({ oldestAt }) => oldestAt ?? Infinity));
+    show(body, ...said,
+      versions.size > 1 && notice("warn", `Processes of ${versions.size} versions run side by side: ${[...versions].join(", ")}.`),
+      lanes.blocked?.length > 0 && notice("bad", h("ul", lanes.blocked.map(({ lane, reason }) => h("li", `Lane ${lane} is blocked: ${reason}.`)))),
+      breakers.filter(({ state }) => state !== "closed").map((one) => notice("bad", `Pushes of ${one.app ?? "an app"} pause: ${one.reason ?? one.state}.`)),
+      figures([
+        ["Records waiting", count(lag.reduce((sum, { records }) => sum + records, 0))],
+        ["The oldest waits", Number.isFinite(oldest) ? span(Date.now() - oldest) : "–"],
+        ["Processes", count(members.length)],
+        ["Lanes read", lanes.count ? `${count(lanes.read)} of ${count(lanes.count)}` : "–"],
+        suspects !== undefined && ["Suspect tokens", count(suspects)],
+      ]),
+      card("Lag", "records of each topic that a stage has not read yet", lag.length
+        ? table("Lag", [
+          { title: "Stage", cell: ({ stage }) => stage },
+          { title: "Topic", kind: "name", cell: ({ topic }) => topic },
+          { title: "State", cell: ({ records, oldestAt }) => (!records ? tag("good", "at the end") : oldestAt && Date.now() - oldestAt > lateAfter ? tag("warn", "behind") : tag("live", "reading")) },
+          { title: "Records", kind: "number", cell: ({ records }) => count(records) },
+          { title: "Partitions", kind: "number", cell: ({ partitions }) => count(partitions) },
+          { title: "The oldest waits", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(Date.now() - oldestAt) : "–") },
+        ], lag, ({ stage, topic }) => `${stage} ${topic}`)
+        : empty("Nothing is known", "Figures come from consumer groups; there are none yet.")),
+      card("Processes", null, members.length
+        ? table("Processes", [
+          { title: "Stage", cell: ({ stage }) => stage },
+          { title: "Process", kind: "name", cell: ({ process }) => process },
+          { title: "State", cell: ({ isAway }) => (isAway ? tag("bad", "away") : tag("good", "there")) },
+          { title: "Address", kind: "name", cell: ({ address }) => address ?? "–" },
+          { title: "Version", cell: ({ version }) => version ?? "–" },
+          { title: "Lanes", kind: "number", cell: (member) => h("span", { title: member.lanes?.join(", ") }, counted(member.lanes?.length ?? 0, "lane")) },
+          { title: "Since", kind: "time", cell: ({ startedAt }) => moment(startedAt) },
+          { title: "Heard", kind: "time", cell: ({ heardAt }) => (heardAt ? ago(heardAt) : "–") },
+        ], members, ({ stage, process }) => `${stage} ${process}`)
+        : empty("Nobody has said so", "Processes of insight announce themselves here.")));
+  }
+
+  const stop = poll((signal) => get("/v1/fleet", signal), (answer) => { freshness.took(answer); fleet = answer; draw(); },
+    (error) => { freshness.failed(error); draw(); }, 2000);
+  draw();
+  return stop;
+}
+
+export default { title: "Fleet", show: page };

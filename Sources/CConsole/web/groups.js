@@ -1,0 +1,151 @@
+// All groups, and one of them.
+
+import { h } from "./h.js";
+import { get, query, segment } from "./api.js";
+import { may } from "./session.js";
+import { poll } from "./poll.js";
+import { show } from "./patch.js";
+import { card, choice, during, empty, facts, figures, head, moment, table, tag } from "./parts.js";
+import { bar, columns, legend } from "./charts.js";
+import { count, counted, share } from "./format.js";
+import { ask, to, toAsking } from "./router.js";
+import { Freshness, what } from "./away.js";
+import { sendColumns } from "./sends.js";
+
+const stateTag = (group) => (group.state === "live" ? tag("live", "live") : tag("", "ended"));
+
+const onNewest = (group) => {
+  const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
+  return whole > 0 && bar("Phones on the newest version",
+    [{ name: "on the newest version", value: Math.min(group.onNewest ?? 0, whole), series: 0 }], whole);
+};
+
+const listColumns = [
+  { title: "Group", kind: "name", cell: (group) => h("a", { href: toAsking({ user: group.userId }, "groups", group.groupId) }, group.groupId) },
+  { title: "State", cell: stateTag },
+  { title: "Type", kind: "name", cell: (group) => group.attributesType ?? "–" },
+  { title: "Updates", kind: "number", cell: (group) => count(group.updates) },
+  { title: "Phones", kind: "number", cell: (group) => count(group.running) },
+  { title: "On the newest", kind: "number", cell: (group) => share(group.share) },
+  { title: "", kind: "name", cell: onNewest },
+  { title: "Last send", kind: "time", cell: (group) => moment(group.lastAt) },
+];
+
+function listPage(place, { asked }) {
+  const freshness = new Freshness();
+  let state = asked.get("state") ?? "live";
+  let answer = null;
+  let further = [];
+  let next;
+  const body = h("div.stack");
+  place.append(head("Groups", { sub: "An activity across phones: one state, and who shows it." }),
+    choice("Which", "state", [["live", "Live"], ["ended", "Ended"], ["all", "All"]], state, (value) => {
+      state = value;
+      answer = null; further = []; next = undefined;
+      ask({ state });
+      stop.now();
+    }), body);
+
+  async function more() {
+    try {
+      const page = await get(query("/v1/groups", { state, cursor: next }));
+      further = [...further, ...page.groups];
+      next = page.next;
+    } catch (error) { freshness.failed(error); }
+    draw();
+  }
+
+  function draw() {
+    const said = freshness.notices();
+    if (!answer) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
+    const all = [...answer.groups, ...further];
+    show(body, ...said, h("section.card", all.length
+      ? [table("Groups", listColumns, all, (group) => `${group.groupId} ${group.userId ?? ""}`),
+        next && h("div.more", h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Older ones"))]
+      : empty("There are none", state === "live" ? "No group is live now." : "None of the last days.")));
+  }
+
+  const stop = poll((signal) => get(query("/v1/groups", { state }), signal), (got) => {
+    freshness.took(got);
+    if (!further.length) next = got.next;
+    answer = got;
+    draw();
+  }, (error) => { freshness.failed(error); draw(); }, 2000);
+  draw();
+  return stop;
+}
+
+export const groupsPage = { title: "Groups", show: listPage };
+
+function history(versions) {
+  if (versions.length < 2) return null;
+  const names = ["accepted", "superseded", "rejected", "other"];
+  const buckets = [...versions].reverse().slice(-40).map((send) => {
+    const report = send.report ?? {};
+    return { at: send.acceptedAt, parts: [report.accepted ?? 0, report.superseded ?? 0, report.rejected ?? 0,
+      (report.expired ?? 0) + (report.unknown ?? 0)] };
+  });
+  return card("Versions", "pushes of each, the newest at the right", h("div.in",
+    columns("Pushes by version", buckets, names),
+    legend(names.map((name, series) => ({ name, series })))));
+}
+
+function onePage(place, { parameters: { id }, asked }) {
+  const user = asked.get("user");
+  const freshness = new Freshness();
+  let group = null;
+  const top = h("div");
+  const body = h("div.stack");
+  place.append(top, body);
+
+  function draw() {
+    const said = freshness.notices();
+    const fields = { group: id, type: group?.attributesType };
+    show(top, head(id, {
+      back: { href: "#/groups", text: "Groups" },
+      tag: group && stateTag(group),
+      sub: group?.attributesType,
+      actions: may("send") && group?.state !== "ended" && [
+        h("a.button.main", { href: toAsking({ ...fields, event: "update" }, "compose") }, "Update"),
+        h("a.button", { href: toAsking({ ...fields, event: "end" }, "compose") }, "End"),
+      ],
+    }));
+    if (!group) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
+    const { newest, versions = [] } = group;
+    const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
+    const on = Math.min(group.onNewest ?? 0, whole);
+    show(body, ...said,
+      card("On the newest version", null, h("div.in", whole > 0
+        ? bar("Phones on the newest version", [{ name: "on the newest version", value: on, series: 0 }], whole,
+          [h("span", h("b", count(on)), ` of ${counted(whole, "phone")}`), h("b", share(group.share ?? on / whole))])
+        : h("p.note", "No phone has told of a running activity."))),
+      figures([["Activities running", count(group.running)], ["Updates", count(group.updates)],
+        ["Generation", count(group.generation)], ["Started", moment(group.startedAt)],
+        group.endedAt && ["Ended", moment(group.endedAt)], group.endDate && ["Ends", moment(group.endDate)]]),
+      newest && card("Newest state", newest.event, h("div.in",
+        newest.contentState !== undefined && h("pre.state", JSON.stringify(newest.contentState, null, 1)),
+        facts([["Send", h("a", { href: toAsking({ at: newest.acceptedAt }, "sends", newest.sendId) }, newest.sendId)],
+          ["Version", newest.version], ["Priority", newest.priority], ["Accepted", moment(newest.acceptedAt)],
+          ["Waiting", group.waitingSendId && h("a", { href: to("sends", group.waitingSendId) }, group.waitingSendId)]]))),
+      history(versions),
+      card("Its sends", null, versions.length
+        ? table("Sends of this group", sendColumns(false), versions, (send) => send.sendId)
+        : empty("None", "Nothing was sent to it in the last seven days.")));
+  }
+
+  const stop = poll((signal) => get(query(`/v1/groups/${segment(id)}`, { user }), signal), (answer) => {
+    freshness.took(answer);
+    group = answer;
+    draw();
+  }, (error) => {
+    if (error.status === 404 && error.code !== "not_found" && !group) {
+      return show(body, card("Group", null, empty("Nobody has heard of this group", what(error))));
+    }
+    freshness.failed(error);
+    draw();
+  });
+  draw();
+  return stop;
+}
+
+export const groupPage = { title: "Group", show: onePage };

@@ -1,0 +1,107 @@
+// Pieces that pages share.
+
+import { h } from "./h.js";
+import { exact, time } from "./format.js";
+
+/** Our own words, where what stands between backticks is code. */
+export const coded = (text) =>
+  (typeof text === "string" ? text.split("`").map((part, index) => (index % 2 ? h("code", part) : part)) : text);
+
+/** The top of a page. */
+export const head = (title, { sub, back, actions, tag } = {}) =>
+  h("div.head",
+    h("div",
+      back && h("a.back", { href: back.href }, `← ${back.text}`),
+      h("h1", title, tag && " ", tag),
+      sub && h("p.sub", sub)),
+    actions && h("div.actions", actions));
+
+export const card = (title, aside, ...inside) =>
+  h("section.card", h("div.top", h("h2", title), aside && h("span.note", aside)), ...inside);
+
+export const notice = (kind, ...inside) =>
+  h(kind ? `div.notice.${kind}` : "div.notice", { role: kind === "bad" ? "alert" : "status" }, h("div", ...inside));
+
+/** What stands where there is nothing, and what to do about it. */
+export const empty = (title, text, action) =>
+  h("div.empty", h("h2", title), text && h("p", text), action);
+
+export const tag = (kind, text) => h(kind ? `span.tag.${kind}` : "span.tag", text);
+
+/** Big numbers side by side: `[name, value, aside]`. */
+export const figures = (rows) =>
+  h("dl.figures", rows.filter(Boolean).map(([name, value, aside]) =>
+    h("div", h("dt", name), h("dd", value, aside && h("div.aside", aside)))));
+
+export const facts = (rows) =>
+  h("dl.facts", rows.filter((row) => row && row[1] !== undefined && row[1] !== null && row[1] !== "")
+    .map(([name, value]) => h("div", h("dt", name), h("dd", value))));
+
+export const moment = (at) =>
+  at === undefined || at === null ? "–" : h("time", { datetime: exact(at), title: exact(at) }, time(at));
+
+/**
+ * A table. A column is `{title, cell, kind}`; kinds are number, time and name.
+ *
+ * @param key tells rows apart while they change.
+ */
+export const table = (caption, columns, rows, key) =>
+  h("div.scroll", { tabindex: "0", role: "region", "aria-label": caption },
+    h("table",
+      h("caption.for-readers", caption),
+      h("thead", h("tr", columns.map(({ title, kind }) =>
+        h(kind === "number" ? "th.number" : "th", { scope: "col" }, title)))),
+      h("tbody", rows.map((row) =>
+        h("tr", { "data-key": key ? key(row) : null }, columns.map(({ cell, kind }) =>
+          h(kind ? `td.${kind}` : "td", cell(row))))))));
+
+let fieldsMade = 0;
+
+/** A field with its label, and room for what is wrong with it. */
+export function field(label, control, { hint, path, wide } = {}) {
+  fieldsMade += 1;
+  const id = control.id || `field-${fieldsMade}`;
+  control.id = id;
+  if (path) control.dataset.path = path;
+  const hintText = hint && h("p.hint", { id: `${id}-hint` }, coded(hint));
+  if (hintText) control.setAttribute("aria-describedby", `${id}-hint`);
+  return h(wide ? "div.field.wide" : "div.field", h("label", { for: id }, label), control, hintText);
+}
+
+/** Some words of which one is chosen. `options` are `[value, text]`. */
+export function choice(label, name, options, value, onchange) {
+  return h("fieldset.field",
+    h("legend.label", label),
+    h("div.choice", options.map(([key, text]) =>
+      h("label", h("input", { type: "radio", name, value: key, checked: key === value,
+        onchange: () => onchange(key) }), text))));
+}
+
+export const select = (options, value, onchange) =>
+  h("select", { onchange: (event) => onchange?.(event.target.value) }, options.map(([key, text]) =>
+    h("option", { value: key, selected: key === value }, text)));
+
+/** Asks before something is done; true when the person says so. */
+export function confirm(title, inside, word, kind = "main") {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-labelledby": "dialog-title" },
+      h("form", { method: "dialog" },
+        h("h2", { id: "dialog-title" }, title),
+        ...inside,
+        h("div.actions",
+          h("button", { value: "no" }, "Not now"),
+          h(`button.${kind}`, { value: "yes", autofocus: true }, word))));
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+/** While something is done, its button cannot be pressed again. */
+export async function during(button, work) {
+  button.disabled = true;
+  try { return await work(); } finally { button.disabled = false; }
+}

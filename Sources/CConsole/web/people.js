@@ -1,0 +1,141 @@
+// Finding a user or an installation; what it has, what it was sent, and why it shows what it shows.
+
+import { h } from "./h.js";
+import { call, get, segment } from "./api.js";
+import { may } from "./session.js";
+import { poll } from "./poll.js";
+import { show } from "./patch.js";
+import { card, choice, coded, confirm, during, empty, facts, field, head, moment, notice, table, tag } from "./parts.js";
+import { to, toAsking } from "./router.js";
+import { Freshness, what } from "./away.js";
+import { events as eventWords, outcomes, plain, remedy, whyKinds } from "./words.js";
+
+function finder(kind = "user", name = "") {
+  const input = h("input", { type: "search", value: name, required: true, spellcheck: "false", autocapitalize: "none" });
+  return h("form.filters", { onsubmit: (event) => {
+    event.preventDefault();
+    location.hash = to("people", kind, input.value.trim());
+  } },
+  choice("Find", "kind", [["user", "A user"], ["installation", "An installation"]], kind, (value) => { kind = value; }),
+  field("Its id", input, { wide: true }), h("button.main", "Show"));
+}
+
+export const peoplePage = {
+  title: "People",
+  show(place) {
+    const form = finder();
+    place.append(head("People", { sub: "Why does this phone show the old score? Find it by the id that your app gave its user, or by the installation." }),
+      form, card("Nobody is chosen", null, empty("Whom?", "Its tokens, activities, pushes and taps stand here, and in one sentence why it shows what it shows.")));
+    form.querySelector("input[type=search]").focus();
+  },
+};
+
+const why = (value) => value && h(["warn", "bad"].includes(whyKinds[value.code]) ? `p.card.why.${whyKinds[value.code]}` : "p.card.why",
+  value.sentence, h("small", plain(value.code)));
+
+const activityStates = { active: "live", pending: "live", stale: "warn", ended: "", dismissed: "", expired: "warn", unknown: "warn" };
+
+/** @param said what already stands above it. */
+function installation(phone, said) {
+  const of = phone.activities ?? [];
+  return card(h("a", { href: to("people", "installation", phone.installationId) }, phone.installationId),
+    [phone.os && `iOS ${phone.os}`, phone.environment].filter(Boolean).join(" · "),
+    h("div.in",
+      phone.why?.sentence !== said && why(phone.why),
+      facts([
+        ["User", phone.userId && h("a", { href: to("people", "user", phone.userId) }, phone.userId)],
+        ["Heard of it", phone.heardAt && moment(phone.heardAt)],
+        ["Build", phone.appBuild], ["Locale", [phone.locale, phone.timeZone].filter(Boolean).join(", ")],
+        ["Live Activities", phone.activitiesEnabled === undefined ? undefined : phone.activitiesEnabled ? "switched on" : "switched off"],
+        ["Frequent pushes", phone.frequentPushesEnabled === undefined ? undefined : phone.frequentPushesEnabled ? "allowed" : "not allowed"],
+        ["Tags", phone.tags?.length ? phone.tags.join(", ") : undefined],
+        ["Attributes", phone.attributes && Object.keys(phone.attributes).length ? h("code", JSON.stringify(phone.attributes)) : undefined],
+      ]),
+      phone.startTokens?.length > 0 && table("Start tokens", [
+        { title: "Start token for", kind: "name", cell: ({ attributesType }) => attributesType ?? "every type" },
+        { title: "Token", cell: ({ token }) => (token ? h("code", token) : "–") },
+        { title: "State", cell: (token) => (token.refusedAt ? tag("bad", "refused by APNs") : token.unregisteredAt ? tag("", "unregistered") : token.token ? tag("good", "good") : tag("warn", "none")) },
+        { title: "Since", kind: "time", cell: (token) => moment(token.refusedAt ?? token.unregisteredAt ?? token.at) },
+      ], phone.startTokens),
+      of.length > 0 && table("Activities", [
+        { title: "Activity", kind: "name", cell: ({ activityId }) => activityId },
+        { title: "Group", kind: "name", cell: ({ groupId }) => (groupId ? h("a", { href: to("groups", groupId) }, groupId) : "–") },
+        { title: "State", cell: ({ state }) => tag(activityStates[state] ?? "", state) },
+        { title: "Why", kind: "name", cell: (activity) => activity.why?.sentence ?? "–" },
+      ], of, ({ activityId }) => activityId)));
+}
+
+function timeline(pushes, events) {
+  const entries = [
+    ...pushes.map((push) => {
+      const [kind, word] = outcomes[push.outcome] ?? ["", push.outcome];
+      return { at: push.at, kind, text: [`${push.event} ${word}`, push.groupId && `of ${push.groupId}`].filter(Boolean).join(", "),
+        aside: push.reason ? `APNs said ${push.reason}. ${remedy(push.reason)}` : undefined, send: push };
+    }),
+    ...events.map((event) => ({ at: event.at, kind: event.code === "tap" ? "good" : "", text: [eventWords[event.code] ?? event.code, event.cause && plain(event.cause), event.groupId && `of ${event.groupId}`].filter(Boolean).join(", "),
+      aside: [event.attributesType, event.token].filter(Boolean).join(" · ") || undefined })),
+  ].sort((a, b) => b.at - a.at);
+  const marks = { good: "✓", bad: "×", warn: "!", live: "●" };
+  return card("Timeline", "the newest first", entries.length
+    ? h("ol.timeline", entries.map(({ at, kind, text, aside, send }) => h("li", moment(at),
+      h(kind ? `span.dot.${kind}` : "span.dot", { "aria-hidden": "true" }, marks[kind] ?? "○"),
+      h("div.what", send ? h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) }, text) : text, aside && h("div.note", aside)))))
+    : empty("Nothing yet", "Pushes, reports and taps of the last days stand here."));
+}
+
+async function erase(user, button, say) {
+  const typed = h("input", { spellcheck: "false", autocomplete: "off" });
+  const isMeant = await confirm("Forget this person everywhere?", [
+    h("p", "Tokens, activities, schedules and profile are erased for good. What is left in receipts and events ages out within 7 and 30 days."),
+    field(`Write ${user} to go on`, typed)], "Forget", "danger");
+  if (!isMeant) return;
+  if (typed.value.trim() !== user) return say(notice("warn", "Nothing was erased: the name was not written."));
+  try {
+    await during(button, () => call("DELETE", `/v1/users/${segment(user)}`));
+    say(notice("good", "It is being erased, in every partition."));
+  } catch (error) { say(notice("bad", coded(what(error)))); }
+}
+
+function person(place, kind, id) {
+  const freshness = new Freshness();
+  let found = null;
+  let told = null;
+  const body = h("div.stack");
+  place.append(head(id, { back: { href: "#/people", text: "People" }, sub: kind === "user" ? "A user" : "An installation",
+    actions: kind === "user" && may("send") && h("button.danger", { type: "button", onclick: (event) =>
+      erase(id, event.target, (said) => { told = said; draw(); }) }, "Forget …") }), body);
+
+  function draw() {
+    const said = [...freshness.notices(), told].filter(Boolean);
+    if (!found) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
+    const phones = kind === "user" ? found.installations ?? [] : [found];
+    show(body, ...said, why(found.why),
+      kind === "user" && (found.tags?.length || found.attributes) && card("Profile", "as the backend gave it", h("div.in", facts([
+        ["Tags", found.tags?.join(", ")], ["Attributes", found.attributes && h("code", JSON.stringify(found.attributes))]]))),
+      phones.map((phone) => installation(phone, found.why?.sentence)),
+      found.schedules?.length > 0 && card("Waits for its time", null, table("Schedules", [
+        { title: "Goes", kind: "time", cell: ({ dueAt }) => moment(dueAt) },
+        { title: "Schedule", kind: "name", cell: (one) => one.name ?? one.id ?? one.sendId },
+        { title: "Event", cell: ({ event }) => event },
+        { title: "Activity", kind: "name", cell: (one) => one.activity ?? one.groupId ?? "–" },
+      ], found.schedules, ({ sendId }) => sendId)),
+      timeline(found.pushes ?? [], found.events ?? []));
+  }
+
+  const stop = poll((signal) => get(`/v1/${kind === "user" ? "users" : "installations"}/${segment(id)}`, signal), (answer) => {
+    freshness.took(answer);
+    found = answer;
+    draw();
+  }, (error) => {
+    if (error.status === 404 && error.code !== "not_found" && !found) {
+      return show(body, finder(kind, id), card("Nobody", null, empty(`No ${kind} of this app has this id`, "It has reported nothing, or is another app's. Ids are compared letter by letter.")));
+    }
+    freshness.failed(error);
+    draw();
+  }, 2000);
+  draw();
+  return stop;
+}
+
+export const userPage = { title: "User", show: (place, { parameters: { id } }) => person(place, "user", id) };
+export const installationPage = { title: "Installation", show: (place, { parameters: { id } }) => person(place, "installation", id) };

@@ -1,0 +1,56 @@
+// Asks again and again while somebody looks: never before the last answer is there, never more than once a
+// second, not while the page is hidden, and more rarely while nobody answers.
+
+const shortest = 1000;
+const longestWhenAway = 15_000;
+
+/**
+ * @param ask called with a signal; returns what `take` gets.
+ * @param take called with the answer.
+ * @param fail called with what was thrown, while the next try is on its way.
+ * @returns a function that ends it, with `now()` to ask at once.
+ */
+export function poll(ask, take, fail, milliseconds = shortest) {
+  const end = new AbortController();
+  let timer = null;
+  let isAsking = false;
+  let failures = 0;
+
+  const later = () => {
+    clearTimeout(timer);
+    if (end.signal.aborted || document.hidden) return;
+    const pause = Math.max(shortest, milliseconds) * 2 ** Math.min(failures, 4);
+    timer = setTimeout(round, Math.min(pause, Math.max(longestWhenAway, milliseconds)));
+  };
+
+  async function round() {
+    if (isAsking || end.signal.aborted) return;
+    isAsking = true;
+    try {
+      const answer = await ask(end.signal);
+      if (end.signal.aborted) return;
+      failures = 0;
+      take(answer);
+    } catch (error) {
+      if (end.signal.aborted) return;
+      failures += 1;
+      fail(error);
+      // Asked for what is not there, or by whom may not: asking again changes nothing soon.
+      if (error.status === 401 || error.status === 403) return end.abort();
+    } finally {
+      isAsking = false;
+    }
+    later();
+  }
+
+  const seen = () => (document.hidden ? clearTimeout(timer) : round());
+  document.addEventListener("visibilitychange", seen);
+  end.signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", seen);
+  });
+  round();
+  const stop = () => end.abort();
+  stop.now = () => { clearTimeout(timer); round(); };
+  return stop;
+}

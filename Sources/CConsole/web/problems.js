@@ -1,0 +1,49 @@
+// What is wrong with a form: told at its fields, and all of it above them.
+
+import { h } from "./h.js";
+import { notice } from "./parts.js";
+
+/** The field that a path means; of something inside one, the nearest around it. */
+function fieldOf(form, path) {
+  for (let rest = path; rest; rest = rest.replace(/(\.[^.[\]]+|\[\d+\])$/, "") === rest ? "" : rest.replace(/(\.[^.[\]]+|\[\d+\])$/, "")) {
+    const found = form.querySelector(`[data-path="${CSS.escape(rest)}"]`);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** What a schema finds stands in the message, as a place within the field: `at away is missing`. */
+function placed({ field: path, message }) {
+  const inner = /^at (\S+) (.*)$/s.exec(message);
+  return inner ? { path: `${path}.${inner[1]}`, message: inner[2] } : { path, message };
+}
+
+export function clearProblems(form) {
+  for (const field of form.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    const own = (field.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id && !id.endsWith("-wrong"));
+    if (own.length) field.setAttribute("aria-describedby", own.join(" "));
+    else field.removeAttribute("aria-describedby");
+  }
+  for (const said of form.querySelectorAll(".wrong")) said.remove();
+}
+
+/** @param problems `{field, message}`; the field is a path in what was sent. */
+export function showProblems(form, problems) {
+  clearProblems(form);
+  const items = problems.map(placed).map(({ path, message }) => {
+    const field = path ? fieldOf(form, path) : null;
+    const text = path ? `${path} ${message}` : message;
+    if (!field) return h("li", text);
+    const id = `${field.id || path}-wrong`;
+    for (let around = field.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", [field.getAttribute("aria-describedby"), id].filter(Boolean).join(" "));
+    (field.closest(".field") ?? field.parentElement).append(h("p.wrong", { id }, message));
+    return h("li", h("a", { href: "#", onclick: (event) => { event.preventDefault(); field.focus(); } }, path), ` ${message}`);
+  });
+  const said = notice("bad", h("strong", items.length === 1 ? "One thing is wrong; nothing was sent." : `${items.length} things are wrong; nothing was sent.`),
+    h("ul", items));
+  form.querySelector("[aria-invalid]")?.focus();
+  return said;
+}

@@ -1,0 +1,99 @@
+// What became of a send's pushes: the same on the pages of sends and groups.
+
+import { h } from "./h.js";
+import { card, coded, figures, table, tag } from "./parts.js";
+import { bar, funnel, legend } from "./charts.js";
+import { count, counted, share, span } from "./format.js";
+import { excluded, remedy, verdicts } from "./words.js";
+
+export function verdictTag(verdict, isComplete) {
+  const [kind, word] = verdicts[verdict] ?? ["", verdict];
+  if (verdict === "planned" && isComplete) return tag("good", "done");
+  return tag(kind, word);
+}
+
+/** What of a send is known where it stands, in parts of a bar. */
+export function reportParts(report) {
+  return [
+    { name: "accepted", value: report.accepted ?? 0, series: 0 },
+    { name: "superseded", value: report.superseded ?? 0, series: 3 },
+    { name: "rejected", value: report.rejected ?? 0, series: 2 },
+    { name: "unknown", value: report.unknown ?? 0, series: 4 },
+    { name: "expired", value: report.expired ?? 0, series: 5 },
+  ];
+}
+
+/** A send's bar: how much of what was to be pushed has its last word. */
+export function sendBar(send) {
+  const { report } = send;
+  if (!report) {
+    return bar("Lanes done", [{ name: "done", value: send.lanesDone ?? 0, series: 0 }], send.lanesExpected ?? 1,
+      [h("span", `${count(send.lanesDone)} of ${counted(send.lanesExpected, "lane")} have made their pushes`)]);
+  }
+  const parts = reportParts(report);
+  const ended = parts.reduce((sum, { value }) => sum + value, 0);
+  const whole = Math.max(ended + (report.toGo ?? 0), send.expanded ?? 0, 1);
+  return h("div.stack",
+    bar("What became of the pushes", parts, whole,
+      [h("span", h("b", count(report.accepted)), ` of ${counted(whole, "push", "pushes")} accepted by APNs`),
+        h("b", share((report.accepted ?? 0) / whole))]),
+    legend([...parts.filter(({ value }) => value > 0), ...(report.toGo ? [{ name: "to go", value: report.toGo }] : [])]));
+}
+
+export function sendFunnel(send) {
+  const { report } = send;
+  if (!report) return null;
+  return card("From targeted to opened", null, h("div.in", funnel([
+    { name: "Targeted", value: send.targeted, note: "everybody it was meant for" },
+    { name: "Pushed", value: report.pushed },
+    { name: "Accepted", value: report.accepted },
+    report.opened !== undefined && { name: "Opened", value: report.opened },
+  ].filter(Boolean))));
+}
+
+export function sendFigures(send) {
+  const { report } = send;
+  const latency = report?.latencyMilliseconds;
+  return figures([
+    ["Targeted", count(send.targeted)],
+    report && ["Pushed", count(report.pushed)],
+    report && ["Accepted", count(report.accepted)],
+    report && ["To go", count(report.toGo)],
+    report && ["Rejected", count(report.rejected)],
+    report?.superseded > 0 && ["Superseded", count(report.superseded)],
+    latency && ["Until APNs answered", span(latency.p50), `p90 ${span(latency.p90)} · p99 ${span(latency.p99)}`],
+    report?.opened !== undefined && ["Opened", count(report.opened)],
+  ]);
+}
+
+export function failures(report) {
+  const rows = Object.entries(report?.rejectedBy ?? {}).sort((a, b) => b[1] - a[1]);
+  if (!rows.length) return null;
+  return card("Failures, and what to do", null, table("Failures by reason", [
+    { title: "APNs said", cell: ([reason]) => h("code", reason) },
+    { title: "Pushes", kind: "number", cell: ([, number]) => count(number) },
+    { title: "What to do", cell: ([reason]) => coded(remedy(reason)) },
+  ], rows, ([reason]) => reason));
+}
+
+export function leftOut(send) {
+  const rows = Object.entries(send.excluded ?? {}).filter(([, number]) => number > 0).sort((a, b) => b[1] - a[1]);
+  if (!rows.length) return null;
+  return card("Left out", null, table("Left out, by reason", [
+    { title: "Because", cell: ([reason]) => excluded(reason)[0] },
+    { title: "Phones", kind: "number", cell: ([, number]) => count(number) },
+    { title: "Which means", cell: ([reason]) => excluded(reason)[1] },
+  ], rows, ([reason]) => reason));
+}
+
+export function environments(report) {
+  const rows = Object.entries(report?.environments ?? {}).filter(([, part]) => part.pushed > 0 || part.superseded > 0);
+  if (rows.length < 2) return null;
+  return card("By environment", null, table("By environment", [
+    { title: "Environment", cell: ([name]) => name },
+    { title: "Pushed", kind: "number", cell: ([, part]) => count(part.pushed) },
+    { title: "Accepted", kind: "number", cell: ([, part]) => count(part.accepted) },
+    { title: "Rejected", kind: "number", cell: ([, part]) => count(part.rejected) },
+    { title: "Median", kind: "number", cell: ([, part]) => span(part.latencyMilliseconds?.p50) },
+  ], rows, ([name]) => name));
+}

@@ -1,0 +1,147 @@
+// All sends, and one of them.
+
+import { h } from "./h.js";
+import { call, get, query, segment } from "./api.js";
+import { may } from "./session.js";
+import { poll } from "./poll.js";
+import { show } from "./patch.js";
+import { card, confirm, during, empty, facts, field, head, moment, notice, table } from "./parts.js";
+import { bar } from "./charts.js";
+import { count } from "./format.js";
+import { ask, to, toAsking } from "./router.js";
+import { Freshness, what } from "./away.js";
+import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, verdictTag } from "./report.js";
+import { verdicts } from "./words.js";
+
+export const sendColumns = (isGroupShown = true) => [
+  { title: "Accepted", kind: "time", cell: (send) => moment(send.acceptedAt) },
+  { title: "Send", kind: "name", cell: (send) => h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) },
+    send.event ?? "send", send.dryRun ? " (dry run)" : "") },
+  { title: "State", cell: (send) => verdictTag(send.verdict, send.isComplete) },
+  isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
+    ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
+  { title: "Targeted", kind: "number", cell: (send) => count(send.targeted) },
+  { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
+  { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
+  { title: "", kind: "name", cell: (send) => send.report && send.report.pushed + (send.report.superseded ?? 0) > 0
+    && bar("What became of it", reportParts(send.report), Math.max(send.expanded ?? 0, send.report.pushed)) },
+].filter(Boolean);
+
+function listPage(place, { asked }) {
+  const freshness = new Freshness();
+  let group = asked.get("group") ?? "";
+  let first = null;
+  let further = [];
+  let next = null;
+  const body = h("div.stack");
+  const input = h("input", { type: "search", value: group, placeholder: "all groups" });
+  place.append(
+    head("Sends", { sub: "What was sent within the last 24 hours, the newest first.",
+      actions: may("send") && h("a.button.main", { href: "#/compose" }, "Compose") }),
+    h("form.filters", { onsubmit: (event) => {
+      event.preventDefault();
+      group = input.value.trim();
+      ask({ group });
+      first = null; further = []; next = null;
+      stop.now();
+    } }, field("Group", input, { wide: true }), h("button", "Show")),
+    body);
+
+  function draw() {
+    const said = freshness.notices();
+    if (!first) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
+    const known = new Set(first.sends.map(({ sendId }) => sendId));
+    const all = [...first.sends, ...further.filter(({ sendId }) => !known.has(sendId))];
+    show(body, ...said, h("section.card", all.length
+      ? [table("Sends", sendColumns(), all, (send) => send.sendId), next && h("div.more",
+        h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Older ones"))]
+      : empty("Nothing was sent", "Sends of the last 24 hours stand here, with what became of each.")));
+  }
+
+  async function more() {
+    try {
+      const page = await get(query("/v1/sends", { group, cursor: next }));
+      further = [...further, ...page.sends];
+      next = page.next;
+    } catch (error) { freshness.failed(error); }
+    draw();
+  }
+
+  const stop = poll((signal) => get(query("/v1/sends", { group }), signal), (answer) => {
+    freshness.took(answer);
+    if (!further.length) next = answer.next;
+    first = answer;
+    draw();
+  }, (error) => { freshness.failed(error); draw(); }, 2000);
+  draw();
+  return stop;
+}
+
+export const sendsPage = { title: "Sends", show: listPage };
+
+/** Side by side, where there is something. */
+function columnsOf(...parts) {
+  const there = parts.filter(Boolean);
+  return there.length > 0 && h("div.columns", there);
+}
+
+async function cancel(id, at) {
+  const isMeant = await confirm("Take this send back?",
+    [h("p", "What has not been pushed yet is not pushed. What has arrived stays on the phones.")], "Take it back", "danger");
+  if (isMeant) await call("DELETE", query(`/v1/sends/${segment(id)}`, { at }));
+}
+
+function onePage(place, { parameters: { id }, asked }) {
+  const at = asked.get("at");
+  const freshness = new Freshness();
+  let send = null;
+  const top = h("div");
+  const body = h("div.stack");
+  place.append(top, body);
+
+  function draw() {
+    const said = freshness.notices();
+    const [, word, sentence] = verdicts[send?.verdict] ?? [];
+    const isOpen = send && !send.isComplete && !["cancelled", "stopping"].includes(send.verdict);
+    show(top, head(send?.dryRun ? "Dry run" : "Send", {
+      back: { href: "#/sends", text: "Sends" },
+      tag: send && verdictTag(send.verdict, send.isComplete),
+      sub: send ? (send.isComplete && send.verdict === "planned" ? "Every lane is done with it." : sentence ?? word) : null,
+      actions: [
+        send?.groupId && h("a.button", { href: to("groups", send.groupId) }, "Its group"),
+        isOpen && may("send") && h("button.danger", { type: "button", onclick: (event) =>
+          during(event.target, () => cancel(id, at)).catch((error) => { freshness.failed(error); draw(); }) }, "Take back"),
+      ],
+    }));
+    if (!send) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
+    show(body, ...said,
+      send.reason === "unknown_group" && notice("warn", "Nobody has heard of this group: no start was seen, and no phone has told of it."),
+      send.findings?.length > 0 && notice("warn", h("ul", send.findings.map((finding) => h("li", finding)))),
+      card("Arriving", null, h("div.in", sendBar(send))),
+      sendFigures(send),
+      columnsOf(sendFunnel(send), leftOut(send)),
+      failures(send.report), environments(send.report),
+      card("About it", null, h("div.in", facts([
+        ["Id", h("code", id)], ["Group", send.groupId && h("a", { href: to("groups", send.groupId) }, send.groupId)],
+        ["Version", send.version], ["Generation", send.generation], ["Accepted", moment(send.acceptedAt)],
+        ["Goes at", send.dueAt && moment(send.dueAt)],
+        ["Lanes done", send.lanesExpected ? `${count(send.lanesDone)} of ${count(send.lanesExpected)}` : undefined],
+      ]))));
+  }
+
+  const stop = poll((signal) => get(query(`/v1/sends/${segment(id)}`, { at }), signal), (answer) => {
+    freshness.took(answer);
+    send = answer;
+    draw();
+  }, (error) => {
+    if (error.status === 404 && !send) {
+      return show(body, card("Send", null, empty("There is no such send", what(error))));
+    }
+    freshness.failed(error);
+    draw();
+  });
+  draw();
+  return stop;
+}
+
+export const sendPage = { title: "Send", show: onePage };

@@ -1,0 +1,92 @@
+// What the server's words mean to a person, and what to do about them.
+
+/** Of a send's verdict: the mark, the word, and a sentence. */
+export const verdicts = {
+  accepted: ["live", "accepted", "It is stored; nobody has planned it yet."],
+  scheduled: ["live", "scheduled", "It waits for its time."],
+  planned: ["live", "on its way", "The lanes make pushes of it."],
+  held: ["warn", "held", "It waits until the send before it has settled."],
+  superseded: ["", "superseded", "A newer send took its place before it went."],
+  conflict: ["bad", "conflict", "The same idempotency key came with another body; that one counts."],
+  ended: ["", "too late", "Its group had ended."],
+  outdated: ["", "outdated", "Something newer had gone to its phones."],
+  expired: ["warn", "expired", "Its deadline had passed before it could go."],
+  refused: ["bad", "refused", "Nothing could be planned; the findings say why."],
+  unknownApp: ["bad", "app unknown", "Its app has been deleted."],
+  cancelled: ["", "cancelled", "It was taken back."],
+  stopping: ["warn", "stopping", "It was taken back; the lanes stop what has not gone."],
+};
+
+/** Whom a send left out. */
+export const exclusions = {
+  no_token: ["no token", "Their app has reported none. They get nothing until it does."],
+  withoutToken: ["no token", "Their app has reported none. They get nothing until it does."],
+  dismissed: ["dismissed", "The owner put the activity away. Only a start with “also where it was dismissed” reaches them."],
+  disabled: ["switched off", "Live Activities are switched off in the phone's settings."],
+  switched_off: ["switched off", "Live Activities are switched off in the phone's settings."],
+  system: ["system too old", "Starting from a server needs iOS 17.2."],
+  dead: ["token refused", "APNs refused the token for good. A new one comes with the app's next launch."],
+  unregistered: ["unregistered", "The app took this activity type back."],
+  environment: ["other environment", "The token is of a development build."],
+  running: ["already running", "The activity runs there already."],
+  started: ["started before", "They were started before, and are not started twice."],
+};
+
+/** Why APNs said no. */
+export const reasons = {
+  BadDeviceToken: "The token is of another environment, or damaged. Check that sandbox builds report `sandbox`.",
+  Unregistered: "The app is gone from the phone, or the activity has ended there. The token is forgotten; nothing to do.",
+  ExpiredToken: "The token is too old. The phone gives a new one at the app's next launch.",
+  DeviceTokenNotForTopic: "The token is of another app. Check the bundle id of the app.",
+  TopicDisallowed: "The key may not push for this bundle id. Check the team and key of the app.",
+  BadTopic: "The bundle id is wrong. `flotilla apps update` corrects it.",
+  InvalidProviderToken: "Apple does not take the .p8 key. `flotilla doctor` says what is wrong; pushes go on when it is right.",
+  ExpiredProviderToken: "The sender's clock is wrong. Set it by NTP.",
+  TooManyRequests: "Too many pushes to one phone. They go again, later and later.",
+  PayloadTooLarge: "More than 4,096 bytes. The dry run shows the size.",
+  InternalServerError: "Apple's side failed. They go again by themselves.",
+  ServiceUnavailable: "Apple's side is busy. They go again by themselves.",
+  Shutdown: "Apple closed the connection. They go again by themselves.",
+  attempts_exhausted: "It was tried as often as allowed. Redrive it when the cause is gone.",
+  unknown_app: "The app is unknown. Create it, then redrive; or discard.",
+  unreadable: "It is no record of ours. Look who writes to the topic; discard it.",
+};
+
+export const remedy = (reason) => reasons[reason] ?? "Look the word up in the book: deploy/book/apns.md.";
+
+/** Of an event's code. */
+export const events = {
+  "n:lst": "start token reported",
+  "n:lut": "update token reported",
+  "n:lac": "activity closed",
+  profile: "profile changed",
+  tap: "opened by a tap",
+};
+
+export const outcomes = {
+  accepted: ["good", "accepted"],
+  rejected: ["bad", "rejected"],
+  superseded: ["", "superseded"],
+  expired: ["warn", "expired"],
+  unknown: ["warn", "unknown"],
+  moved: ["live", "goes again later"],
+  intent: ["live", "under way"],
+  released: ["live", "released"],
+};
+
+/** How bad a "why" is. */
+export const whyKinds = {
+  shows_newest: "good", started: "good", on_its_way: "live", ended: "", dismissed: "", nothing_sent: "",
+  behind: "warn", superseded: "warn", waits_again: "warn", expired: "warn", unknown_outcome: "warn", silent: "warn",
+  not_running: "warn", unknown_group: "warn", refused: "bad", no_token: "bad", switched_off: "bad", system: "bad",
+  unregistered: "bad", other_environment: "bad", nothing_reported: "bad",
+};
+
+export const roles = {
+  read: "may look", send: "may send and look", admin: "may do everything",
+};
+
+/** Of a code that this console does not know yet: as it is, with spaces. */
+export const plain = (code) => String(code ?? "").replace(/([a-z])([A-Z])/g, "$1 $2").replace(/_/g, " ").toLowerCase();
+
+export const excluded = (reason) => exclusions[reason] ?? [plain(reason), ""];

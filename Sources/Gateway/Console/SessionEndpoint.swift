@@ -1,0 +1,89 @@
+internal import Catalog
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+internal import Stages
+internal import Telemetry
+
+/// `/console/session`: logging in with an API key, who is logged in, and logging out.
+struct SessionEndpoint: Sendable {
+    static let path = "/console/session"
+
+    let entrance: Entrance
+    let worker: RequestWorker
+    let environment: StageEnvironment
+    let clock: GatewayClock
+
+    func add(to routes: inout HTTPRoutes) {
+        let (entrance, worker) = (entrance, worker)
+        let sessions = entrance.sessions
+        // The key comes as in every other call, in a header that no form of another site can send.
+        routes.onJudged(.post, Self.path) { request in
+            guard SessionCheck.isOwnSite(request.headers) else { return .refused(SessionCheck.foreign) }
+            guard sessions.seal.canSeal else { return .refused(Self.withoutKeys) }
+            return entrance.judge(request, for: .read) { incoming in
+                worker.take(incoming, about: .session) { context throws(RefusedRequest) in
+                    try context.refuseBody()
+                    return Self.logIn(incoming, context, sealedBy: sessions.seal)
+                }
+            }
+        }
+        routes.on(.get, Self.path) { who($0) }
+        routes.on(.delete, Self.path) { [clock] request in
+            if case .foreign = sessions.verdict(on: request.headers, now: clock.now) {
+                return SessionCheck.foreign
+            }
+            return HTTPResponse(
+                status: 204, headers: ["Set-Cookie": SessionCookie.line("", seconds: 0, isSecure: false)])
+        }
+    }
+
+    private static func logIn(
+        _ incoming: Incoming, _ context: RequestContext, sealedBy seal: SessionSeal
+    ) -> RequestDecision {
+        let key = incoming.visitor.key
+        let session = ConsoleSession(of: key, startedAt: max(0, context.now.milliseconds))
+        guard let cookie = seal.cookie(for: session) else { return .answer(withoutKeys) }
+        var response = answer(key, session, cookie: cookie)
+        let isSecure = incoming.request.headers["origin"]?.hasPrefix("https:") == true
+        response.headers.add(
+            "Set-Cookie",
+            SessionCookie.line(cookie, seconds: ConsoleSession.hours * 3600, isSecure: isSecure))
+        return .store([context.audit("console.login", subject: key.id)], response)
+    }
+
+    /// For a page that was just loaded: by the cookie alone, as only the answer tells it the token.
+    private func who(_ request: HTTPRequest) -> HTTPResponse {
+        guard SessionCheck.isOwnSite(request.headers) else { return SessionCheck.foreign }
+        guard let view = environment.catalog else { return Unavailable.notReady }
+        let now = clock.now
+        // Nobody has logged in, which is nothing wrong.
+        guard let cookie = SessionCookie.value(in: request.headers) else { return HTTPResponse(status: 204) }
+        guard let session = entrance.sessions.session(in: cookie, now: now) else { return SessionCheck.ended }
+        switch session.access(in: view, for: .read, now: now) {
+        case .granted(let key, _): return Self.answer(key, session, cookie: cookie)
+        case let access: return Credentials.refusal(access)?.response ?? SessionCheck.ended
+        }
+    }
+
+    private static func answer(
+        _ key: APIKey, _ session: ConsoleSession, cookie: String
+    ) -> HTTPResponse {
+        var json = JSONWriter(capacity: 256)
+        json.beginObject()
+        json.field("app", key.app)
+        json.field("keyId", key.id)
+        json.field("keyName", key.name)
+        json.field("role", key.role.rawValue)
+        json.field("endsAt", min(session.endsAt, key.expiresAt ?? .max))
+        json.field("token", SessionSeal.token(for: cookie))
+        json.endObject()
+        var response = HTTPResponse.json(json.bytes)
+        response.headers.add("Cache-Control", "no-store")
+        return response
+    }
+
+    private static let withoutKeys = HTTPResponse.error(
+        503, "console_without_keys",
+        "the console needs sealing keys; give every process the same file with tokens.sealing-keys-file")
+}

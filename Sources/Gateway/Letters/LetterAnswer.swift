@@ -1,0 +1,90 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+internal import Replay
+
+/// What is answered about dead letters.
+enum LetterAnswer {
+    private static func object(_ write: (inout JSONWriter) -> Void) -> HTTPResponse {
+        var json = JSONWriter(capacity: 4096)
+        json.beginObject()
+        write(&json)
+        json.endObject()
+        return .json(json.bytes)
+    }
+
+    static func sums(_ summary: LetterSummary) -> HTTPResponse {
+        object { json in
+            json.name("sums")
+            json.beginArray()
+            for (kind, row) in summary.sorted {
+                json.beginObject()
+                LetterSummary.write(kind, row, to: &json)
+                json.endObject()
+            }
+            json.endArray()
+            json.field("others", summary.others)
+        }
+    }
+
+    /// - Parameter more: letters that match and are beyond the limit.
+    static func list(_ letters: [(Letter, LetterJournal.State)], more: Int) -> HTTPResponse {
+        object { json in
+            json.name("letters")
+            json.beginArray()
+            for (letter, state) in letters {
+                json.beginObject()
+                letter.write(state, to: &json)
+                json.endObject()
+            }
+            json.endArray()
+            json.field("more", more)
+        }
+    }
+
+    static func whole(_ letter: Letter, _ state: LetterJournal.State) -> HTTPResponse {
+        object { json in
+            letter.write(state, to: &json)
+            letter.writeSheet(to: &json)
+            guard let sheet = letter.sheet else { return }
+            json.name("pushes")
+            json.beginArray()
+            for job in sheet.jobs {
+                json.beginObject()
+                json.field("installationId", job.installation)
+                json.field("entry", job.entry)
+                json.field("recipient", job.recipient)
+                json.field("token", job.token)
+                json.endObject()
+            }
+            json.endArray()
+        }
+    }
+
+    static func redrive(_ tally: Redrive.Tally, isDryRun: Bool) -> HTTPResponse {
+        object { json in
+            json.field("dryRun", isDryRun ? true : nil)
+            json.field("letters", tally.letters)
+            json.field("jobs", tally.jobs)
+            json.field("settled", tally.settled)
+            json.name("stay")
+            json.beginArray()
+            for (objection, count) in tally.objections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                json.beginObject()
+                json.field("reason", objection.rawValue)
+                json.field("count", count)
+                json.field("message", objection.sentence)
+                json.endObject()
+            }
+            json.endArray()
+        }
+    }
+
+    static func discard(_ letters: Int, inDoubt: Int?, isDryRun: Bool) -> HTTPResponse {
+        object { json in
+            json.field("dryRun", isDryRun ? true : nil)
+            json.field("letters", letters)
+            json.field("inDoubt", inDoubt)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+internal import Cryptography
+internal import HTTPServer
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Replay
+internal import Stages
+internal import Synchronization
+internal import Telemetry
+internal import Topics
+
+/// Reads dead letters, and sends them again or discards them, one call after the other on a thread of its own:
+/// a call reads a topic from end to end. What the command line refuses is refused here by the same code.
+///
+/// `@unchecked Sendable`: what is not constant is touched on the loop only.
+final class LetterDesk: @unchecked Sendable {
+    private struct Stopping: Error {}
+
+    private let loop: EventLoop
+    private let environment: StageEnvironment
+    private let log: Log
+    private let waiting = Atomic<Int>(0)
+    private let isStopping = Atomic(false)
+    private let reader = JSONReader()
+    private var box: LetterBox?
+
+    init(_ environment: StageEnvironment, log: Log) throws {
+        self.environment = environment
+        self.log = log
+        loop = try EventLoop(name: "letters")
+        try loop.start()
+    }
+
+    /// What a call has begun is left between two marks, from where another goes on.
+    func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        _ = loop.perform { self.box = nil }
+        loop.stop()
+    }
+
+    enum Deed {
+        case redrive
+        case discard
+    }
+
+    // MARK: From the server's threads
+
+    /// False, and nothing is answered, when too many wait.
+    func look(_ incoming: Incoming, at query: LetterQuery, isEach: Bool) -> Bool {
+        take(incoming) { [self] in isEach ? try each(query) : try sums(query) }
+    }
+
+    func show(_ incoming: Incoming, _ query: LetterQuery) -> Bool {
+        take(incoming) { [self] in
+            var found: HTTPResponse?
+            try connected().forEach(query.filter) { letter, state in
+                found = LetterAnswer.whole(letter, state)
+            }
+            return found ?? LetterQuery.unknown.response
+        }
+    }
+
+    func act(_ incoming: Incoming, _ deed: Deed) -> Bool {
+        take(incoming) { [self] in
+            let (body, visitor) = (incoming.request.body, incoming.visitor)
+            let query: LetterQuery
+            do throws(JSONError) {
+                query = try reader.read(body) { LetterQuery($0, of: visitor.app.id) }
+            } catch { return RefusedRequest(error).response }
+            switch deed {
+            case .redrive: return try redrive(query, by: visitor.key.id)
+            case .discard: return try discard(query, by: visitor.key.id)
+            }
+        }
+    }
+
+    private func take(_ incoming: Incoming, _ body: @escaping @Sendable () throws -> HTTPResponse) -> Bool {
+        guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.letterCallsWaitingMax else {
+            waiting.subtract(1, ordering: .relaxed)
+            return false
+        }
+        let isTaken = loop.execute {
+            self.waiting.subtract(1, ordering: .relaxed)
+            incoming.reply.send(self.answer(body))
+        }
+        if !isTaken { waiting.subtract(1, ordering: .relaxed) }
+        return isTaken
+    }
+
+    // MARK: On the loop
+
+    private func answer(_ body: () throws -> HTTPResponse) -> HTTPResponse {
+        do { return try body() } catch is Stopping { return Unavailable.overloaded } catch {
+            log.warning("cannot work on dead letters", .field("error", "\(error)"))
+            box = nil
+            return Unavailable.unreachable
+        }
+    }
+
+    /// Consumers are kept from one call to the next, because they take their time to begin.
+    private func connected() -> LetterBox {
+        let known = box ?? LetterBox(environment.cluster.settings, environment.layout)
+        box = known
+        return known
+    }
+
+    private func sums(_ query: LetterQuery) throws -> HTTPResponse {
+        var summary = LetterSummary()
+        try connected().forEach(query.filter) { letter, state in
+            if query.shows(state) { summary.add(letter, state) }
+        }
+        return LetterAnswer.sums(summary)
+    }
+
+    /// The newest of each partition are read last, and stand first.
+    private func each(_ query: LetterQuery) throws -> HTTPResponse {
+        var letters: [(Letter, LetterJournal.State)] = []
+        var more = 0
+        try connected().forEach(query.filter) { letter, state in
+            guard query.shows(state) else { return }
+            if letters.count < query.limit { letters.append((letter, state)) } else { more += 1 }
+        }
+        letters.sort { $0.0.why.at > $1.0.why.at }
+        return LetterAnswer.list(letters, more: more)
+    }
+
+    private func redrive(_ query: LetterQuery, by author: String) throws -> HTTPResponse {
+        let redrive = Redrive(connected(), query.filter, author: author, run: Self.freshRun())
+        let tally = query.isDryRun ? try redrive.survey() : try redrive.carryOut { _ in try checkStopping() }
+        return LetterAnswer.redrive(tally, isDryRun: query.isDryRun)
+    }
+
+    private func discard(_ query: LetterQuery, by author: String) throws -> HTTPResponse {
+        let discard = Discard(connected(), query.filter, author: author, run: Self.freshRun())
+        if query.isDryRun {
+            let (letters, busy) = try discard.survey()
+            return LetterAnswer.discard(letters, inDoubt: busy, isDryRun: true)
+        }
+        let letters = try discard.carryOut { _ in try checkStopping() }
+        return LetterAnswer.discard(letters, inDoubt: nil, isDryRun: false)
+    }
+
+    private func checkStopping() throws {
+        if isStopping.load(ordering: .relaxed) { throw Stopping() }
+    }
+
+    private static func freshRun() -> String { "g" + Hex.text(Random.bytes(6)) }
+}

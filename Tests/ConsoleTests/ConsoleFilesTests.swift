@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+@testable import Console
+
+/// What lies in `web/` is what the binary has, and keeps the rules that the policy counts on.
+struct ConsoleFilesTests {
+    private static let web = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Sources/CConsole/web")
+
+    private func sources() throws -> [String: String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.web.path)
+        return try Dictionary(
+            uniqueKeysWithValues: names.map { name in
+                (name, try String(contentsOf: Self.web.appendingPathComponent(name), encoding: .utf8))
+            })
+    }
+
+    @Test func `the binary has every file as it lies there, and no other`() throws {
+        let sources = try sources()
+        #expect(Set(sources.keys) == Set(ConsoleFile.all.keys))
+        for (name, text) in sources {
+            #expect(ConsoleFile.all[name].map { $0.bytes == Array(text.utf8) } == true, "\(name)")
+        }
+        #expect(Set(ConsoleFile.all.values.map(\.tag)).count == sources.count, "a tag is of its bytes")
+    }
+
+    /// Data becomes text nodes. What would make markup of it, or run it, does not occur at all.
+    @Test(arguments: [
+        "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc",
+        "DOMParser", "createContextualFragment", "setHTML", "javascript:", "import(",
+    ])
+    func `no script makes markup of data`(word: String) throws {
+        for (name, text) in try sources() { #expect(!text.contains(word), "\(name)") }
+    }
+
+    @Test func `no page has a script or a style inside it, and nothing comes from another host`() throws {
+        for (name, text) in try sources() {
+            if name.hasSuffix(".html") {
+                #expect(
+                    !text.contains("<style") && !text.contains(" style=") && !text.contains(" on"), "\(name)")
+                #expect(
+                    text.matches(of: /<script[^>]*>/).allSatisfy { $0.output.contains("src=\"/console/") })
+            }
+            if name.hasSuffix(".js") {
+                #expect(!text.contains(#"setAttribute("style""#) && !text.contains("style:"), "\(name)")
+            }
+            for address in text.matches(of: /https?:\/\/[^"'\s]*/) {
+                #expect(address.output == "http://www.w3.org/2000/svg", "\(name)")
+            }
+        }
+    }
+
+    @Test func `every module that is imported is there, and each is imported`() throws {
+        let sources = try sources()
+        var imported: Set<String> = ["app.js"]
+        for (name, text) in sources where name.hasSuffix(".js") {
+            for line in text.matches(of: /from "\.\/([a-z]+\.js)"/) {
+                let module = String(line.output.1)
+                #expect(sources[module] != nil, "\(name) imports \(module)")
+                imported.insert(module)
+            }
+        }
+        #expect(imported == Set(sources.keys.filter { $0.hasSuffix(".js") }))
+    }
+
+    @Test func `the policy lets nothing in but what this server sends`() {
+        let rules = ConsolePages.policy.components(separatedBy: "; ")
+        #expect(rules.contains("default-src 'none'") && rules.contains("frame-ancestors 'none'"))
+        #expect(rules.contains("script-src 'self'") && rules.contains("style-src 'self'"))
+        #expect(!ConsolePages.policy.contains("unsafe") && !ConsolePages.policy.contains("*"))
+        #expect(!ConsolePages.policy.contains("http"))
+    }
+}

@@ -1,0 +1,144 @@
+import Catalog
+import Foundation
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+@testable import Gateway
+
+/// A browser before real gateways.
+struct ConsoleServiceTests {
+    /// What a browser keeps of a log-in.
+    private struct Browser {
+        let cookie: String
+        let token: String
+
+        var headers: [String] { ["Cookie: flotilla_session=\(cookie)", "flotilla-console: \(token)"] }
+    }
+
+    private func logIn(_ bench: GatewayBench, as key: String) async throws -> Browser {
+        let answer = try await bench.call("POST", "/console/session", key: key)
+        #expect(answer.status == 200, "\(answer.body)")
+        let line = try #require(answer.header("set-cookie"))
+        #expect(line.contains("HttpOnly") && line.contains("SameSite=Strict") && line.contains("Path=/"))
+        #expect(answer.header("cache-control") == "no-store")
+        let cookie = try #require(line.split(separator: ";").first?.dropFirst("flotilla_session=".count))
+        return Browser(cookie: String(cookie), token: try answer.member("token"))
+    }
+
+    @Test func `a session is good at every gateway, may what its key may, and dies with it`() async throws {
+        let keys = try ConsoleSessionTests.keys()
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(sealingKeys: keys)
+        try await bench.putTypes()
+        try await bench.startAndWait()
+        let other = try await bench.another(sealingKeys: keys)
+        let reading = try await logIn(bench, as: "shop/read")
+        let sending = try await logIn(bench, as: "shop/send")
+        func call(
+            _ bench: GatewayBench, _ browser: Browser, _ method: String, _ path: String, _ body: String = "",
+            more: [String] = []
+        ) async throws -> HTTPAnswer {
+            try await bench.call(method, path, body, key: nil, headers: browser.headers + more)
+        }
+        for gateway in [bench, other] {
+            #expect(try await call(gateway, reading, "GET", "/v1/activity-types").status == 200)
+            let who = try await call(gateway, reading, "GET", "/console/session")
+            #expect(who.status == 200 && who.body.contains(#""app":"shop""#), "\(who.body)")
+            #expect(try [who.member("token"), who.member("role")] == [reading.token, "read"])
+        }
+        let start = SendsServiceTests.start()
+        let refused = try await call(bench, reading, "POST", "/v1/sends", start)
+        #expect(refused.status == 403 && refused.code == "key_forbidden", "\(refused.body)")
+        #expect(try await call(other, sending, "POST", "/v1/sends", start).status == 202)
+        #expect(try await call(bench, sending, "POST", "/v1/dead-letters/redrive", "{}").status == 403)
+
+        // The cookie alone, and calls that a browser says are another site's.
+        let alone = ["Cookie: flotilla_session=\(sending.cookie)"]
+        let forged = try await bench.call("POST", "/v1/sends", start, key: nil, headers: alone)
+        #expect(forged.status == 403 && forged.code == "session_foreign")
+        #expect(try await bench.call("GET", "/v1/segments", key: nil, headers: alone).status == 403)
+        #expect(
+            try await call(bench, sending, "POST", "/v1/sends", start, more: ["Sec-Fetch-Site: cross-site"])
+                .status == 403)
+        let shown = try await bench.call(
+            "GET", "/console/session", key: nil, headers: alone + ["Sec-Fetch-Site: cross-site"])
+        #expect(shown.status == 403 && !shown.body.contains(sending.token))
+        #expect(
+            try await bench.call(
+                "POST", "/console/session", key: "shop/read", headers: ["Sec-Fetch-Site: cross-site"]
+            ).status == 403)
+        #expect(try await bench.call("GET", "/console/session", key: nil).status == 204, "nobody")
+
+        try await bench.revoke("shop/send")
+        try await eventually("the session's end") {
+            try await call(bench, sending, "POST", "/v1/sends", start).status == 401
+        }
+        #expect(try await call(bench, reading, "GET", "/v1/segments").status == 200, "another's goes on")
+
+        let out = try await call(bench, reading, "DELETE", "/console/session")
+        #expect(out.status == 204 && out.header("set-cookie")?.contains("Max-Age=0") == true)
+        await other.stop()
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `who has no key for it does not get in, and without sealing keys nobody does`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(
+            sealingKeys: try ConsoleSessionTests.keys())
+        try await bench.startAndWait()
+        let phone = try await bench.call("POST", "/console/session", key: "shop/report")
+        #expect(phone.status == 403 && phone.code == "key_forbidden" && phone.header("set-cookie") == nil)
+        #expect(try await bench.call("POST", "/console/session", key: "nonsense").status == 401)
+        #expect(try await bench.call("POST", "/console/session", key: nil).status == 401)
+        let forged = [
+            "Cookie: flotilla_session=s1.AAAA", "flotilla-console: \(SessionSeal.token(for: "s1.AAAA"))",
+        ]
+        #expect(
+            try await bench.call("GET", "/v1/segments", key: nil, headers: forged).code == "session_ended")
+        let secure = try await bench.call(
+            "POST", "/console/session", key: "shop/read", headers: ["Origin: https://flotilla.example.com"])
+        #expect(secure.header("set-cookie")?.hasSuffix("; Secure") == true)
+        let unsealed = try await bench.another()
+        let none = try await unsealed.call("POST", "/console/session", key: "shop/read")
+        #expect(none.status == 503 && none.code == "console_without_keys")
+        await unsealed.stop()
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `pages come with their policy, and are asked for again by their tag`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
+        let page = try await bench.get("/console")
+        #expect(page.status == 200 && page.header("content-type") == "text/html; charset=utf-8")
+        #expect(page.header("content-security-policy")?.contains("default-src 'none'") == true)
+        #expect(page.header("x-content-type-options") == "nosniff")
+        #expect(page.header("referrer-policy") == "no-referrer")
+        let script = try await bench.get("/console/app.js")
+        #expect(script.status == 200 && script.header("content-type") == "text/javascript; charset=utf-8")
+        let tag = try #require(script.header("etag"))
+        let same = try await bench.call(
+            "GET", "/console/app.js", key: nil, headers: ["If-None-Match: \(tag)"])
+        #expect(same.status == 304 && same.body.isEmpty)
+        #expect(try await bench.get("/console/../console").status == 400)
+        #expect(try await bench.get("/console/nothing.js").code == "file_unknown")
+        await bench.stop()
+        _ = _cluster
+    }
+}
+
+extension GatewayBench {
+    fileprivate func revoke(_ name: String) async throws {
+        var record = try #require(records[name])
+        record.revokedAt = 1
+        let (settings, layout, revoked) = (settings, layout, record)
+        try await onThread {
+            let writer = try CatalogWriter(
+                settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "a test",
+                metrics: Metrics())
+            try writer.put(revoked, action: "key.revoke", now: .now())
+        }
+    }
+}

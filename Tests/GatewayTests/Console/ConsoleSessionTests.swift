@@ -1,0 +1,119 @@
+import Catalog
+import Foundation
+import HTTPServer
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import Gateway
+
+/// Sessions as values: what a cookie says, and for how long.
+struct ConsoleSessionTests {
+    private let key = KeyText.mint(app: "shop", role: .send, atMilliseconds: 0).record
+    private static let start: Int64 = 1_795_000_000_000
+
+    private var session: ConsoleSession { ConsoleSession(of: key, startedAt: Self.start) }
+
+    static func keys(_ digit: Character = "a", numbers: ClosedRange<Int> = 1...1) throws -> SealingKeys {
+        let directory = try TemporaryDirectory()
+        let line = String(repeating: String(digit), count: 64)
+        let text = (["hash \(line)"] + numbers.map { "key \($0) \(line)" }).joined(separator: "\n")
+        let path = try directory.write("keys", text)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return try SealingKeys(file: path)
+    }
+
+    private func time(_ milliseconds: Int64) -> WallTime { WallTime(milliseconds: milliseconds) }
+
+    @Test func `what one gateway seals another opens, also when a key has been added`() throws {
+        let cookie = try #require(SessionSeal(try Self.keys()).cookie(for: session))
+        #expect(SessionSeal(try Self.keys()).session(in: cookie) == session)
+        #expect(SessionSeal(try Self.keys(numbers: 1...2)).session(in: cookie) == session)
+        #expect(SessionSeal(try Self.keys("b")).session(in: cookie) == nil, "another installation's")
+    }
+
+    @Test func `a cookie with any letter changed, or cut, is none`() throws {
+        let seal = SessionSeal(try Self.keys())
+        let cookie = try #require(seal.cookie(for: session))
+        for place in cookie.indices {
+            var changed = cookie
+            changed.replaceSubrange(place...place, with: cookie[place] == "A" ? "B" : "A")
+            #expect(seal.session(in: changed) == nil, "\(changed)")
+            #expect(seal.session(in: String(cookie[..<place])) == nil)
+        }
+        #expect(seal.session(in: cookie + "A") == nil)
+    }
+
+    @Test func `an app's sealed secret is no session`() throws {
+        let keys = try Self.keys()
+        let secret = try #require(
+            TokenSeal(keys).seal(secret: session.bytes, app: "shop", name: "console session"))
+        #expect(SessionSeal(keys).session(in: secret) == nil)
+    }
+
+    @Test func `without keys there are no sessions`() {
+        #expect(SessionSeal(nil).cookie(for: session) == nil && !SessionSeal(nil).canSeal)
+        #expect(SessionSeal(nil).session(in: "s1.AAAA") == nil)
+    }
+
+    @Test func `it ends after its hours, and does not begin in the future`() {
+        let end = Self.start + Int64(ConsoleSession.hours) * 3_600_000
+        #expect(!session.hasEnded(at: time(Self.start)) && !session.hasEnded(at: time(end - 1)))
+        #expect(session.hasEnded(at: time(end)))
+        #expect(!session.hasEnded(at: time(Self.start - 1000)), "another gateway's clock")
+        #expect(session.hasEnded(at: time(Self.start - 3_600_000)))
+    }
+
+    @Test func `its bytes are read as they were written, and nothing else is`() {
+        #expect(ConsoleSession(bytes: session.bytes) == session)
+        for count in 0..<session.bytes.count - key.id.utf8.count {
+            #expect(ConsoleSession(bytes: Array(session.bytes.prefix(count))) == nil)
+        }
+        var other = session.bytes
+        other[0] = 2
+        #expect(ConsoleSession(bytes: other) == nil, "of another version")
+    }
+
+    @Test(
+        arguments: [
+            (["flotilla_session=abc"], "abc"), (["a=1; flotilla_session=abc; b=2"], "abc"),
+            (["a=1", "flotilla_session=abc"], "abc"), ([], nil), (["flotilla_sessions=abc"], nil),
+            (["flotilla_session=abc; flotilla_session=def"], nil),
+            (["flotilla_session=abc", "flotilla_session=abc"], nil), (["flotilla_session="], nil),
+            (["flotilla_session=" + String(repeating: "a", count: 513)], nil),
+        ] as [([String], String?)])
+    func `the one cookie of the name counts`(lines: [String], value: String?) {
+        var headers: HTTPHeaders = [:]
+        for line in lines { headers.add("Cookie", line) }
+        #expect(SessionCookie.value(in: headers) == value)
+    }
+
+    @Test func `a call counts when it brings the token and comes from the console's own pages`() throws {
+        let check = SessionCheck(seal: SessionSeal(try Self.keys()))
+        let cookie = try #require(check.seal.cookie(for: session))
+        let token = SessionSeal.token(for: cookie)
+        func verdict(_ more: [(String, String)]) -> SessionCheck.Verdict {
+            var headers: HTTPHeaders = ["Cookie": "flotilla_session=\(cookie)"]
+            for (name, value) in more { headers.add(name, value) }
+            return check.verdict(on: headers, now: time(Self.start + 1))
+        }
+        #expect(verdict([("Flotilla-Console", token)]) == .session(session))
+        #expect(
+            verdict([("Flotilla-Console", token), ("Sec-Fetch-Site", "same-origin")]) == .session(session))
+        #expect(verdict([]) == .foreign && verdict([("Flotilla-Console", "x")]) == .foreign)
+        for site in ["cross-site", "same-site"] {
+            #expect(verdict([("Flotilla-Console", token), ("Sec-Fetch-Site", site)]) == .foreign)
+        }
+        #expect(verdict([("Authorization", "Bearer x")]) == .none, "a key goes before a cookie")
+        let later = time(Self.start + ConsoleSession.milliseconds)
+        let headers: HTTPHeaders = ["Cookie": "flotilla_session=\(cookie)", "Flotilla-Console": token]
+        #expect(check.verdict(on: headers, now: later) == .ended)
+    }
+
+    @Test func `a cookie for a page with TLS never goes without`() {
+        let line = SessionCookie.line("v", seconds: 60, isSecure: true)
+        #expect(line == "flotilla_session=v; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure")
+        #expect(!SessionCookie.line("v", seconds: 60, isSecure: false).contains("Secure"))
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Kafka
+import LiveActivity
+import Telemetry
+import Testing
+import Topics
+
+@testable import Gateway
+
+/// Dead letters over HTTP: an app sees its own, and the guards are those of the command line.
+struct LettersServiceTests {
+    private static let secret = "c0ffee5ec12e7"
+
+    /// A letter of ingest's: a report that is none.
+    private func bury(_ bench: GatewayBench, app: String, code: String, at: Int64) async throws {
+        let (settings, layout) = (bench.settings, bench.layout)
+        try await onThread {
+            let producer = try Producer(settings, name: "stages", log: .silent, metrics: Metrics())
+            let why = DeadLetter(
+                stage: "ingest", code: code, reason: "in words", topic: layout.name(.reports), partition: 1,
+                offset: 9, writtenAt: at - 1_000, at: at)
+            var headers = RecordHeaders(capacity: why.headers.count)
+            for (name, value) in why.headers {
+                headers.add(named: Array(name.rawValue.utf8).span, Array(value.utf8).span)
+            }
+            let result = producer.send(
+                to: try producer.topic(layout.name(.deadLetters)), partition: 1,
+                key: Array("\(app)/i:phone-1".utf8).span,
+                value: Array(#"{"token":"\#(Self.secret)"}"#.utf8).span,
+                headers: &headers, tag: 1)
+            #expect(result == .queued)
+            var deliveries: [Delivery] = []
+            _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
+            #expect(deliveries.count == 1)
+        }
+    }
+
+    @Test func `letters are listed, shown without tokens, sent again and discarded`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
+        try await bench.startAndWait()
+        let now = WallTime.now().milliseconds
+        try await bury(bench, app: "shop", code: "unreadable", at: now - 10)
+        try await bury(bench, app: "shop", code: "unreadable", at: now)
+        try await bury(bench, app: "bank", code: "unreadable", at: now)
+        func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
+            try await bench.call("GET", "/v1/dead-letters" + path, key: key)
+        }
+        func post(_ word: String, _ body: String, key: String = "shop/admin") async throws -> HTTPAnswer {
+            try await bench.call("POST", "/v1/dead-letters/" + word, body, key: key)
+        }
+        let sums = try await get("")
+        #expect(sums.status == 200 && sums.body.contains(#""state":"open","letters":2,"jobs":2"#), "\(sums)")
+        let each = try await get("/each?limit=1")
+        #expect(each.body.contains(#""letter":"1/1""#) || each.body.contains(#""letter":"1/0""#), "\(each)")
+        #expect(each.body.contains(#""more":1"#) && !each.body.contains(#""app":"bank""#))
+        let whole = try await get("/1/0")
+        #expect(whole.status == 200 && whole.body.contains(#""message":"in words""#), "\(whole)")
+        #expect(!(sums.body + each.body + whole.body).contains(Self.secret))
+        #expect(try await get("/1/2").status == 404, "another app's is not there")
+        #expect(try await get("/1/7").code == "letter_unknown")
+        #expect(try await get("/x/7").code == "letter_unknown")
+        #expect(try await get("?since=yesterday").field == "since")
+        #expect(try await get("?sicne=1").code == "unknown_field")
+
+        #expect(try await post("redrive", "{}").status == 422, "a call without a filter is a slip")
+        #expect(try await post("redrive", #"{"letters":["1-0"]}"#).field == "letters")
+        #expect(try await post("redrive", #"{"every":true}"#, key: "shop/send").status == 403)
+        let plan = try await post("redrive", #"{"every":true,"dryRun":true}"#)
+        #expect(plan.body.hasPrefix(#"{"dryRun":true,"letters":2,"jobs":2,"settled":0,"stay":[]"#), "\(plan)")
+        let done = try await post("redrive", #"{"letters":["1/0"]}"#)
+        #expect(done.status == 200 && done.body.hasPrefix(#"{"letters":1,"jobs":1,"#), "\(done)")
+        #expect(try await get("/1/0").body.contains(#""state":"redriven""#))
+        #expect(try await bench.reports(1).first?.value.contains(Self.secret) == true, "it went")
+        let discarded = try await post("discard", #"{"reason":"unreadable"}"#)
+        #expect(discarded.body == #"{"letters":1}"#, "\(discarded)")
+        #expect(try await get("").body == #"{"sums":[],"others":0}"#)
+        #expect(try await get("", key: "bank/read").body.contains(#""letters":1"#), "untouched")
+        #expect(try await get("?settled=true").body.contains("discarded"))
+        await bench.stop()
+        _ = _cluster
+    }
+}

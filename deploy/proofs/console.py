@@ -155,7 +155,7 @@ CONTRAST = """
 """
 
 
-def walk():
+def compose_and_send():
     browser = Browser()
     browser.log_in("ADMIN")
     browser.open("compose?event=start")
@@ -186,7 +186,13 @@ def walk():
     browser.wait("its bar reaches all", lambda: browser.run(
         "return [...document.querySelectorAll('.bar .says b')].some((one) => one.textContent === '100 %')"))
     browser.picture("walk-4-sent")
-    browser.open("")
+    check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
+
+
+def score_a_goal():
+    browser = Browser()
+    browser.log_in("ADMIN")
     browser.wait("the group stands under Now, its markup as text", lambda: GROUP in browser.text())
     card = browser.find_text("article", "Update")
     browser.click(card.find_element(By.XPATH, ".//a[normalize-space(.)='Update']"))
@@ -202,12 +208,26 @@ def walk():
     browser.wait("the group has the newest state", lambda: '"home": 1' in browser.text())
     settle(browser)
     browser.picture("walk-6-group")
+    check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
+
+
+def ask_why():
     phone = some_phone()
+    browser = Browser()
+    browser.log_in("ADMIN")
     browser.open("people")
     browser.click(browser.find("input[name=kind][value=installation]"))
     browser.find("main input[type=search]").send_keys(phone + Keys.ENTER)
     browser.wait("a phone's page says in a sentence why it shows what it shows", lambda: len(browser.find(".why").text) > 10)
     browser.picture("walk-7-why")
+    check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
+
+
+def redrive_and_log_out():
+    browser = Browser()
+    browser.log_in("ADMIN")
     browser.open("dead-letters")
     browser.click(browser.find_text("button", "Send again"))
     browser.find("dialog[open]")
@@ -387,7 +407,7 @@ def names_with_markup():
     browser.close()
 
 
-for step in [walk, by_keyboard, by_a_key_that_may_look, left_open, from_other_sites, names_with_markup]:
+for step in [compose_and_send, score_a_goal, ask_why, redrive_and_log_out, by_keyboard, by_a_key_that_may_look, left_open, from_other_sites, names_with_markup]:
     print(f"     {step.__name__.replace('_', ' ')}", flush=True)
     try:
         step()

@@ -17,6 +17,8 @@ import { payloadBytes, payloadBytesMax } from "./payload.js";
 import { DryRun } from "./dryrun.js";
 
 const names = (text) => text.split(/[\n,]/).map((name) => name.trim()).filter(Boolean);
+/** What makes a second press of Send the same send. */
+const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const seconds = (input) => (input.value ? Math.floor(new Date(input.value).getTime() / 1000) : undefined);
 const whole = (input, path) => {
   if (input.value === "") return undefined;
@@ -30,7 +32,7 @@ class Compose {
   #type = null;
   #stateForm; #attributesForm;
   #audience; #when = "now";
-  #key = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+  #key = freshKey();
   #dry = null;
   #inputs = {};
   #place; #form; #said = h("div"); #aside = h("div.side-by"); #result = h("div");
@@ -257,7 +259,7 @@ class Compose {
 
   #changed() {
     if (!this.#stateForm) return;
-    this.#key = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+    this.#key = freshKey();
     const body = this.#read(() => this.#body());
     this.#drawAside(body);
   }

@@ -130,7 +130,7 @@ function onePage(place, { parameters: { id }, asked }) {
   }
 
   const stop = poll((signal) => get(query(`/v1/sends/${segment(id)}`, { at }), signal), (answer) => {
-    freshness.took(answer);
+    freshness.took({ ...answer.report, insightAway: answer.insightAway });
     send = answer;
     draw();
   }, (error) => {

@@ -8,11 +8,14 @@ import { card, coded, confirm, during, empty, facts, field, head, moment, notice
 import { count, counted } from "./format.js";
 import { ask, toAsking } from "./router.js";
 import { what } from "./away.js";
-import { plain, remedy } from "./words.js";
+import { letterRemedy, plain } from "./words.js";
 
 const day = 86_400_000;
 const ranges = { "": ["All that are kept", null], "1h": ["The last hour", 3_600_000], "24h": ["The last 24 hours", day], "7d": ["The last 7 days", 7 * day] };
 const states = { open: ["bad", "open"], in_doubt: ["warn", "in doubt"], redriven: ["good", "sent again"], discarded: ["", "discarded"] };
+/** Pushes are told where a letter is more than itself. */
+const amount = ({ letters, jobs }) => counted(letters, "letter") + (jobs > letters ? ` with ${counted(jobs, "push", "pushes")}` : "");
+const pushes = ({ stage, jobs }) => (stage === "sender" ? count(jobs) : "–");
 const stateTag = (state) => tag(...(states[state] ?? ["", state]));
 
 function page(place, { asked }) {
@@ -66,13 +69,13 @@ function page(place, { asked }) {
         return show(said, notice("warn", isRedrive ? "None of them can go again." : "There is nothing to discard.", stay.length ? h("ul", stay) : null));
       }
       const isMeant = await confirm(isRedrive ? "Send them again?" : "Discard them?", [
-        h("p", isRedrive ? `${counted(plan.letters, "letter")} with ${counted(plan.jobs, "push", "pushes")} go again. Phones that have something newer keep it.`
-          : `${counted(plan.letters, "letter")} are marked as what nobody wants any more.`),
+        h("p", isRedrive ? `${amount(plan)} to be sent again. Phones that have something newer keep it.`
+          : `${counted(plan.letters, "letter")} to be marked as what nobody wants any more.`),
         stay.length > 0 && h("ul", stay)], isRedrive ? "Send them again" : "Discard them", isRedrive ? "main" : "danger");
       if (!isMeant) return;
       const done = await during(target, () => post(`/v1/dead-letters/${word}`, which));
       await look();
-      show(said, notice("good", isRedrive ? `${counted(done.letters, "letter")} with ${counted(done.jobs, "push", "pushes")} went again.` : `${counted(done.letters, "letter")} were discarded.`,
+      show(said, notice("good", isRedrive ? `${amount(done)} went again.` : `Discarded: ${counted(done.letters, "letter")}.`,
         done.stay?.length > 0 && h("ul", done.stay.map((one) => h("li", `${count(one.count)} stay: ${one.message}.`)))));
     } catch (error) {
       show(said, notice("bad", error.code === "too_slow" ? "It takes longer than an answer may, and goes on. Look again in a while." : what(error)));
@@ -89,10 +92,10 @@ function page(place, { asked }) {
       event.preventDefault();
       Object.assign(wanted, { stage, reason });
       look();
-    } }, plain(reason)), h("div.note", coded(remedy(reason)))] },
+    } }, plain(reason)), h("div.note", coded(letterRemedy(stage, reason)))] },
     { title: "State", cell: ({ state }) => stateTag(state) },
     { title: "Letters", kind: "number", cell: (row) => count(row.letters) },
-    { title: "Pushes", kind: "number", cell: (row) => count(row.jobs) },
+    { title: "Pushes", kind: "number", cell: pushes },
     { title: "Last", kind: "time", cell: (row) => moment(row.last) },
     may("admin") && { title: "", cell: ({ stage, reason, state }) => (state === "open" || state === "in_doubt") && buttons(() => ({ stage, reason, since: filter().since })) },
   ].filter(Boolean);
@@ -104,13 +107,13 @@ function page(place, { asked }) {
     { title: "Given up", kind: "time", cell: ({ at }) => moment(at) },
     { title: "Stage", cell: ({ stage }) => stage },
     { title: "Why", kind: "name", cell: ({ message }) => message },
-    { title: "Pushes", kind: "number", cell: ({ jobs }) => count(jobs) },
+    { title: "Pushes", kind: "number", cell: pushes },
     { title: "State", cell: ({ state }) => stateTag(state) },
   ].filter(Boolean);
 
   function whole(letter) {
     return card(`Letter ${letter.letter}`, plain(letter.reason), h("div.in",
-      h("p", letter.message, " ", coded(remedy(letter.reason))),
+      h("p", letter.message, " ", coded(letterRemedy(letter.stage, letter.reason))),
       facts([["State", stateTag(letter.state)], ["Given up", moment(letter.at)], ["Written", moment(letter.writtenAt)],
         ["Lay in", h("code", `${letter.topic}/${letter.partition} at ${letter.offset}`)], ["Bytes", count(letter.bytes)],
         ["Sent again from", letter.sentAgainFrom?.join(", ")], ["Send", letter.send && h("a", { href: toAsking({}, "sends", letter.send) }, letter.send)],

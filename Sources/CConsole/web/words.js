@@ -47,10 +47,21 @@ export const reasons = {
   InternalServerError: "Apple's side failed. They go again by themselves.",
   ServiceUnavailable: "Apple's side is busy. They go again by themselves.",
   Shutdown: "Apple closed the connection. They go again by themselves.",
-  attempts_exhausted: "It was tried as often as allowed. Redrive it when the cause is gone.",
-  unknown_app: "The app is unknown. Create it, then redrive; or discard.",
-  unreadable: "It is no record of ours. Look who writes to the topic; discard it.",
 };
+
+/** What to do about a dead letter, by its reason and else by the stage that gave up. */
+const letterReasons = {
+  attempts_exhausted: "It was tried as often as allowed. Send it again when the cause is gone.",
+  unknown_app: "The app is unknown there. Create it, then send it again; or discard it.",
+};
+const letterStages = {
+  ingest: "It is no report as the book has it (deploy/book/records.md). Correct who writes it; then discard it.",
+  "fan-out": "It is no send that can be planned. Correct who writes it; then discard it.",
+  sender: "These pushes found no way. Send them again when the cause is gone.",
+};
+
+export const letterRemedy = (stage, reason) =>
+  letterReasons[reason] ?? letterStages[stage] ?? "Look the word up in the book: deploy/book/dead-letters.md.";
 
 export const remedy = (reason) => reasons[reason] ?? "Look the word up in the book: deploy/book/apns.md.";
 

@@ -65,6 +65,26 @@ struct ConsoleFilesTests {
         #expect(imported == Set(sources.keys.filter { $0.hasSuffix(".js") }))
     }
 
+    /// - Parameter file: of the sources; what stands in quotes there is a word of the interface.
+    private func words(of file: String, from start: String, to end: String) throws -> [String] {
+        let root = Self.web.deletingLastPathComponent().deletingLastPathComponent()
+        let source = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
+        let part = try #require(source.components(separatedBy: start).dropFirst().first)
+        let body = try #require(part.components(separatedBy: end).first)
+        return body.matches(of: /"([a-z_]+)"/).map { String($0.output.1) }
+    }
+
+    @Test func `every reason to leave a phone out, and no other, has words for people`() throws {
+        let file = "FanOut/Expander/Expander+Pages.swift"
+        let known =
+            try words(of: file, from: "enum ExpansionExclusion", to: "\nextension")
+            + words(of: file, from: "var tallyName", to: "\n}")
+        let script = try #require(try sources()["words.js"])
+        let told = try #require(script.components(separatedBy: "export const exclusions = {").last)
+            .components(separatedBy: "};")[0].matches(of: #/\n  ([a-z_]+): /#).map { String($0.output.1) }
+        #expect(known.count > 5 && Set(known) == Set(told))
+    }
+
     @Test func `the policy lets nothing in but what this server sends`() {
         let rules = ConsolePages.policy.components(separatedBy: "; ")
         #expect(rules.contains("default-src 'none'") && rules.contains("frame-ancestors 'none'"))

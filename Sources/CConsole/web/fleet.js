@@ -19,19 +19,18 @@ function page(place) {
   function draw() {
     const said = freshness.notices();
     if (!fleet) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
-    const { lag = [], members = [], lanes = {}, breakers = [], suspects } = fleet;
+    const { lag = [], members = [], lanes = {} } = fleet;
     const versions = new Set(members.map(({ version }) => version).filter(Boolean));
     const oldest = Math.min(...lag.map(({ oldestAt }) => oldestAt ?? Infinity));
     show(body, ...said,
       versions.size > 1 && notice("warn", `Processes of ${versions.size} versions run side by side: ${[...versions].join(", ")}.`),
       lanes.blocked?.length > 0 && notice("bad", h("ul", lanes.blocked.map(({ lane, reason }) => h("li", `Lane ${lane} is blocked: ${reason}.`)))),
-      breakers.filter(({ state }) => state !== "closed").map((one) => notice("bad", `Pushes of ${one.app ?? "an app"} pause: ${one.reason ?? one.state}.`)),
+      fleet.lagUnknown && notice("warn", "The cluster does not tell how far its readers are."),
       figures([
         ["Records waiting", count(lag.reduce((sum, { records }) => sum + records, 0))],
         ["The oldest waits", Number.isFinite(oldest) ? span(Date.now() - oldest) : "–"],
         ["Processes", count(members.length)],
         ["Lanes read", lanes.count ? `${count(lanes.read)} of ${count(lanes.count)}` : "–"],
-        suspects !== undefined && ["Suspect tokens", count(suspects)],
       ]),
       card("Lag", "records of each topic that a stage has not read yet", lag.length
         ? table("Lag", [

@@ -120,7 +120,7 @@ function onePage(place, { parameters: { id }, asked }) {
           [h("span", h("b", count(on)), ` of ${counted(whole, "phone")}`), h("b", share(group.share ?? on / whole))])
         : h("p.note", "No phone has told of a running activity."))),
       figures([["Activities running", count(group.running)], ["Updates", count(group.updates)],
-        ["Generation", count(group.generation)], ["Started", moment(group.startedAt)],
+        ["Started", moment(group.startedAt)],
         group.endedAt && ["Ended", moment(group.endedAt)], group.endDate && ["Ends", moment(group.endDate)]]),
       newest && card("Newest state", newest.event, h("div.in",
         newest.contentState !== undefined && h("pre.state", JSON.stringify(newest.contentState, null, 1)),

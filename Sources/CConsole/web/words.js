@@ -19,17 +19,15 @@ export const verdicts = {
 
 /** Whom a send left out. */
 export const exclusions = {
-  no_token: ["no token", "Their app has reported none. They get nothing until it does."],
-  withoutToken: ["no token", "Their app has reported none. They get nothing until it does."],
-  dismissed: ["dismissed", "The owner put the activity away. Only a start with “also where it was dismissed” reaches them."],
-  disabled: ["switched off", "Live Activities are switched off in the phone's settings."],
-  switched_off: ["switched off", "Live Activities are switched off in the phone's settings."],
-  system: ["system too old", "Starting from a server needs iOS 17.2."],
-  dead: ["token refused", "APNs refused the token for good. A new one comes with the app's next launch."],
-  unregistered: ["unregistered", "The app took this activity type back."],
-  environment: ["other environment", "The token is of a development build."],
-  running: ["already running", "The activity runs there already."],
-  started: ["started before", "They were started before, and are not started twice."],
+  started: ["started before", "This life of the group had started them, and nobody is started twice."],
+  ended: ["ended for them", "Their part in the group has ended."],
+  dismissed: ["dismissed", "The owner put the activity away. Only a start “also where it was dismissed” reaches them."],
+  activities_off: ["switched off", "Live Activities are switched off in the phone's settings."],
+  expired: ["token too old", "The app has not been heard of for longer than its tokens count. A new one comes with its next launch."],
+  other_environment: ["other environment", "The token is of a build for the other environment."],
+  system_too_old: ["system too old", "Starting from a server needs iOS 17.2."],
+  moved_away: ["moved away", "The phone belongs to somebody else now, who is reached as that person."],
+  shadowed: ["told by another", "Another installation has the same token since later, and is reached in its place."],
 };
 
 /** Why APNs said no. */

@@ -10,6 +10,14 @@ import { Freshness } from "./away.js";
 
 const lateAfter = 30_000;
 
+/** The ends of transactions lie in topics and are read by nobody: one a partition is nothing. */
+const waiting = ({ records, partitions }) => (records > partitions ? records : 0);
+
+function stateOf(lag) {
+  if (!waiting(lag)) return tag("good", "at the end");
+  return lag.oldestAt && Date.now() - lag.oldestAt > lateAfter ? tag("warn", "behind") : tag("live", "reading");
+}
+
 function page(place) {
   const freshness = new Freshness();
   let fleet = null;
@@ -27,8 +35,8 @@ function page(place) {
       lanes.blocked?.length > 0 && notice("bad", h("ul", lanes.blocked.map(({ lane, reason }) => h("li", `Lane ${lane} is blocked: ${reason}.`)))),
       fleet.lagUnknown && notice("warn", "The cluster does not tell how far its readers are."),
       figures([
-        ["Records waiting", count(lag.reduce((sum, { records }) => sum + records, 0))],
-        ["The oldest waits", Number.isFinite(oldest) ? span(Date.now() - oldest) : "–"],
+        ["Records waiting", count(lag.reduce((sum, one) => sum + waiting(one), 0))],
+        Number.isFinite(oldest) && ["The oldest waits", span(Date.now() - oldest)],
         ["Processes", count(members.length)],
         ["Lanes read", lanes.count ? `${count(lanes.read)} of ${count(lanes.count)}` : "–"],
       ]),
@@ -36,11 +44,11 @@ function page(place) {
         ? table("Lag", [
           { title: "Stage", cell: ({ stage }) => stage },
           { title: "Topic", kind: "name", cell: ({ topic }) => topic },
-          { title: "State", cell: ({ records, oldestAt }) => (!records ? tag("good", "at the end") : oldestAt && Date.now() - oldestAt > lateAfter ? tag("warn", "behind") : tag("live", "reading")) },
-          { title: "Records", kind: "number", cell: ({ records }) => count(records) },
+          { title: "State", cell: stateOf },
+          { title: "Records", kind: "number", cell: (one) => count(waiting(one)) },
           { title: "Partitions", kind: "number", cell: ({ partitions }) => count(partitions) },
-          { title: "The oldest waits", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(Date.now() - oldestAt) : "–") },
-        ], lag, ({ stage, topic }) => `${stage} ${topic}`)
+          Number.isFinite(oldest) && { title: "The oldest waits", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(Date.now() - oldestAt) : "–") },
+        ].filter(Boolean), lag, ({ stage, topic }) => `${stage} ${topic}`)
         : empty("Nothing is known", "Figures come from consumer groups; there are none yet.")),
       card("Processes", null, members.length
         ? table("Processes", [
@@ -48,11 +56,11 @@ function page(place) {
           { title: "Process", kind: "name", cell: ({ process }) => process },
           { title: "State", cell: ({ isAway }) => (isAway ? tag("bad", "away") : tag("good", "there")) },
           { title: "Address", kind: "name", cell: ({ address }) => address ?? "–" },
-          { title: "Version", cell: ({ version }) => version ?? "–" },
+          versions.size > 0 && { title: "Version", cell: ({ version }) => version ?? "–" },
           { title: "Lanes", kind: "number", cell: (member) => h("span", { title: member.lanes?.join(", ") }, counted(member.lanes?.length ?? 0, "lane")) },
           { title: "Since", kind: "time", cell: ({ startedAt }) => moment(startedAt) },
           { title: "Heard", kind: "time", cell: ({ heardAt }) => (heardAt ? ago(heardAt) : "–") },
-        ], members, ({ stage, process }) => `${stage} ${process}`)
+        ].filter(Boolean), members, ({ stage, process }) => `${stage} ${process}`)
         : empty("Nobody has said so", "Processes of insight announce themselves here.")));
   }
 

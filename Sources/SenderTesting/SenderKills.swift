@@ -41,9 +41,12 @@ package final class SenderKills {
         var isDeath: Bool { kind == .kill || kind == .freeze || kind == .apnsKill }
     }
 
-    /// So short that a lane is not held for longer than it takes to die again.
-    private static let answerMilliseconds = 1_500
-    private static let settleMilliseconds = 2_500
+    /// So short that a lane is not held for longer than it takes to die again, and so long that a busy machine, where
+    /// six processes share two cores, does not take an answer for lost that came.
+    static let answerMilliseconds = 2_500
+    private static let settleMilliseconds = 3_500
+    /// Two processes may read the clock so far apart.
+    static let clockMilliseconds = 100
     private static let actSecondsMax = 20.0
     private static let endSecondsMax = 600.0
     private static let lanes = 12

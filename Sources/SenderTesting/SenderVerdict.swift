@@ -15,6 +15,8 @@ package struct SenderVerdict: Sendable {
     /// Jobs with more than one final receipt: a zombie's and its successor's.
     package private(set) var receiptedTwice = 0
     package private(set) var pushedTwice = 0
+    /// Of these, those whose first answer came after its time: nobody knew what had become of them.
+    package private(set) var answeredLate = 0
     /// Deaths of senders, freezes among them, and of APNs: each may double as many pushes as there are permits.
     package private(set) var deaths = 0
     package private(set) var startsPushedTwice = 0
@@ -46,6 +48,12 @@ package struct SenderVerdict: Sendable {
         let endedAt: Int64
         let end: RequestRecord.End
 
+        /// Its answer left so late that the sender had given up: the outcome was unknown, and what is no start is
+        /// pushed again.
+        var isAnsweredLate: Bool {
+            endedAt - receivedAt >= Int64(SenderKills.answerMilliseconds - SenderKills.clockMilliseconds)
+        }
+
         var text: String { "\(end) after \(endedAt - receivedAt) ms" }
     }
 
@@ -70,7 +78,7 @@ package struct SenderVerdict: Sendable {
         """
         \(jobs) jobs: \(accepted) accepted, \(superseded) superseded, \(startsUnknown) starts of unknown outcome, \
         \(deadLetters) dead letters, \(lost) lost; \(receiptedTwice) that a zombie receipted \
-        too; \(pushedTwice) pushed twice in \(deaths) deaths, with \(permits) permits each; \(startsPushedTwice) \
+        too; \(pushedTwice) pushed twice, \(answeredLate) of them as the answer was late, in \(deaths) deaths, with \(permits) permits each; \(startsPushedTwice) \
         starts pushed twice; \(pushedLate) pushes of single persons behind a newer one, which their phones ignore; \
         \(phonesStarted) phones started
         """
@@ -231,6 +239,9 @@ package struct SenderVerdict: Sendable {
             doubles += zip(fate.pushes, fate.pushes.dropFirst()).map { (first: $0, second: $1) }
         }
         if startsPushedTwice > 0 { fault("\(startsPushedTwice) starts were pushed twice") }
+        answeredLate = doubles.count
+        doubles.removeAll { first, _ in first.isAnsweredLate }
+        answeredLate -= doubles.count
         doubles.sort { $0.second.receivedAt < $1.second.receivedAt }
         for death in happenings.filter(\.isDeath).sorted(by: { $0.from < $1.from }) {
             // What APNs does not answer is in doubt for both senders.

@@ -14,11 +14,13 @@ extension SenderWorld {
         if process.flights.contains(where: { $0.subject == job.subject }) {
             fault("two pushes at once about \(job.subject)")
         }
+        checkKnown(process, name, attempt: sheet.attempt)
         if let stale = whyStale(job.head, job, knownTo: process) { fault("\(name) leaves though \(stale)") }
-        process.flights.append(
-            WorldProcess.Flight(
-                tag: push.tag, job: name, attempt: sheet.attempt, subject: job.subject,
-                leaveBy: process.lease, fate: .waiting))
+        let flight = WorldProcess.Flight(
+            tag: push.tag, job: name, attempt: sheet.attempt, subject: job.subject, leaveBy: process.lease,
+            fate: .waiting)
+        if isJoined { return self.push(process, flight, app: sheet.head.app, isSuspect: push.isSuspect) }
+        process.flights.append(flight)
     }
 
     /// Pushes leave, if they still may.
@@ -34,7 +36,7 @@ extension SenderWorld {
         }
     }
 
-    private func send(_ flight: WorldProcess.Flight) -> WorldProcess.Fate {
+    func send(_ flight: WorldProcess.Flight) -> WorldProcess.Fate {
         guard let job = jobs[flight.job] else { return .waiting }
         if job.head.app == "wrong", isAppWrong {
             return .sent(
@@ -81,7 +83,7 @@ extension SenderWorld {
     }
 
     /// APNs took a push.
-    private func processed(_ name: WorldJobName) {
+    func processed(_ name: WorldJobName) {
         jobs[name]?.processed += 1
         guard let job = jobs[name], job.head.event == .start, job.processed > 1 else { return }
         if job.head.onUnknownStart == .skip { fault("\(name) was started twice") }
@@ -111,7 +113,7 @@ extension SenderWorld {
         }
     }
 
-    private func end(_ process: WorldProcess, _ flight: WorldProcess.Flight, _ answer: PushAnswer) {
+    func end(_ process: WorldProcess, _ flight: WorldProcess.Flight, _ answer: PushAnswer) {
         if case .unknown = answer.end { jobs[flight.job]?.doubts += 1 }
         if answer.disposition == .accepted, !answer.isLate {
             process.core.accepted(flight.tag, moment)

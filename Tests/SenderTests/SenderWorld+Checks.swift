@@ -24,11 +24,15 @@ extension SenderWorld {
 
     struct Standing {
         var final: ReceiptOutcome?
+        /// Where `receipts` say so first, and who wrote it.
+        var finalAt: Int64?
         var finals = 0
         var movedAs = 0
+        /// Where they say so, by attempt.
+        var movedAt: [Int: Int64] = [:]
     }
 
-    func note(_ receipt: Receipt) {
+    func note(_ receipt: Receipt, at offset: Int64) {
         for part in receipt.parts {
             met.insert(part.outcome)
             part.lines.forEachLine { line in
@@ -36,12 +40,28 @@ extension SenderWorld {
                 var standing = standings[name] ?? Standing()
                 if part.outcome.isFinal {
                     standing.final = standing.final ?? part.outcome
+                    standing.finalAt = standing.finalAt ?? offset
                     standing.finals += 1
                 } else if part.outcome == .moved {
                     standing.movedAs = max(standing.movedAs, receipt.attempt)
+                    standing.movedAt[receipt.attempt] = standing.movedAt[receipt.attempt] ?? offset
                 }
                 standings[name] = standing
             }
+        }
+    }
+
+    /// Nothing leaves of which its process must know that it is done. A death excuses a push twice only where the
+    /// outcome of the first was not stored when the lane's next owner read `receipts`.
+    func checkKnown(_ process: WorldProcess, _ name: WorldJobName, attempt: Int) {
+        guard let standing = standings[name], let until = process.toldUntil[name.place.partition] else {
+            return
+        }
+        if let at = standing.finalAt, at < until {
+            fault("\(name) leaves though its receipt lies at \(at), and they were read to \(until)")
+        }
+        if let at = standing.movedAt.filter({ $0.key >= attempt }).values.min(), at < until {
+            fault("\(name) leaves as \(attempt) though it was moved at \(at), and they were read to \(until)")
         }
     }
 

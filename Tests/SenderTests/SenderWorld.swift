@@ -26,7 +26,14 @@ final class SenderWorld {
     /// APNs says nothing to that app, or does not let it in at all.
     var isAppSilent = false
     let mayDie: Bool
+    /// Pushes go through the pools that are shipped.
+    let isJoined: Bool
     let limits: SenderLimits
+    /// How often lanes change hands, and how much there is to do.
+    private let unrest: Int
+    private let load: Int
+    /// Records that had left a process when it was killed, and when they arrive.
+    private var late: [(due: Instant, write: SenderWrite)] = []
     private let reader = JSONReader()
     var version: Int64 = 100
     private var isRebalancing = false
@@ -39,14 +46,17 @@ final class SenderWorld {
     /// What `receipts` say of each job.
     var standings: [WorldJobName: Standing] = [:]
 
-    init(seed: UInt64, mayDie: Bool = true) {
+    init(seed: UInt64, mayDie: Bool = true, isJoined: Bool = false) {
         random = SeededGenerator(seed)
-        self.mayDie = mayDie
+        (self.mayDie, self.isJoined) = (mayDie, isJoined)
         var limits = SenderLimits()
         limits.permitsMax = 5
-        limits.window = 4
+        limits.window = Int64(1 + random.below(5))
+        limits.noteBehindMax = 3
         limits.handBytesMax = 12_000
         self.limits = limits
+        unrest = random.below(4)
+        load = 12 + random.below(2) * 24
         for _ in 0..<2 { addProcess() }
         rebalance()
     }
@@ -73,7 +83,7 @@ final class SenderWorld {
         // Now and then nothing happens for so long that tiers and sessions end meanwhile.
         pass(random.below(isCalm ? 7_000 : chance(4) ? 8_000 : 120))
         switch random.below(100) {
-        case 0..<12: if !isCalm { makeSheet() }
+        case 0..<12: if !isCalm { for _ in 0..<load / 12 { makeSheet() } }
         case 12..<14: if !isCalm, let note = makeNote() { notes.append(note) }
         case 14: if !isCalm, mayDie { kill() }
         case 15: if !isCalm, mayDie { stop() }
@@ -81,6 +91,11 @@ final class SenderWorld {
         case 17: if !isCalm { isAppWrong = version > 105 && version < 115 }
         case 18: if !isCalm { isAppSilent = chance(50) }
         default: break
+        }
+        if !isCalm, chance(unrest) { rebalance() }
+        while let first = late.first, first.due <= now {
+            late.removeFirst()
+            _ = append(first.write)
         }
         for process in processes { live(process) }
         settleGroup()
@@ -101,11 +116,12 @@ final class SenderWorld {
             }
         }
         if likely(70) { poll(process) }
-        for _ in 0..<(isCalm ? 6 : 3) { if likely(60) { answer(process) } }
+        if isJoined { livePools(process) }
+        for _ in 0..<(isCalm ? 6 : 3) where !isJoined { if likely(60) { answer(process) } }
         if likely(60) { store(process) }
         if likely(60) { acknowledge(process) }
         if likely(60) { commit(process) }
-        if likely(50) { leave(process) }
+        if !isJoined, likely(50) { leave(process) }
         turn(process)
     }
 
@@ -126,26 +142,49 @@ final class SenderWorld {
             process.notesRead += 1
         }
         if process.notesRead == notes.count { process.core.informed() }
-        for read in process.reads where process.lanes.contains(read.lane) {
-            let end = kafka.receiptsEnd(read.lane)
-            for bytes in kafka.receipts[Int(read.lane)].dropFirst(Int(read.from)) {
-                do { process.core.found(try Receipt.decode(bytes, with: reader), lane: read.lane) } catch {
-                    fault("a receipt cannot be read: \(error)")
-                }
-            }
-            process.core.foundAll(lane: read.lane, end: end, moment)
-        }
-        process.reads = []
+        readReceipts(process)
         take(process)
         for lane in process.lanes.sorted() {
             for topic in JobTopic.allCases { deliver(process, WorldKafka.Place(lane: lane, topic: topic)) }
         }
     }
 
+    /// Some of what was asked for, as a consumer brings it: in pieces, some of it twice.
+    private func readReceipts(_ process: WorldProcess) {
+        for lane in process.reading.lanesWithoutEnd where process.lanes.contains(lane) {
+            process.reading.begin(lane, low: 0, high: kafka.receiptsEnd(lane))
+        }
+        for start in process.reading.starts where process.lanes.contains(start.lane) {
+            let end = kafka.receiptsEnd(start.lane)
+            var offset = chance(10) ? max(0, start.offset - 2) : start.offset
+            for _ in 0..<1 + random.below(40) where offset < end {
+                if process.reading.take(start.lane, at: offset) { found(process, start.lane, at: offset) }
+                offset += 1
+            }
+            if offset == end { process.reading.reachedEnd(start.lane, at: end) }
+        }
+        for whole in process.reading.takeEnded() {
+            process.toldUntil[whole.lane] = whole.offset
+            process.core.foundAll(lane: whole.lane, end: whole.offset, moment)
+        }
+    }
+
+    private func found(_ process: WorldProcess, _ lane: Int32, at offset: Int64) {
+        do {
+            let receipt = try Receipt.decode(kafka.receipts[Int(lane)][Int(offset)], with: reader)
+            process.core.found(receipt, lane: lane)
+        } catch {
+            fault("a receipt cannot be read: \(error)")
+        }
+    }
+
     private func deliver(_ process: WorldProcess, _ place: WorldKafka.Place) {
         for _ in 0..<1 + random.below(3) {
             let position = process.positions[place.index]
-            guard !process.paused[place.index], position < kafka.end(place) else { return }
+            if process.paused[place.index] { return }
+            guard position < kafka.end(place) else {
+                return process.core.reachedEnd(of: place.topic, lane: place.lane, at: position)
+            }
             process.positions[place.index] = position + 1
             switch kafka.sheets[place.index][Int(position)] {
             case .marker: break
@@ -184,7 +223,7 @@ final class SenderWorld {
         case .receipt:
             guard let receipt = write.receipt else { return -1 }
             check(receipt, write)
-            note(receipt)
+            note(receipt, at: kafka.receiptsEnd(write.lane))
             kafka.receipts[Int(write.lane)].append(receipt.encoded())
             return kafka.receiptsEnd(write.lane) - 1
         case .tier(let tier, let origin):
@@ -273,6 +312,7 @@ final class SenderWorld {
         for member in members where !member.lanes.isEmpty {
             let starts = member.lanes.sorted().map(kafka.start)
             for start in starts {
+                member.toldUntil[start.lane] = kafka.receiptsEnd(start.lane)
                 for topic in JobTopic.allCases {
                     let place = WorldKafka.Place(lane: start.lane, topic: topic)
                     member.positions[place.index] = start.tracks[topic.rawValue].base
@@ -295,6 +335,13 @@ final class SenderWorld {
             process.queue.removeFirst()
             _ = append(write)
         }
+        // What was on the way may be stored a moment later; less than a successor waits.
+        let due = now.advanced(byMilliseconds: random.below(2_000))
+        while let (_, write) = process.queue.first, chance(50) {
+            process.queue.removeFirst()
+            late.append((max(due, late.last?.due ?? due), write))
+        }
+        die(process)
         processes.remove(at: index)
         addProcess()
         isRebalancing = isRebalancing || !process.lanes.isEmpty
@@ -323,7 +370,9 @@ final class SenderWorld {
         }
         var rooms: [Room: Int] = [:]
         process.core.turn(moment) { sheet, isSuspect in
-            let room = isOpen(sheet.head.app)
+            let room =
+                isJoined
+                ? pool(process, sheet.head.app, isSuspect: isSuspect).pool.room : isOpen(sheet.head.app)
             if rooms[Room(app: sheet.app.name, isSuspect: isSuspect)] == nil {
                 rooms[Room(app: sheet.app.name, isSuspect: isSuspect)] = room
             }
@@ -342,14 +391,15 @@ final class SenderWorld {
         let orders = process.core.orders
         process.core.orders.removeAll()
         for push in orders.pushes { begin(process, push) }
-        for tag in orders.withdrawals {
+        if isJoined, !orders.withdrawals.isEmpty { withdrawAll(process) }
+        for tag in orders.withdrawals where !isJoined {
             guard let index = process.flights.firstIndex(where: { $0.tag == tag && $0.fate == .waiting })
             else { continue }
             process.flights.remove(at: index)
             process.core.ended(tag, as: PushAnswer(.withdrawn), moment)
         }
         process.queue += orders.writes
-        process.reads += orders.reads
+        for read in orders.reads { process.reading.ask(read.lane, from: read.from) }
         for flow in orders.pauses {
             process.paused[WorldKafka.Place(lane: flow.lane, topic: flow.topic).index] = true
         }
@@ -358,7 +408,10 @@ final class SenderWorld {
         }
         if !orders.commits.isEmpty { process.commits = orders.commits }
         if orders.isLastCommit { process.isLastCommit = true }
-        if orders.isReleased { process.hasReleased = true }
+        if orders.isReleased {
+            process.hasReleased = true
+            process.reading.stop()
+        }
         for token in orders.deadTokens where token.sheet.head.app == "wrong" && token.reason != "Unregistered"
         {
             fault("a wrong setting costs a token")

@@ -28,10 +28,12 @@ final class WorldProcess {
     let number: Int
     var core: SenderCore
     var flights: [Flight] = []
+    /// The client's, where the world is joined.
+    var pools: [WorldPoolName: WorldPool] = [:]
     /// Records that are on their way, in their order, and those that are there and not acknowledged.
     var queue: [(id: UInt64, write: SenderWrite)] = []
     var stored: [(id: UInt64, offset: Int64)] = []
-    var reads: [SenderOrders.Read] = []
+    var reading = ReceiptsReading()
     var commits: [SenderOrders.Commit] = []
     var isLastCommit = false
     var hasReleased = false
@@ -40,6 +42,9 @@ final class WorldProcess {
     var positions = Array(repeating: Int64(0), count: 8)
     var notesRead = 0
     var lanes: Set<Int32> = []
+    /// What lies in a lane's `receipts` before it the process must know: it was there when the lane came, or when it
+    /// was read last.
+    var toldUntil: [Int32: Int64] = [:]
     var lastPoll: Instant
     /// A SIGSTOP, and since when.
     var stoppedAt: Instant?

@@ -16,6 +16,9 @@ package enum JobTopic: Int, Sendable, CaseIterable {
         }
     }
 
+    /// Jobs wait in it for another attempt.
+    var isTier: Bool { self == .later5s || self == .later2m }
+
     /// As a job's name has it.
     package var word: String { topic.rawValue }
 }
@@ -29,6 +32,14 @@ package enum LaterTier: Sendable, Hashable, CaseIterable {
         switch self {
         case .seconds5: .jobsLater5s
         case .minutes2: .jobsLater2m
+        }
+    }
+
+    /// The same as a topic that jobs are taken from.
+    var jobs: JobTopic {
+        switch self {
+        case .seconds5: .later5s
+        case .minutes2: .later2m
         }
     }
 

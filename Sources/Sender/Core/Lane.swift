@@ -54,7 +54,15 @@ final class Lane {
         let touchedBelow: Int64
         /// His word on `receipts`; nil where nobody said anything.
         let note: CommitNote?
-        let receiptsFrom: Int64
+        /// What an earlier owner said of its sheets lies at or above it.
+        var receiptsFrom: Int64
+        /// All sheets below were read, and none of an earlier owner's lies at or above it; nil until the topic's end
+        /// was reached.
+        var caughtUpAt: Int64?
+        /// What we wrote to it that may stand there twice.
+        var twins = TwinHolds()
+        /// What the committed note says; a successor reads from there.
+        var notedFrom: Int64
         /// Read, and not granted yet.
         var ahead = Queue<Sheet>()
         var isPaused = true
@@ -68,6 +76,14 @@ final class Lane {
             // Until our own note is there, a successor goes by the earlier owner's.
             grantedBelow = start.base + min(touched, window)
             receiptsFrom = start.note?.receiptsFrom ?? 0
+            notedFrom = receiptsFrom
+        }
+
+        /// Sheets that an earlier owner began, or that he wrote to a tier, may be unfinished: also those that were not
+        /// read yet, or that are held back.
+        func owesToEarlierOwner(_ topic: JobTopic) -> Bool {
+            if let caughtUpAt, tracker.unfinished == 0 || tracker.base >= caughtUpAt { return false }
+            return topic.isTier || tracker.base < touchedBelow
         }
     }
 
@@ -77,6 +93,8 @@ final class Lane {
     var ledger: Ledger
     /// What we write to `receipts` lies at or above it.
     var receiptsEnd: Int64 = 0
+    /// So far `receipts` were read. What lies behind it, an earlier owner may have written beside us.
+    var readUntil: Int64 = 0
     /// Sheets that wait until an earlier owner has settled.
     var held: [Sheet] = []
     /// Its receipts were read, so that its notes are our own; and whatever an earlier owner had out has ended.
@@ -109,10 +127,21 @@ final class Lane {
 
     /// Whether a sheet has to wait for that.
     func isHeld(_ sheet: Sheet) -> Bool {
+        isWaitingForEarlierOwner && sheet.offset < tracks[sheet.topic.rawValue].touchedBelow
+    }
+
+    private var isWaitingForEarlierOwner: Bool {
         switch phase {
-        case .settling, .rereading: sheet.offset < tracks[sheet.topic.rawValue].touchedBelow
-        default: false
+        case .settling, .rereading: true
+        case .awaitingOrphan, .reading, .open, .releasing, .orphaned: false
         }
+    }
+
+    /// Sheets that no earlier owner began wait behind his for our own note.
+    func wantsWindow(_ topic: JobTopic, _ window: Int64) -> Bool {
+        let track = tracks[topic.rawValue]
+        return isWaitingForEarlierOwner && !track.ahead.isEmpty
+            && track.grantedBelow < track.touchedBelow + window
     }
 
     var mayPush: Bool {
@@ -127,12 +156,18 @@ final class Lane {
 
     /// What a successor must know; `isEnding` when nothing is out any more.
     func note(of topic: JobTopic, window: Int64, isEnding: Bool) -> CommitNote {
+        let base = tracks[topic.rawValue].tracker.base
+        let heldFrom = tracks[topic.rawValue].twins.receiptsFrom(above: base)
         let track = tracks[topic.rawValue]
         var from = track.tracker.receiptsFrom(otherwise: receiptsEnd)
-        // Sheets of an earlier owner that were not read yet have their receipts behind his place.
-        if track.tracker.position < track.touchedBelow { from = min(from, track.receiptsFrom) }
+        if track.owesToEarlierOwner(topic) { from = min(from, track.receiptsFrom) }
+        if let heldFrom { from = min(from, heldFrom) }
+        // While an earlier owner's sheets wait, those above them may be begun as soon as a successor is told to look
+        // at both.
+        var below = max(track.grantedBelow, track.touchedBelow)
+        if isWaitingForEarlierOwner { below = max(below, track.touchedBelow + window) }
         return CommitNote(
-            receiptsFrom: from, window: max(window, track.touchedBelow - track.tracker.base),
+            receiptsFrom: from, window: max(window, below - base),
             endedAt: isEnding && isSettled ? receiptsEnd : nil)
     }
 }

@@ -20,22 +20,38 @@ struct Ledger: Sendable {
     }
 
     private var entries: Remembered<JobPlace, Entry>
+    /// The lines that are done of sheets that are committed: only a job that stands in a tier, too, asks for them.
+    private var past: Remembered<JobPlace, LineBits>
+
+    /// Of committed sheets it knows so many times fewer: a twin comes within the minutes of a tier.
+    private static let pastShare = 4
 
     /// - Parameter sheetsMax: sheets that it knows; the oldest are forgotten, and may be pushed again.
-    init(sheetsMax: Int) { entries = Remembered(max: sheetsMax) }
+    init(sheetsMax: Int) {
+        entries = Remembered(max: sheetsMax)
+        past = Remembered(max: sheetsMax / Self.pastShare)
+    }
 
     /// Rises with what somebody else has said: an earlier owner, or the twin of a sheet.
     private(set) var revision = 0
 
-    var isEmpty: Bool { entries.count == 0 }
-
-    func knows(_ place: JobPlace) -> Bool { entries[place] != nil }
+    func knows(_ place: JobPlace) -> Bool { entries[place] != nil || past[place] != nil }
 
     func standing(of line: Int, at place: JobPlace, attempt: Int) -> Standing {
+        if past[place]?.contains(line) == true { return .done }
         guard let entry = entries[place] else { return .open }
         if entry.done.contains(line) { return .done }
         for (other, lines) in entry.moved where other >= attempt && lines.contains(line) { return .done }
         return entry.intended[attempt]?.contains(line) == true ? .intended : .open
+    }
+
+    /// What was said of a sheet that is committed.
+    mutating func notePast(_ place: JobPlace, _ parts: [Receipt.Part]) {
+        for part in parts where part.outcome.isFinal {
+            past.update(place, otherwise: LineBits()) { done in
+                part.lines.forEachLine { done.insert($0) }
+            }
+        }
     }
 
     /// - Parameter isNews: it is not the word of the sheet itself that stands there.

@@ -31,6 +31,14 @@ extension SenderCore {
         order(.malformed(malformed), of: nil, lines: LineSet(), in: lane)
     }
 
+    /// Everything of a topic below an offset was read.
+    package mutating func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
+        guard let lane = lanes[number], lane.hasBegun, !lane.isLeaving,
+            lane.tracks[topic.rawValue].caughtUpAt == nil
+        else { return }
+        lane.tracks[topic.rawValue].caughtUpAt = offset
+    }
+
     private mutating func app(_ name: AppFlow.Name) -> AppFlow {
         if let known = apps[name] { return known }
         let app = AppFlow(name, number: UInt64(rotation.count) + 1)

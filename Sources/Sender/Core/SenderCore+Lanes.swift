@@ -27,7 +27,7 @@ extension SenderCore {
     package mutating func found(_ receipt: Receipt, lane number: Int32) {
         guard let lane = lanes[number] else { return }
         lane.hasFoundReceipts = true
-        if lane.isPast(receipt) { return }
+        if lane.isPast(receipt) { return lane.ledger.notePast(receipt.place, receipt.parts) }
         lane.ledger.note(receipt.place, attempt: receipt.attempt, receipt.parts, isNews: true)
     }
 
@@ -36,6 +36,7 @@ extension SenderCore {
         self.moment = moment
         guard let lane = lanes[number] else { return }
         lane.receiptsEnd = max(lane.receiptsEnd, end)
+        lane.readUntil = max(lane.readUntil, end)
         lane.hasBegun = true
         mustSteer = true
         switch lane.phase {
@@ -82,7 +83,8 @@ extension SenderCore {
                 continue
             }
             lane.phase = .rereading
-            orders.reads.append(SenderOrders.Read(lane: lane.number, from: lane.receiptsEnd))
+            // Not from where our own receipts end: the earlier owner's last ones lie before some of them.
+            orders.reads.append(SenderOrders.Read(lane: lane.number, from: lane.readUntil))
         }
     }
 
@@ -172,10 +174,21 @@ extension SenderCore {
             for topic in JobTopic.allCases {
                 let track = lane.tracks[topic.rawValue]
                 let isNew = track.tracker.base > track.committed && (isDue || !track.ahead.isEmpty)
-                if isNew || confirms && lane.hasBegun { askCommit(lane, topic, isEnding: false) }
+                if isNew || confirms && lane.hasBegun || lane.wantsWindow(topic, limits.window)
+                    || isDue && isNoteOld(lane, topic)
+                {
+                    askCommit(lane, topic, isEnding: false)
+                }
             }
         }
         orders.commits = commitsAsked
+    }
+
+    /// A successor would read more than he has to: also of a topic that nothing comes by, which commits nothing else.
+    private func isNoteOld(_ lane: Lane, _ topic: JobTopic) -> Bool {
+        let old = lane.tracks[topic.rawValue].notedFrom + limits.noteBehindMax
+        guard lane.phase == .open, lane.receiptsEnd > old else { return false }
+        return lane.note(of: topic, window: limits.window, isEnding: false).receiptsFrom > old
     }
 
     /// The process was stopped for so long that the lanes may be another's by now: nothing leaves without a
@@ -203,7 +216,8 @@ extension SenderCore {
         for commit in asked {
             guard let lane = lanes[commit.lane] else { continue }
             lane.tracks[commit.topic.rawValue].committed = commit.offset
-            lane.tracks[commit.topic.rawValue].grantedBelow = commit.offset + limits.window
+            lane.tracks[commit.topic.rawValue].notedFrom = commit.note.receiptsFrom
+            lane.tracks[commit.topic.rawValue].grantedBelow = commit.offset + commit.note.window
             grant(lane, commit.topic)
         }
     }
@@ -234,7 +248,15 @@ extension SenderCore {
 }
 
 extension Lane {
-    /// A first attempt of a sheet below the committed offset: nobody will ask for it.
+    /// A record that was written to a tier may be there twice, or be one of two for its jobs.
+    func hold(_ topic: JobTopic, at offset: Int64?, receiptsFrom: Int64) {
+        if let offset { return tracks[topic.rawValue].twins.add(offset, receiptsFrom: receiptsFrom) }
+        // It lies before the end that is reached next.
+        tracks[topic.rawValue].caughtUpAt = nil
+        tracks[topic.rawValue].receiptsFrom = min(tracks[topic.rawValue].receiptsFrom, receiptsFrom)
+    }
+
+    /// A first attempt of a sheet below the committed offset: at most a twin of its jobs will ask for it.
     func isPast(_ receipt: Receipt) -> Bool {
         guard receipt.attempt == 1, receipt.place.partition == number,
             let topic = JobTopic.allCases.first(where: { $0.word == receipt.place.topic })

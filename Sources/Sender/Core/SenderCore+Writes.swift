@@ -10,7 +10,7 @@ extension SenderCore {
         lastWrite += 1
         let write = SenderWrite(
             kind: kind, sheet: sheet, lines: lines, lane: lane.number, at: moment.wall, status: status,
-            reason: reason, laneInHand: lane)
+            reason: reason, laneInHand: lane, receiptsFrom: lane.receiptsEnd)
         lane.writing += 1
         if let sheet, case .receipt = kind {
             lane.tracks[sheet.topic.rawValue].tracker.wrote(sheet.offset, receiptsFrom: lane.receiptsEnd)
@@ -104,7 +104,10 @@ extension SenderCore {
                 done(sheet, write.lines)
                 finishIfDone(sheet)
             }
-        case .tier:
+        case .tier(let tier, _):
+            if write.isRepeated || write.sheet?.asksLedger == true {
+                lane.hold(tier.jobs, at: offset, receiptsFrom: write.receiptsFrom)
+            }
             mark(write, .moved, status: write.status, reason: write.reason)
         case .letter(let code):
             mark(write, .rejected, status: write.status, reason: write.reason ?? code)
@@ -137,6 +140,7 @@ extension SenderCore {
     /// there twice says the same.
     package mutating func failed(_ id: UInt64) {
         guard let write = writes[id] else { return }
+        writes[id]?.isRepeated = true
         orders.writes.append((id, write))
     }
 

@@ -14,5 +14,8 @@ package struct SenderLimits: Sendable, Hashable {
     /// Sheets that a lane's ledger knows, at most.
     package var ledgerSheetsMax = 50_000
 
+    /// So many records of `receipts` may lie between where a successor is told to read from and where he has to.
+    package var noteBehindMax: Int64 = 2_000
+
     package init() {}
 }

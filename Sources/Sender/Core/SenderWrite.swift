@@ -25,6 +25,10 @@ package struct SenderWrite {
     package let status: Int?
     package let reason: String?
     let laneInHand: Lane
+    /// Where `receipts` ended when it was ordered: what becomes of its jobs elsewhere lies behind it.
+    let receiptsFrom: Int64
+    /// It was written before, and nobody knows whether that is stored, too.
+    var isRepeated = false
 
     /// The receipt, of a receipt.
     package var receipt: Receipt? {

@@ -4,11 +4,6 @@ internal import LiveActivity
 
 /// Reads `receipts` of lanes from an offset to where they end when it is asked. Pinned to its loop.
 final class ReceiptsReader {
-    private struct Reading {
-        var next: Int64
-        let end: Int64
-    }
-
     /// How long the question for an end may take.
     private static let askMilliseconds = 5_000
 
@@ -16,9 +11,7 @@ final class ReceiptsReader {
     private let topic: String
     private let reader = JSONReader()
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 4 << 20)
-    private var readings: [Int32: Reading] = [:]
-    /// Asked for, and the cluster has not said where they end.
-    private var asked: [Int32: Int64] = [:]
+    private var reading = ReceiptsReading()
 
     init(_ consumer: Consumer, topic: String) {
         self.consumer = consumer
@@ -26,64 +19,57 @@ final class ReceiptsReader {
     }
 
     var descriptor: Int32 { consumer.descriptor }
-    var isBusy: Bool { !readings.isEmpty || !asked.isEmpty }
 
-    func read(lane: Int32, from offset: Int64) { asked[lane] = offset }
+    func read(lane: Int32, from offset: Int64) { reading.ask(lane, from: offset) }
 
     /// Forgets what was asked: the lanes are not ours any more.
     func stop() {
-        asked.removeAll()
-        readings.removeAll()
+        reading.stop()
         try? consumer.release()
     }
 
     /// True when there may be more at once.
     func poll(_ found: (Receipt, Int32) -> Void, end: (Int32, Int64) -> Void) throws -> Bool {
-        try begin(end)
+        let wasIdle = reading.isIdle
+        try begin()
         // Also when nothing is asked for: what came too late would keep the descriptor readable, and the loop awake.
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
-            let (lane, offset) = (batch[index].partition, batch[index].offset)
-            guard let reading = readings[lane], offset < reading.end else { continue }
+            let lane = batch[index].partition
+            guard reading.take(lane, at: batch[index].offset) else { continue }
             if let bytes = [UInt8](copying: batch[index].value),
                 let receipt = try? Receipt.decode(bytes, with: reader)
             {
                 found(receipt, lane)
             }
-            readings[lane]?.next = offset + 1
         }
         let isFull = batch.isFull
         batch.clear()
         for event in events {
             switch event {
-            case .end(let partition, let offset): readings[partition.partition]?.next = offset
+            case .end(let partition, let offset): reading.reachedEnd(partition.partition, at: offset)
             case .failed(.rebuild(let error)): throw error
             case .failed, .offered, .revoked, .lost, .suspended, .committed: break
             }
         }
-        let ended = readings.filter { $0.value.next >= $0.value.end }
-        for lane in ended.keys { readings[lane] = nil }
+        let ended = reading.takeEnded()
         // Otherwise it would go on, and fetch what this sender writes.
-        if !ended.isEmpty, readings.isEmpty { try consumer.release() }
-        for (lane, reading) in ended { end(lane, reading.end) }
+        if !wasIdle, reading.isIdle { try consumer.release() }
+        for stretch in ended { end(stretch.lane, stretch.offset) }
         return isFull
     }
 
     /// The assignment is made anew with each lane that is added, from where the others are.
-    private func begin(_ end: (Int32, Int64) -> Void) throws {
-        guard !asked.isEmpty else { return }
-        for (lane, from) in asked {
+    private func begin() throws {
+        let lanes = reading.lanesWithoutEnd
+        if lanes.isEmpty { return }
+        for lane in lanes {
             let marks = try consumer.watermarks(
                 of: TopicPartition(topic, lane), withinMilliseconds: Self.askMilliseconds)
-            asked[lane] = nil
-            if max(from, marks.low) >= marks.high {
-                end(lane, marks.high)
-            } else {
-                readings[lane] = Reading(next: max(from, marks.low), end: marks.high)
-            }
+            reading.begin(lane, low: marks.low, high: marks.high)
         }
         try consumer.assign(
-            readings.map { PartitionStart(TopicPartition(topic, $0.key), .offset($0.value.next)) })
+            reading.starts.map { PartitionStart(TopicPartition(topic, $0.lane), .offset($0.offset)) })
     }
 
     func close() { _ = consumer.close() }

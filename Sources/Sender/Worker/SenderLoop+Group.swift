@@ -51,7 +51,10 @@ extension SenderLoop {
                 log.error("offsets are refused", .field("code", code.rawValue))
             }
             core.committed(outcome == .committed, moment)
-        case .end: break
+        case .end(let place, let offset):
+            if let topic = topics[place.topic] {
+                core.reachedEnd(of: topic, lane: place.partition, at: offset)
+            }
         case .failed(.outOfRange(let place, _)):
             unreadable.append("\(place) is out of range")
             log.error(

@@ -1,0 +1,69 @@
+/// Which stretches of `receipts` are being read, lane by lane, and when each was read whole. It does no I/O: the
+/// reader asks the cluster for ends, and brings what its consumer says.
+struct ReceiptsReading: Sendable {
+    struct Start: Sendable, Hashable {
+        let lane: Int32
+        let offset: Int64
+    }
+
+    private struct Stretch {
+        var next: Int64
+        let end: Int64
+    }
+
+    private var asked: [Int32: Int64] = [:]
+    private var stretches: [Int32: Stretch] = [:]
+
+    var isIdle: Bool { asked.isEmpty && stretches.isEmpty }
+
+    /// A lane is to be read from an offset to where it ends now. What was asked of it before is forgotten.
+    mutating func ask(_ lane: Int32, from offset: Int64) {
+        asked[lane] = offset
+        stretches[lane] = nil
+    }
+
+    /// Lanes of which the end has to be asked for.
+    var lanesWithoutEnd: [Int32] { asked.keys.sorted() }
+
+    /// The cluster has said where a lane begins and ends, after it was asked for.
+    mutating func begin(_ lane: Int32, low: Int64, high: Int64) {
+        guard let from = asked.removeValue(forKey: lane) else { return }
+        stretches[lane] = Stretch(next: max(from, low), end: high)
+    }
+
+    /// Where the consumer has to stand.
+    var starts: [Start] {
+        stretches.filter { $0.value.next < $0.value.end }
+            .map { Start(lane: $0.key, offset: $0.value.next) }.sorted { $0.lane < $1.lane }
+    }
+
+    /// Whether a record is one that was asked for. A consumer that is moved back brings some twice, and one that
+    /// is moved on brings none of the stretch before.
+    mutating func take(_ lane: Int32, at offset: Int64) -> Bool {
+        guard let stretch = stretches[lane], offset >= stretch.next, offset < stretch.end else {
+            return false
+        }
+        stretches[lane]?.next = offset + 1
+        return true
+    }
+
+    /// The consumer has brought everything of a lane below an offset: the last offsets may be no records.
+    mutating func reachedEnd(_ lane: Int32, at offset: Int64) {
+        guard let stretch = stretches[lane], offset > stretch.next else { return }
+        stretches[lane]?.next = offset
+    }
+
+    /// Lanes that were read whole, and where they ended when it was asked. Each is told once.
+    mutating func takeEnded() -> [Start] {
+        let ended = stretches.filter { $0.value.next >= $0.value.end }
+            .map { Start(lane: $0.key, offset: $0.value.end) }.sorted { $0.lane < $1.lane }
+        for stretch in ended { stretches[stretch.lane] = nil }
+        return ended
+    }
+
+    /// The lanes are not ours any more.
+    mutating func stop() {
+        asked.removeAll()
+        stretches.removeAll()
+    }
+}

@@ -1,0 +1,131 @@
+import APNs
+import Lifecycle
+import LiveActivity
+import Testing
+
+@testable import Sender
+
+/// One lane that comes from an owner who died: what he left in `receipts` is heeded, whatever happens to his
+/// successors before his sheets are done.
+@Suite struct TakeoverTests {
+    private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+    private var core: SenderCore
+
+    init() {
+        core = SenderCore(SenderLimits(), seed: 1)
+        core.informed()
+    }
+
+    private func head() -> SheetHead {
+        SheetHead(
+            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
+            environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 1,
+            event: .update, deadline: moment.seconds + 3_600, acceptedAt: moment.wall)
+    }
+
+    private func sheet(from origin: SheetOrigin? = nil) throws -> SheetRecord {
+        try SheetRecord(
+            SheetContent(
+                body: Array("{}".utf8), apns: head().apnsLines, flotilla: head().flotillaLines,
+                to: Array("00\ti\tupdate:a\ti:i\n".utf8)), origin: origin?.headerLines)
+    }
+
+    private static let place = JobPlace(topic: JobTopic.usual.word, partition: 0, offset: 0)
+
+    /// Its one job was accepted.
+    private var accepted: Receipt {
+        Receipt(
+            head(), at: Self.place, attempt: 1, writtenAt: moment.wall,
+            [Receipt.Part(.accepted, LineSet(all: 1))])
+    }
+
+    private mutating func assign(_ note: CommitNote?, usualFrom base: Int64 = 0) {
+        core.assigned([
+            LaneStart(
+                lane: 0,
+                tracks: JobTopic.allCases.map { topic in
+                    LaneStart.Track(base: topic == .usual ? base : 0, note: note)
+                })
+        ])
+    }
+
+    private mutating func turn(after milliseconds: Int = 0) -> SenderOrders {
+        moment.now = moment.now.advanced(byMilliseconds: milliseconds)
+        moment.wall += Int64(milliseconds)
+        core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
+        core.turn(moment) { _, _ in .open(room: 10) }
+        defer { core.orders.removeAll() }
+        return core.orders
+    }
+
+    @Test
+    mutating func `a job that stands in a tier, too, is done when its first sheet was done and committed`()
+        throws
+    {
+        // Moved by an owner who died before `receipts` said so; pushed and committed by the next.
+        assign(CommitNote(receiptsFrom: 0, window: 1_000), usualFrom: 1)
+        core.found(accepted, lane: 0)
+        core.foundAll(lane: 0, end: 1, moment)
+        let origin = SheetOrigin(
+            topic: Self.place.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2, tries: 1,
+            dueAt: moment.wall)
+        core.arrived(try sheet(from: origin), from: .later5s, lane: 0, at: 0, moment)
+        _ = turn(after: 10_000)
+        core.foundAll(lane: 0, end: 1, moment)
+        let orders = turn(after: 1)
+        #expect(orders.pushes.isEmpty)
+        #expect(core.sheetsInHand == 0)
+    }
+
+    @Test mutating func `who gives a lane back while its sheets wait tells where their receipts begin`()
+        throws
+    {
+        assign(CommitNote(receiptsFrom: 0, window: 1))
+        core.found(accepted, lane: 0)
+        core.foundAll(lane: 0, end: 1, moment)
+        // All that the earlier owner may have begun was read, and waits.
+        core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
+        _ = turn(after: 100)
+        core.revoked(by: moment.now.advanced(byMilliseconds: 10_000), moment)
+        let orders = turn(after: 100)
+        #expect(orders.isLastCommit)
+        let note = orders.commits.first { $0.topic == .usual }?.note
+        #expect(note?.receiptsFrom == 0 && note?.endedAt == nil)
+    }
+
+    @Test mutating func `what an earlier owner's last receipts say is read, though ours lie behind them`()
+        throws
+    {
+        var limits = SenderLimits()
+        limits.window = 1_000
+        core = SenderCore(limits, seed: 1)
+        core.informed()
+        assign(CommitNote(receiptsFrom: 0, window: 1))
+        core.found(accepted, lane: 0)
+        core.foundAll(lane: 0, end: 5, moment)
+        // Above what he may have begun: it flows while the rest waits.
+        for offset in 0..<3 {
+            core.arrived(try sheet(), from: .usual, lane: 0, at: Int64(offset), moment)
+        }
+        var writes: [UInt64] = []
+        for _ in 0..<5 {
+            let orders = turn(after: 100)
+            for push in orders.pushes { core.accepted(push.tag, moment) }
+            for (id, _) in orders.writes {
+                core.stored(id, at: Int64(9 + writes.count), moment)
+                writes.append(id)
+            }
+            if !orders.commits.isEmpty { core.committed(true, moment) }
+        }
+        let reads = turn(after: 10_000).reads
+        #expect(reads == [SenderOrders.Read(lane: 0, from: 5)])
+    }
+
+    @Test mutating func `a topic that nothing comes by keeps no successor reading from long ago`() throws {
+        assign(nil)
+        core.foundAll(lane: 0, end: 50_000, moment)
+        for topic in JobTopic.allCases { core.reachedEnd(of: topic, lane: 0, at: 0) }
+        let commits = turn(after: 2_000).commits
+        #expect(commits.map(\.note.receiptsFrom) == [50_000, 50_000, 50_000, 50_000])
+    }
+}

@@ -63,6 +63,11 @@ static inline long long linux_walltime_nanoseconds(void) {
     return (long long)t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+/// How much later than asked the waits of the calling thread may end.
+static inline int linux_set_timer_slack(unsigned long nanoseconds) {
+    return prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);
+}
+
 /// Adds or changes what an epoll instance watches of a descriptor; the token comes back with its events.
 static inline int linux_epoll_set(int epoll, int operation, int fd, unsigned events, unsigned long long token) {
     struct epoll_event event;

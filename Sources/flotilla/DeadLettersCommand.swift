@@ -153,7 +153,7 @@ extension Invocation {
     }
 
     /// A date, or how long ago.
-    private func time(_ option: String) throws -> Int64? {
+    func time(_ option: String) throws -> Int64? {
         guard let text = options[option] else { return nil }
         let now = WallTime.now().milliseconds
         if let ago = Milliseconds(settingText: text) { return max(0, now - Int64(ago.count)) }

@@ -13,26 +13,32 @@ extension Command {
     static let replay = Command(
         name: "replay",
         summary:
-            "Rebuilds a stage's state files from their topic at its next start, or pushes a send's failed jobs once more.",
+            "Rebuilds a stage's state files from their topic at its next start, lets ingest read reports again, or pushes a send's failed jobs once more.",
         usage:
-            "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--yes] | resend SEND --app APP [--dry-run] [--yes]",
+            "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--yes] | reports --from TIME|PARTITION/OFFSET [--run NAME] [--dry-run] [--yes] | resend SEND --app APP [--dry-run] [--yes]",
         example: "flotilla replay rebuild --stage ingest --data /var/lib/flotilla",
         namespace: "run", settings: ["run.data", "topics.", "kafka."],
         options: [
             ("--stage", true, "rebuild: whose state: \(Rebuild.all.map(\.stage).joined(separator: ", "))"),
+            (
+                "--from", true,
+                "reports: those of the last so long (2h), since a date (2026-11-20T20:00:00Z), or of one partition from an offset on (3/1042)"
+            ),
+            ("--run", true, "reports: goes on with the interrupted call of this name"),
             ("--app", true, "resend: the app's id"),
             (
                 "--unknown-starts", false,
                 "resend: also starts of which nobody knows whether they arrived; a phone may then show two"
             ),
-            ("--dry-run", false, "resend: says what would be done, and asks nothing"),
+            ("--dry-run", false, "reports, resend: says what would be done, and asks nothing"),
             ("--yes", false, "does it without asking"),
-            ("--json", false, "resend: one JSON object a line instead of sentences"),
+            ("--json", false, "reports, resend: one JSON object a line instead of sentences"),
         ]
     ) { invocation in
         if invocation.words.first == "resend" { return try resend(invocation) }
+        if invocation.words == ["reports"] { return try reports(invocation) }
         guard invocation.words == ["rebuild"] else {
-            throw Refusal(status: .usage, "say what to replay: rebuild, or resend and a send")
+            throw Refusal(status: .usage, "say what to replay: rebuild, reports, or resend and a send")
         }
         let known = Rebuild.all.map(\.stage).joined(separator: " or ")
         guard let rebuild = Rebuild.all.first(where: { $0.stage == invocation.options["--stage"] }) else {
@@ -41,6 +47,38 @@ extension Command {
         let named = invocation.settings[RunSettings.self].data
         let data = named.isEmpty ? try DataDirectory.ofUser() : named
         try rebuild.run(under: data + "/slots", invocation)
+    }
+
+    private static func reports(_ invocation: Invocation) throws {
+        let run = invocation.options["--run"] ?? Invocation.freshRun()
+        guard Name.problem(run) == nil, !run.contains("/") else {
+            throw Refusal(status: .usage, "--run is no name of a call")
+        }
+        let box = try invocation.letterBox()
+        let replay = ReportReplay(
+            box, from: try invocation.reportsFrom(), author: CatalogAccess.author, run: run)
+        let planned = try replay.survey()
+        let isJSON = invocation.options["--json"] != nil
+        if !isJSON {
+            print("\(planned.reports) reports are to be read again; the call is named \(run)")
+            if planned.before > 0 { print("\(planned.before) went before, by this name") }
+        }
+        func json(_ tally: ReportReplay.Tally, isDone: Bool) -> String {
+            var line = JSONLine()
+            line.field(isDone ? "readAgain" : "wouldReadAgain", Int64(tally.reports))
+            line.field("run", run)
+            return line.text
+        }
+        if isJSON, invocation.options["--dry-run"] != nil || planned.reports == 0 {
+            print(json(planned, isDone: false))
+        }
+        if invocation.options["--dry-run"] != nil || planned.reports == 0 { return }
+        try invocation.confirm(orElse: "nothing is read again")
+        let done = try replay.carryOut { tally in
+            invocation.tellProgress(
+                "\(tally.reports) of \(planned.reports) reports; interrupted, it goes on with --run \(run)")
+        }
+        print(isJSON ? json(done, isDone: true) : "ingest reads \(done.reports) reports again")
     }
 
     private static func resend(_ invocation: Invocation) throws {
@@ -75,6 +113,17 @@ extension Command {
     }
 }
 
+extension Invocation {
+    fileprivate func reportsFrom() throws -> ReportReplay.Start {
+        if let place = options["--from"].flatMap({ LetterName($0) }) { return .place(place) }
+        guard let time = try time("--from") else {
+            throw Refusal(
+                status: .usage, "say from where with --from: 2h, 2026-11-20T20:00:00Z, or 3/1042")
+        }
+        return .time(time)
+    }
+}
+
 /// What a resend does, or has done.
 private struct ResendReport {
     private let tally: Resend.Tally
@@ -104,38 +153,37 @@ private struct ResendReport {
     }
 }
 
-/// The state files of one stage, and the topic that they are made of.
+/// The state files of one stage, and the topics that they are made of.
 private struct Rebuild {
+    /// Its word, and its directory within a slot.
     let stage: String
-    /// Within a slot.
-    let directory: String
-    let topic: TopicName
+    let topics: [TopicName]
 
     static let all = [
-        Rebuild(stage: "ingest", directory: "ingest", topic: .installations),
-        Rebuild(stage: "registry", directory: "registry", topic: .registry),
-        Rebuild(stage: "fan-out", directory: "fan-out", topic: .groups),
-        Rebuild(stage: "scheduler", directory: "scheduler", topic: .timers),
+        Rebuild(stage: "ingest", topics: [.installations]),
+        Rebuild(stage: "fan-out", topics: [.groups, .starts, .registry]),
+        Rebuild(stage: "scheduler", topics: [.timers]),
+        Rebuild(stage: "insight", topics: [.receipts, .events]),
     ]
 
     /// The slots stay locked until the files are gone: no process can begin to use them meanwhile.
     func run(under slots: String, _ invocation: Invocation) throws {
         let found = try Slot.all(under: slots)
-        for case .held(let path) in found where FileManager.default.fileExists(atPath: "\(path)/\(directory)")
-        {
+        for case .held(let path) in found where FileManager.default.fileExists(atPath: "\(path)/\(stage)") {
             throw Refusal(
-                status: .temporary, "a running process uses \(path)/\(directory); stop it and call this again"
-            )
+                status: .temporary, "a running process uses \(path)/\(stage); stop it and call this again")
         }
         let files = found.compactMap { entry -> String? in
             guard case .free(let slot) = entry else { return nil }
-            let path = "\(slot.path)/\(directory)"
+            let path = "\(slot.path)/\(stage)"
             return FileManager.default.fileExists(atPath: path) ? path : nil
         }
         guard !files.isEmpty else { return print("there are no state files of \(stage) under \(slots)") }
         let records = (try? records(invocation.settings)).map { "at most \($0)" } ?? "the"
         print(Table(["state of \(stage)", "bytes"], files.map { [$0, String(bytes(of: $0))] }).text)
-        print("They are removed, and made anew from \(records) records of \(topic.rawValue).")
+        print(
+            "They are removed, and made anew from \(records) records of \(topics.map(\.rawValue).joined(separator: ", "))."
+        )
         try invocation.confirm(orElse: "nothing was removed")
         for (index, file) in files.enumerated() {
             do {
@@ -147,16 +195,20 @@ private struct Rebuild {
         }
     }
 
-    /// Offsets of the topic: its records, and those that compaction has taken out. A broker that stopped
+    /// Offsets of the topics: their records, and those that compaction has taken out. A broker that stopped
     /// together with the stage cannot be asked.
     private func records(_ settings: ResolvedSettings) throws -> Int64 {
         let layout = TopicLayout(settings)
         let admin = try Admin(settings[KafkaSettings.self], log: .silent, metrics: Metrics())
-        try layout.require([topic], on: admin)
-        return try (0..<layout.partitions(topic)).reduce(0) { sum, partition in
-            let marks = try admin.watermarks(of: TopicPartition(layout.name(topic), Int32(partition)))
-            return sum + marks.high - marks.low
+        try layout.require(topics, on: admin)
+        var sum: Int64 = 0
+        for topic in topics {
+            for partition in 0..<Int32(layout.partitions(topic)) {
+                let marks = try admin.watermarks(of: TopicPartition(layout.name(topic), partition))
+                sum += marks.high - marks.low
+            }
         }
+        return sum
     }
 
     private func bytes(of directory: String) -> Int {

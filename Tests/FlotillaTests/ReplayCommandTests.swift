@@ -44,7 +44,7 @@ struct ReplayCommandTests {
     @Test func `what cannot be replayed is told with what can`() async throws {
         let answer = try await flotilla("replay", "rebuild", "--stage", "sender")
         #expect(
-            answer.status == 64 && answer.errors.contains("ingest or registry or fan-out or scheduler"),
+            answer.status == 64 && answer.errors.contains("ingest or fan-out or scheduler or insight"),
             "\(answer)")
         #expect(try await flotilla("replay", "everything").status == 64)
     }

@@ -1,0 +1,43 @@
+internal import Kafka
+internal import LiveActivity
+internal import Topics
+
+/// A report that a call put behind the others once more.
+struct CopiedReport {
+    let run: String
+    /// From where it was read.
+    let offset: Int64
+
+    /// Nil for a report that is none.
+    init?(_ record: borrowing Kafka.Record) {
+        guard let header = record.headers.last(ReportReplay.header),
+            let value = [UInt8](copying: header.value)
+        else { return nil }
+        let parts = String(decoding: value, as: UTF8.self).split(separator: "/")
+        guard parts.count == 2, let offset = Int64(parts[1]) else { return nil }
+        (run, self.offset) = (String(parts[0]), offset)
+    }
+
+    /// With the time and the order of its first arrival, unless it brings them along.
+    static func copy(of record: borrowing Kafka.Record, by run: String) -> OutgoingRecord {
+        var headers: [Letter.Header] = []
+        let list = record.headers
+        var isForwarded = false
+        for index in 0..<list.count {
+            let name = [UInt8](copying: list[index].name)
+            if name == Array(Report.receivedAtHeader.description.utf8) { isForwarded = true }
+            headers.append(Letter.Header(name: name, value: [UInt8](copying: list[index].value)))
+        }
+        func add(_ name: StaticString, _ value: String) {
+            headers.append(Letter.Header(name: Array(name.description.utf8), value: Array(value.utf8)))
+        }
+        if !isForwarded, let time = record.timestamp {
+            add(Report.receivedAtHeader, String(time))
+            add(Report.offsetHeader, String(record.offset))
+        }
+        add(ReportReplay.header, "\(run)/\(record.offset)")
+        return OutgoingRecord(
+            topic: .reports, partition: record.partition, key: [UInt8](copying: record.key),
+            value: [UInt8](copying: record.value), headers: headers)
+    }
+}

@@ -1,0 +1,121 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Topics
+
+/// Lets ingest read reports again, while it runs: each is put behind the others of its partition, with the time and the
+/// order that it first came with. So ingest merges it as if it had just been late, and what it has merged already
+/// changes nothing.
+///
+/// A call has a name. What it wrote says so, and lies in its partition in the order in which it was read: whoever calls
+/// again with that name goes on behind the last of it.
+package final class ReportReplay {
+    /// Where reading begins.
+    package enum Start: Sendable {
+        /// Milliseconds since 1970, by the cluster's clock.
+        case time(Int64)
+        /// One partition alone, from this offset on.
+        case place(LetterName)
+    }
+
+    package struct Tally: Sendable, Hashable {
+        /// What is read again, or has been.
+        package var reports = 0
+        /// Copies that an earlier call made: they are not copied.
+        package var copies = 0
+        /// Of these those of a call with this name; what stands before them is done.
+        package var before = 0
+    }
+
+    /// On a copy: the call's name, a slash and the offset that it was read from.
+    static let header: StaticString = "flotilla-replayed"
+    private static let batchMax = 1_000
+    private static let batchBytesMax = 16 << 20
+
+    private let box: LetterBox
+    private let start: Start
+    private let author: String
+    private let run: String
+    /// Of each partition: where this call ends, and where it goes on.
+    private var plans: [(partition: Int32, next: Int64, end: Int64)] = []
+
+    /// - Parameters:
+    ///   - author: who calls, for the audit.
+    ///   - run: the call's name.
+    package init(_ box: LetterBox, from start: Start, author: String, run: String) {
+        (self.box, self.start, self.author, self.run) = (box, start, author, run)
+    }
+
+    /// What is there now; later reports are read anyway.
+    package func survey() throws -> Tally {
+        var all = Tally()
+        plans = []
+        for partition in 0..<Int32(box.layout.partitions(.reports)) {
+            guard let begin = begin(of: partition) else { continue }
+            var (next, own) = (Int64(0), Tally())
+            let end = try box.scan(.reports, in: partition, from: begin) { record in
+                guard let copy = CopiedReport(record) else {
+                    own.reports += 1
+                    return
+                }
+                own.copies += 1
+                guard copy.run == run else { return }
+                own.before += 1
+                next = max(next, copy.offset + 1)
+            }
+            own.reports = try next == 0 ? own.reports : count(in: partition, from: next, until: end)
+            plans.append((partition, next, end))
+            all.reports += own.reports
+            all.copies += own.copies
+            all.before += own.before
+        }
+        return all
+    }
+
+    private func begin(of partition: Int32) -> TopicScanner.Start? {
+        switch start {
+        case .time(let time): .time(time)
+        case .place(let place): place.partition == partition ? .offset(place.offset) : nil
+        }
+    }
+
+    private func count(in partition: Int32, from next: Int64, until end: Int64) throws -> Int {
+        var found = 0
+        try box.scan(.reports, in: partition, from: .offset(next)) { record in
+            guard record.offset < end else { throw TopicScanner.Enough() }
+            if CopiedReport(record) == nil { found += 1 }
+        }
+        return found
+    }
+
+    /// - Parameter progress: is told what went until now; what it throws interrupts the call.
+    package func carryOut(_ progress: (Tally) throws -> Void) throws -> Tally {
+        var all = Tally()
+        let writer = try ReplayWriter(box, author: author, run: run)
+        try writer.audit("reports.replay", app: AuditEntry.everyApp, subject: "run \(run)")
+        for plan in plans {
+            guard let begin = plan.next > 0 ? .offset(plan.next) : begin(of: plan.partition) else { continue }
+            var batch: [OutgoingRecord] = []
+            var bytes = 0
+            try box.scan(.reports, in: plan.partition, from: begin) { record in
+                guard record.offset < plan.end else { throw TopicScanner.Enough() }
+                guard CopiedReport(record) == nil else {
+                    all.copies += 1
+                    return
+                }
+                let copy = CopiedReport.copy(of: record, by: run)
+                bytes += copy.value?.count ?? 0
+                batch.append(copy)
+                guard batch.count >= Self.batchMax || bytes >= Self.batchBytesMax else { return }
+                try writer.send(batch)
+                all.reports += batch.count
+                (batch, bytes) = ([], 0)
+                try progress(all)
+            }
+            try writer.send(batch)
+            all.reports += batch.count
+            try progress(all)
+        }
+        return all
+    }
+}

@@ -1,0 +1,93 @@
+import IngestTesting
+import JSON
+import Kafka
+import LiveActivity
+import Testing
+import Topics
+
+@testable import Replay
+
+@Suite struct ReportReplayTests {
+    private let stand: ReplayStand
+
+    init() throws { stand = try ReplayStand() }
+
+    private func write(_ count: Int, to lane: Int32 = 0) throws {
+        for number in 0..<count { try stand.write(.reports, lane, key: [1], Array("report \(number)".utf8)) }
+    }
+
+    private func replay(_ start: ReportReplay.Start = .time(0), run: String = "a1") -> ReportReplay {
+        ReportReplay(stand.box, from: start, author: "somebody", run: run)
+    }
+
+    private func reports() throws -> [ReadRecord] { try TopicContent(.reports, stand.bed).records }
+
+    @Test func `reports come again behind the others, with the time and the order that they first had`()
+        throws
+    {
+        try write(3)
+        try write(2, to: 1)
+        let replay = replay()
+        #expect(try replay.survey().reports == 5)
+        let before = try reports()
+        #expect(before.count == 5, "a look writes nothing")
+        #expect(try replay.carryOut { _ in }.reports == 5)
+        let after = try reports()
+        for original in before {
+            let copies = after.filter {
+                $0.headers["flotilla-replayed"] == "a1/\(original.offset)"
+                    && $0.partition == original.partition
+            }
+            #expect(copies.count == 1)
+            #expect(copies.first?.value == original.value && copies.first?.key == original.key)
+            #expect(copies.first?.headers["flotilla-received-at"] == String(original.timestamp))
+            #expect(copies.first?.headers["flotilla-first-offset"] == String(original.offset))
+        }
+        #expect(after.count == 10)
+    }
+
+    @Test func `what was forwarded keeps what it brought along`() throws {
+        try stand.write(
+            .reports, 0, key: [1], [2],
+            headers: [
+                ("flotilla-received-at", Array("77".utf8)), ("flotilla-first-offset", Array("5".utf8)),
+            ])
+        let replay = replay()
+        _ = try replay.survey()
+        _ = try replay.carryOut { _ in }
+        let copy = try #require(try reports().last)
+        #expect(copy.headers["flotilla-received-at"] == "77" && copy.headers["flotilla-first-offset"] == "5")
+    }
+
+    @Test func `an interrupted call goes on behind what it wrote, and copies are not copied`() throws {
+        struct Interrupted: Error {}
+        try write(2_500)
+        let first = replay()
+        #expect(try first.survey().reports == 2_500)
+        // Copies lie in batches of a thousand: the call dies behind the second.
+        var calls = 0
+        #expect(throws: Interrupted.self) {
+            _ = try first.carryOut { _ in
+                calls += 1
+                if calls == 2 { throw Interrupted() }
+            }
+        }
+        let again = replay()
+        let planned = try again.survey()
+        #expect(planned.reports == 500 && planned.before == 2_000)
+        #expect(try again.carryOut { _ in }.reports == 500)
+        #expect(try replay().survey().reports == 0, "all of it is done")
+        #expect(try reports().count == 5_000)
+        // A call of another name reads the originals, and no copies.
+        #expect(try replay(run: "b2").survey().reports == 2_500)
+    }
+
+    @Test func `one partition is read from an offset on`() throws {
+        try write(5)
+        try write(5, to: 1)
+        let replay = replay(.place(LetterName(partition: 1, offset: 3)))
+        #expect(try replay.survey().reports == 2)
+        #expect(try replay.carryOut { _ in }.reports == 2)
+        #expect(try reports().count { $0.headers["flotilla-replayed"] != nil && $0.partition == 1 } == 2)
+    }
+}

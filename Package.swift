@@ -146,6 +146,11 @@ let package = Package(
             "SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity", "Kafka", "JSON",
             "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
+        module(
+            "InstallationTesting", "SenderTesting", "IngestTesting", "APNsSimulator", "Catalog", "Topics",
+            "LiveActivity", "Kafka", "HTTPClient", "JSON", "Cryptography", "CLinux", "Telemetry",
+            "ProcessTesting", "Simulation"),
+
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
@@ -153,8 +158,8 @@ let package = Package(
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
             "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "Insight", "FanOut", "FanOutTesting",
-            "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "Registry", "Simulation",
-            "ProcessTesting"),
+            "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "InstallationTesting", "Registry",
+            "Simulation", "ProcessTesting"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
             "JSON",

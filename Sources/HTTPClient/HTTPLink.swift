@@ -8,6 +8,8 @@ package final class HTTPLink: TCPConnectionDelegate {
         package var path: String
         /// An API key; empty: none is sent.
         package var key: String
+        /// So that the server does once what is asked twice; empty: none is sent.
+        package var idempotencyKey = ""
         package var body: [UInt8]
 
         package init(_ method: String, _ path: String, key: String = "", body: [UInt8] = []) {
@@ -90,13 +92,15 @@ package final class HTTPLink: TCPConnectionDelegate {
 
     private func head(of request: Request) -> String {
         let authorization = request.key.isEmpty ? "" : "Authorization: Bearer \(request.key)\r\n"
+        let once =
+            request.idempotencyKey.isEmpty ? "" : "Idempotency-Key: \(request.idempotencyKey)\r\n"
         let content =
             request.body.isEmpty
             ? "" : "Content-Type: application/json\r\nContent-Length: \(request.body.count)\r\n"
         return """
             \(request.method) \(request.path) HTTP/1.1\r
             Host: \(host):\(port)\r
-            \(authorization)\(content)\r
+            \(authorization)\(once)\(content)\r
 
             """
     }

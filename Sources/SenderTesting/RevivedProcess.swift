@@ -7,6 +7,9 @@ package final class RevivedProcess {
     private let arguments: [String]
     private var process: ChildProcess
     package let port: Int
+    package var identifier: Int32 { process.identifier }
+    /// What it wrote since it was last started.
+    package var logs: String { process.output + process.errors }
 
     /// - Parameter arguments: `PORT` in them is the port.
     package init(_ program: String, _ arguments: [String]) async throws {

@@ -45,6 +45,9 @@ private let benchmarks = [
         options: "[--requests N] [--streams N] [--connections N] [--rounds N] [--json]",
         run: HTTP2Benchmark.run),
     Benchmark(
+        name: "idle", what: "what `flotilla up` costs while nothing happens", options: "[--seconds N]",
+        run: IdleBenchmark.run),
+    Benchmark(
         name: "ingest", what: "reports through ingest: from Kafka, into the registry, transactions included",
         options: "[--reports N] [--installations N] [--rounds N] [--batch N]", needsCluster: true,
         run: IngestBenchmark.run),
@@ -60,6 +63,9 @@ private let benchmarks = [
         name: "ingest-worker", what: "the ingest stage as a process of its own, for the two above",
         options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--sweep-milliseconds N] "
             + "[--die-at-step N] [--at-time N] [--after-step N]", run: StageWorker.runIngest),
+    Benchmark(
+        name: "day", what: "the canonical day of a whole fleet: what is run without a name",
+        options: "[--phones N] [--updates N] [--sealed]", needsCluster: true, run: DayBenchmark.run),
     Benchmark(
         name: "expander-worker", what: "fan-out's expander as a process of its own",
         options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
@@ -81,6 +87,9 @@ private let benchmarks = [
     Benchmark(
         name: "kafka", what: "records produced and consumed, beside the same calls in C",
         options: "[--records N] [--size BYTES] [--rounds N]", run: KafkaBenchmark.run),
+    Benchmark(
+        name: "million", what: "one update to a group of a million phones, every process on this machine",
+        options: "[--phones N] [--sealed]", needsCluster: true, run: MillionBenchmark.run),
     Benchmark(
         name: "merge", what: "reports merged into installations by the deciding part alone",
         run: MergeBenchmark.run),
@@ -134,6 +143,7 @@ private let benchmarks = [
 ]
 
 private var arguments = Array(CommandLine.arguments.dropFirst())
+if arguments.isEmpty { arguments = ["day"] }
 guard let benchmark = benchmarks.first(where: { $0.name == arguments.first }) else {
     print("usage: flotilla-bench NAME [ARGUMENT…]; NAME --help says which")
     for benchmark in benchmarks { print("  \(benchmark.name)  \(benchmark.what)") }

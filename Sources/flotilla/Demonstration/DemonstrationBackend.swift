@@ -3,29 +3,19 @@ internal import JSON
 internal import Lifecycle
 
 /// The demonstration's backend: it posts sends to the gateway and asks how far they are, as a customer's does.
-///
-/// `@unchecked Sendable`: `link` is touched on `loop` alone.
-final class DemonstrationBackend: @unchecked Sendable {
+final class DemonstrationBackend: Sendable {
     private static let answerMilliseconds = 10_000
 
-    private let address: SocketAddress
+    private let caller: HTTPCaller
     private let key: String
-    private let loop: EventLoop
-    private var link: HTTPLink?
-    private var answered: CheckedContinuation<HTTPLink.Outcome, Never>?
 
     /// - Parameter key: an API key with the role `send`.
     init(gateway address: SocketAddress, key: String) throws {
-        self.address = address
         self.key = key
-        loop = try EventLoop(name: "demonstration")
-        try loop.start()
+        caller = try HTTPCaller(host: address.host, port: address.port, name: "demonstration")
     }
 
-    func stop() {
-        _ = loop.perform { self.link?.end() }
-        loop.stop()
-    }
+    func stop() { caller.stop() }
 
     /// Answers with the send's id.
     func send(_ body: String) async throws -> String {
@@ -50,30 +40,11 @@ final class DemonstrationBackend: @unchecked Sendable {
     }
 
     private func ask(_ request: HTTPLink.Request) async throws -> HTTPAnswer {
-        let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
-            let isAsked = loop.execute {
-                self.answered = continuation
-                let deadline = self.loop.now.advanced(byMilliseconds: Self.answerMilliseconds)
-                self.usableLink().send(request, deadline: deadline)
-            }
-            if !isAsked { continuation.resume(returning: .failed("it has been stopped")) }
-        }
-        switch outcome {
+        switch await caller.ask(request, withinMilliseconds: Self.answerMilliseconds) {
         case .answered(let answer): return answer
         case .failed(let reason):
             throw Refusal(
                 status: .unavailable, "the gateway does not answer the demonstration: \(reason)")
         }
-    }
-
-    private func usableLink() -> HTTPLink {
-        if let link, !link.isOver { return link }
-        let link = HTTPLink(host: address.host, port: address.port, on: loop) { [unowned self] outcome in
-            let waiting = answered
-            answered = nil
-            waiting?.resume(returning: outcome)
-        }
-        self.link = link
-        return link
     }
 }

@@ -1,0 +1,182 @@
+internal import APNsSimulator
+internal import Foundation
+internal import Glibc
+package import IngestTesting
+internal import Kafka
+package import LiveActivity
+package import ProcessTesting
+package import SenderTesting
+internal import Topics
+
+/// A whole installation as processes of its own, each as an operator starts it: a broker or the cluster that is given,
+/// any number of each stage, and a simulated APNs whose phones report to the first gateway.
+package final class Fleet {
+    package let plan: FleetPlan
+    package let bed: IngestBed
+    package let shop: FleetApp
+    /// Another customer, with one phone.
+    package let news: FleetApp
+    package let broker: RevivedProcess?
+    package let simulator: ChildProcess
+    package private(set) var members: [FleetMember] = []
+    private let program: String
+    private let directory: String
+    private let apns: (production: Int, control: Int)
+
+    package static let team = "ABCDE12345"
+    package static let keyID = "KEY1234567"
+    package static let type = ActivityType(name: "MatchAttributes")
+
+    /// - Parameters:
+    ///   - programs: the directory that has `flotilla`.
+    ///   - directory: for everything that the processes keep.
+    ///   - canary: a word that all names of the app have.
+    package init(_ plan: FleetPlan, programs: String, directory: String, canary: String = "") async throws {
+        self.plan = plan
+        self.directory = directory
+        program = "\(programs)/flotilla"
+        if plan.brokers == nil {
+            let process = try await RevivedProcess(
+                program,
+                [
+                    "broker", "--listen", "127.0.0.1:PORT", "--data", "\(directory)/broker",
+                    "--admin-listen", "127.0.0.1:0",
+                ])
+            broker = process
+            bed = try IngestBed(["127.0.0.1:\(process.port)"], lanes: plan.lanes)
+        } else {
+            broker = nil
+            bed = try IngestBed(plan.brokers ?? [], lanes: plan.lanes)
+        }
+        var type = Self.type
+        if !canary.isEmpty { type = ActivityType(name: "Match\(canary)Attributes") }
+        shop = try FleetApp(
+            "shop\(canary)", bundleID: "com.example.shop\(canary)", type: type, team: Self.team,
+            keyID: Self.keyID, bed)
+        news = try FleetApp(
+            "news", bundleID: "com.example.news", type: Self.type, team: Self.team, keyID: Self.keyID, bed)
+        if plan.isSealed {
+            let make = try ChildProcess(program, ["sealing-keys", "make", "\(directory)/sealing-keys"])
+            guard try await make.exitStatus() == 0 else { throw FleetFailure(make.errors) }
+        }
+        apns = (try freePort(), try freePort())
+        let gateway = try freePort()
+        simulator = try Self.startSimulator(
+            program, plan, in: directory, ports: apns, reportTo: gateway, for: shop)
+        try await simulator.waitFor("The APNs simulator serves.")
+        for stage in FleetPlan.Stage.allCases {
+            for number in 0..<plan.each {
+                _ = try add(stage, port: stage == .gateway && number == 0 ? gateway : nil)
+            }
+        }
+        for gateway in members where gateway.stage == .gateway {
+            try await gateway.process.waitFor("the catalogue has been read")
+        }
+    }
+
+    private static func startSimulator(
+        _ program: String, _ plan: FleetPlan, in directory: String, ports: (production: Int, control: Int),
+        reportTo gateway: Int, for shop: FleetApp
+    ) throws -> ChildProcess {
+        let data = "\(directory)/apns"
+        unsafe mkdir(data, 0o700)
+        _ = try SimulatorCredentials.key(keyID, of: team, in: data)
+        let portal = """
+            {"apps": [{"bundleId": "\(shop.app.bundleID)"}, {"bundleId": "com.example.news"}],
+             "keys": [{"keyId": "\(keyID)", "teamId": "\(team)"}]}
+            """
+        try portal.write(toFile: "\(data)/portal.json", atomically: true, encoding: .utf8)
+        try plan.script.write(toFile: "\(data)/script.json", atomically: true, encoding: .utf8)
+        return try ChildProcess(
+            program,
+            [
+                "apns-simulator", "--data", data, "--port", String(ports.production), "--sandbox-port", "0",
+                "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen",
+                "127.0.0.1:\(ports.control)", "--portal", "\(data)/portal.json", "--script",
+                "\(data)/script.json", "--records", "\(data)/records", "--phones", String(plan.phones),
+                "--phone-app", shop.app.bundleID, "--phone-types", shop.app.types[0].name, "--report-app",
+                shop.app.id, "--report-to", "127.0.0.1:\(gateway)",
+            ], environment: ["FLOTILLA_APNS_SIMULATOR_REPORT_KEY": shop.reportKey])
+    }
+
+    /// One more process of a stage.
+    package func add(_ stage: FleetPlan.Stage, port: Int? = nil) throws -> FleetMember {
+        let number = members.count { $0.stage == stage }
+        let name = "\(stage.rawValue)-\(number)"
+        var arguments =
+            ["run", stage.rawValue, "--data", "\(directory)/\(name)"] + cluster + [
+                "--admin-listen", "127.0.0.1:0", "--log-format", "text",
+            ]
+        if plan.isSealed { arguments += ["--tokens-sealing-keys-file", "\(directory)/sealing-keys"] }
+        switch stage {
+        case .gateway:
+            let port = try port ?? freePort()
+            ports[number] = port
+            arguments += [
+                "--gateway-listen", "127.0.0.1:\(port)", "--gateway-key-rate", "1000000",
+                "--gateway-peer-rate", "1000000", "--gateway-installation-rate", "1000000",
+            ]
+        case .sender:
+            arguments += [
+                "--sender-keys", "\(directory)/apns", "--sender-apns-production",
+                "localhost:\(apns.production)", "--sender-apns-authorities", "\(directory)/apns/ca.pem",
+            ]
+            if let permits = plan.permits { arguments += ["--sender-permits", String(permits)] }
+        case .ingest, .fanOut, .scheduler: break
+        }
+        var clock: SettableClock?
+        if let library = plan.wrongClock {
+            clock = try SettableClock(file: "\(directory)/\(name).clock", library: library)
+        }
+        let member = try FleetMember(
+            stage, number: number, program: program, arguments: arguments, clock: clock)
+        members.append(member)
+        return member
+    }
+
+    /// What every process and every command is told.
+    private var cluster: [String] {
+        [
+            "--kafka-brokers", bed.settings.brokers.joined(separator: ","), "--topics-prefix",
+            bed.layout.prefix, "--topics-lanes", String(plan.lanes),
+        ]
+    }
+
+    /// Throws the state of a process away, as an operator does, while the others work.
+    package func rebuild(_ member: FleetMember) async throws {
+        try await member.restart {
+            _ = try await command([
+                "replay", "rebuild", "--stage", member.stage.rawValue, "--data",
+                "\(directory)/\(member.stage.rawValue)-\(member.number)", "--yes",
+            ])
+        }
+    }
+
+    /// One of the operator's commands, and what it says.
+    package func command(_ words: [String]) async throws -> String {
+        let process = try ChildProcess(program, words + cluster)
+        guard try await process.exitStatus() == 0 else {
+            throw FleetFailure("\(words): \(process.errors)")
+        }
+        return process.output
+    }
+
+    /// Where gateways listen, by their number.
+    private var ports: [Int: Int] = [:]
+
+    /// Of gateways that may answer.
+    package var gatewayPorts: [Int] {
+        members.compactMap { $0.stage == .gateway && !$0.isRetired && !$0.isFrozen ? ports[$0.number] : nil }
+    }
+
+    package var controlPort: Int { apns.control }
+    package var records: String { "\(directory)/apns/records" }
+    package var brokerData: String { "\(directory)/broker" }
+    package var sealingKeys: String? { plan.isSealed ? "\(directory)/sealing-keys" : nil }
+
+    package func stop() async throws {
+        for member in members where !member.isRetired { try await member.retire() }
+        simulator.send(signal: SIGKILL)
+        _ = try await simulator.exitStatus()
+    }
+}

@@ -1,0 +1,33 @@
+internal import Catalog
+internal import IngestTesting
+package import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// An app of the fleet, and the keys of its phones, its backend and its readers.
+package struct FleetApp: Sendable {
+    package let app: App
+    package let reportKey: String
+    package let sendKey: String
+    package let readKey: String
+
+    /// - Parameter bed: whose catalogue gets it.
+    init(_ id: String, bundleID: String, type: ActivityType, team: String, keyID: String, _ bed: IngestBed)
+        throws
+    {
+        app = App(
+            id: id, bundleID: bundleID, environments: [.production], teamID: team, keyID: keyID,
+            types: [type])
+        let writer = try CatalogWriter(
+            bed.settings, catalog: bed.layout.name(.catalog), audit: bed.layout.name(.audit),
+            author: "fleet", metrics: Metrics())
+        let now = WallTime.now()
+        try writer.put(app, action: "app.create", now: now)
+        func mint(_ role: APIKey.Role) throws -> String {
+            let (text, key) = KeyText.mint(app: id, role: role, atMilliseconds: now.milliseconds)
+            try writer.put(key, action: "key.create", now: now)
+            return text
+        }
+        (reportKey, sendKey, readKey) = (try mint(.report), try mint(.send), try mint(.read))
+    }
+}

@@ -1,0 +1,113 @@
+internal import Foundation
+internal import HTTPClient
+internal import JSON
+internal import Telemetry
+
+/// A customer's backend: it posts to whichever gateway answers, again with the same idempotency key where none did.
+package final class FleetBackend {
+    package struct Answer: Sendable {
+        package let status: Int
+        package let body: [UInt8]
+        package var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    /// A send that was answered 202.
+    package struct Accepted: Sendable {
+        package let id: String
+        /// Milliseconds since 1970 when the answer came.
+        package let at: Int64
+    }
+
+    /// How far a send is.
+    package struct Progress: Sendable {
+        package let isComplete: Bool
+        package let verdict: String
+        package let targeted: Int
+        package let expanded: Int
+    }
+
+    private static let answerMilliseconds = 10_000
+    private static let sendSecondsMax = 120.0
+
+    private let fleet: Fleet
+    private var callers: [Int: HTTPCaller] = [:]
+    private var asked = 0
+
+    package init(_ fleet: Fleet) { self.fleet = fleet }
+
+    deinit { for caller in callers.values { caller.stop() } }
+
+    /// - Parameter meanwhile: what happens between one try and the next.
+    package func send(
+        _ body: String, key: String, once: String, meanwhile: () async throws -> Void = {}
+    ) async throws -> Accepted {
+        let limit = Date(timeIntervalSinceNow: Self.sendSecondsMax)
+        var last = ""
+        while Date() < limit {
+            var request = HTTPLink.Request("POST", "/v1/sends", key: key, body: Array(body.utf8))
+            request.idempotencyKey = once
+            if let answer = try await ask(request) {
+                last = "\(answer.status) \(answer.text)"
+                if answer.status == 202 {
+                    let id = try JSONReader().read(answer.body) { $0.object()["sendId"].string() }
+                    return Accepted(id: id, at: WallTime.now().milliseconds)
+                }
+                // What is refused for good would be refused again.
+                guard answer.status >= 500 || answer.status == 429 else { break }
+            }
+            try await meanwhile()
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw FleetFailure("the send \(once) was not accepted: \(last)")
+    }
+
+    package func get(_ path: String, key: String) async throws -> Answer? {
+        try await ask(HTTPLink.Request("GET", path, key: key))
+    }
+
+    package func progress(of send: Accepted, key: String) async throws -> Progress? {
+        guard let answer = try await get("/v1/sends/\(send.id)?at=\(send.at)", key: key), answer.status == 200
+        else { return nil }
+        return try JSONReader().read(answer.body) { value in
+            let members = value.object()
+            return Progress(
+                isComplete: members["isComplete"].bool(), verdict: members["verdict"].string(),
+                targeted: members["targeted"].optional?.int(in: 0...Int.max) ?? 0,
+                expanded: members["expanded"].optional?.int(in: 0...Int.max) ?? 0)
+        }
+    }
+
+    /// Nil where the gateway did not answer.
+    private func ask(_ request: HTTPLink.Request) async throws -> Answer? {
+        let ports = fleet.gatewayPorts
+        guard !ports.isEmpty else { return nil }
+        asked += 1
+        return try await Self.ask(request, by: caller(ports[asked % ports.count]))
+    }
+
+    private func caller(_ port: Int) throws -> HTTPCaller {
+        if let caller = callers[port] { return caller }
+        let caller = try HTTPCaller(host: "127.0.0.1", port: port, name: "backend")
+        callers[port] = caller
+        return caller
+    }
+
+    private static func ask(_ request: HTTPLink.Request, by caller: HTTPCaller) async throws -> Answer? {
+        switch await caller.ask(request, withinMilliseconds: answerMilliseconds) {
+        case .answered(let answer): Answer(status: answer.status, body: answer.body ?? [])
+        case .failed: nil
+        }
+    }
+
+    // MARK: The simulator's control
+
+    package func simulator(_ method: String, _ path: String, body: String = "") async throws -> Answer? {
+        try await Self.ask(
+            HTTPLink.Request(method, path, body: Array(body.utf8)), by: caller(fleet.controlPort))
+    }
+
+    /// What the phones of a group show: how many activities there are, and the states with their counts.
+    package func screens(of group: String) async throws -> String {
+        try await simulator("GET", "/v1/groups/\(group)")?.text ?? ""
+    }
+}

@@ -1,0 +1,108 @@
+internal import Foundation
+internal import LiveActivity
+
+/// A match as a backend sends it to the phones of a fleet, and the waits between its steps.
+package struct FleetMatch {
+    package let group: String
+    private let type: String
+    /// Stands in everything that phones are shown.
+    private let secret: String
+    private let fleet: Fleet
+    private let backend: FleetBackend
+    private let run = UUID().uuidString
+    /// Nothing may stand still for so long.
+    private static let stillSecondsMax = 120.0
+
+    package init(_ group: String, of fleet: Fleet, by backend: FleetBackend, secret: String = "Larks") {
+        (self.group, self.fleet, self.backend, self.secret) = (group, fleet, backend, secret)
+        type = fleet.shop.app.types[0].name
+    }
+
+    package func state(_ goals: Int) -> String { #"{"home":\#(goals),"said":"\#(secret)"}"# }
+
+    package func start(isDryRun: Bool = false) -> String {
+        """
+        {"event":"start","groupId":"\(group)","audience":"everyone",\(isDryRun ? #""dryRun":true,"# : "")\
+        "attributesType":"\(type)","attributes":{"host":"\(secret)"},\
+        "contentState":\(state(0)),"alert":{"title":"Kick-off","body":"\(secret)"}}
+        """
+    }
+
+    package func update(_ goals: Int, isDryRun: Bool = false) -> String {
+        """
+        {"event":"update","groupId":"\(group)",\(isDryRun ? #""dryRun":true,"# : "")"contentState":\(state(goals))}
+        """
+    }
+
+    package func end(_ goals: Int) -> String {
+        #"{"event":"end","groupId":"\#(group)","contentState":\#(state(goals))}"#
+    }
+
+    package func send(
+        _ body: String, _ name: String, meanwhile: () async throws -> Void = {}
+    ) async throws -> FleetBackend.Accepted {
+        try await backend.send(
+            body, key: fleet.shop.sendKey, once: "\(run)-\(name)", meanwhile: meanwhile)
+    }
+
+    /// Waits until a dry run finds so many phones.
+    package func waits(
+        for phones: Int, in body: String, meanwhile: () async throws -> Void = {}
+    ) async throws {
+        var limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
+        var most = -1
+        var tries = 0
+        while true {
+            tries += 1
+            let send = try await send(body, "dry-\(phones)-\(tries)-\(body.count)", meanwhile: meanwhile)
+            var progress = try await backend.progress(of: send, key: fleet.shop.readKey)
+            while progress?.isComplete != true {
+                guard Date() < limit else { throw FleetFailure("a dry run does not end: \(progress as Any)") }
+                try await meanwhile()
+                try await Task.sleep(for: .milliseconds(20))
+                progress = try await backend.progress(of: send, key: fleet.shop.readKey)
+            }
+            let targeted = progress?.targeted ?? 0
+            if targeted >= phones { return }
+            if targeted > most {
+                most = targeted
+                limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
+            }
+            guard Date() < limit else {
+                throw FleetFailure("of \(phones) phones a send finds \(targeted): \(progress as Any)")
+            }
+            // A dry run walks through everything, too.
+            let pause = Date(timeIntervalSinceNow: min(2, 0.1 + Double(phones) / 200_000))
+            while Date() < pause {
+                try await meanwhile()
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    /// Waits until so many pushes were delivered since the simulator began.
+    package func waits(
+        forDelivered pushes: Int, meanwhile: () async throws -> Void = {}
+    ) async throws {
+        var limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
+        var most = -1
+        while case let delivered = try await delivered(), delivered < pushes {
+            if delivered > most {
+                most = delivered
+                limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
+            }
+            guard Date() < limit else {
+                throw FleetFailure("of \(pushes) pushes \(delivered) were delivered")
+            }
+            try await meanwhile()
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Pushes that phones were given.
+    package func delivered() async throws -> Int {
+        let text = try await backend.simulator("GET", "/v1/summary")?.text ?? ""
+        guard let place = text.range(of: "\"delivered\":") else { return 0 }
+        return Int(text[place.upperBound...].prefix { $0.isNumber }) ?? 0
+    }
+}

@@ -1,0 +1,76 @@
+internal import Glibc
+package import ProcessTesting
+internal import Telemetry
+
+/// A process of the fleet that is killed, frozen and stopped, and comes back with its state and its address.
+package final class FleetMember {
+    package let stage: FleetPlan.Stage
+    package let number: Int
+    package private(set) var process: ChildProcess
+    package private(set) var isFrozen = false
+    /// Somebody stopped it for good.
+    package private(set) var isRetired = false
+    private let program: String
+    private let arguments: [String]
+    private let environment: [String: String]
+    package let clock: SettableClock?
+    /// What those of its lives wrote that have ended.
+    private var earlierLogs: [String] = []
+
+    init(
+        _ stage: FleetPlan.Stage, number: Int, program: String, arguments: [String],
+        clock: SettableClock?
+    ) throws {
+        self.stage = stage
+        self.number = number
+        self.program = program
+        self.arguments = arguments
+        self.clock = clock
+        environment = clock?.environment ?? [:]
+        process = try ChildProcess(program, arguments, environment: environment)
+    }
+
+    /// `sender 2`
+    package var name: String { "\(stage.rawValue) \(number)" }
+    package var logs: [String] { earlierLogs + [process.output + process.errors] }
+
+    package func kill() async throws {
+        process.send(signal: SIGKILL)
+        try await begin()
+    }
+
+    /// - Parameter meanwhile: what is done while it does not run.
+    package func restart(meanwhile: () async throws -> Void = {}) async throws {
+        process.send(signal: SIGTERM)
+        _ = try await process.exitStatus()
+        try await meanwhile()
+        try await begin()
+    }
+
+    package func retire() async throws {
+        isRetired = true
+        process.send(signal: SIGTERM)
+        _ = try await process.exitStatus()
+    }
+
+    package func freeze() {
+        isFrozen = true
+        process.send(signal: SIGSTOP)
+    }
+
+    package func thaw() {
+        isFrozen = false
+        process.send(signal: SIGCONT)
+    }
+
+    /// One that gave up is started again, as a supervisor would.
+    package func revive() async throws {
+        if !isRetired, !process.isRunning { try await begin() }
+    }
+
+    private func begin() async throws {
+        _ = try await process.exitStatus()
+        earlierLogs.append(process.output + process.errors)
+        process = try ChildProcess(program, arguments, environment: environment)
+    }
+}

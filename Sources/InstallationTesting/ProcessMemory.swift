@@ -1,0 +1,13 @@
+internal import Foundation
+
+/// The most memory that a process has had, files that it maps included.
+package func peakMemoryMiB(of process: Int32) -> Int { memoryMiB("VmHWM:", of: process) }
+
+/// What it has now.
+package func residentMiB(of process: Int32) -> Int { memoryMiB("VmRSS:", of: process) }
+
+private func memoryMiB(_ field: String, of process: Int32) -> Int {
+    let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix(field) }
+    return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 1024
+}

@@ -39,6 +39,10 @@ func tests(_ name: String, _ dependencies: String...) -> Target {
 
 let package = Package(
     name: "flotilla",
+    products: [
+        // What a test preloads into processes whose clock shall be wrong.
+        .library(name: "WrongClock", type: .dynamic, targets: ["CWrongClock"])
+    ],
     targets: [
         // The C libraries.
         library("CLinux", apt: "libc6-dev"),
@@ -146,6 +150,7 @@ let package = Package(
             "SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity", "Kafka", "JSON",
             "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
+        .target(name: "CWrongClock"),
         module(
             "InstallationTesting", "SenderTesting", "IngestTesting", "APNsSimulator", "Catalog", "Topics",
             "LiveActivity", "Kafka", "HTTPClient", "JSON", "Cryptography", "CLinux", "Telemetry",
@@ -258,6 +263,7 @@ let package = Package(
 
         // Tests of the commands.
         tests("FlotillaTests", "flotilla", "ProcessTesting"),
+        tests("InstallationTests", "InstallationTesting", "KafkaTesting", "ProcessTesting"),
 
         // Tests of the outside world.
         tests("BrokerTests", "Broker", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),

@@ -24,8 +24,8 @@ package final class SenderKills {
     }
 
     /// Something that happened to a process, and when, in milliseconds since 1970.
-    struct Happening {
-        enum Kind: String {
+    package struct Happening: Sendable {
+        package enum Kind: String, Sendable {
             case kill
             case freeze
             case stop
@@ -33,9 +33,13 @@ package final class SenderKills {
             case apnsKill
         }
 
-        let kind: Kind
-        var from: Int64
-        var until: Int64
+        package let kind: Kind
+        package var from: Int64
+        package var until: Int64
+
+        package init(kind: Kind, from: Int64, until: Int64) {
+            (self.kind, self.from, self.until) = (kind, from, until)
+        }
 
         /// Pushes may have lost their senders, or their answers.
         var isDeath: Bool { kind == .kill || kind == .freeze || kind == .apnsKill }

@@ -1,8 +1,8 @@
 internal import APNsSimulator
 internal import Cryptography
-internal import IngestTesting
+package import IngestTesting
 internal import JSON
-internal import LiveActivity
+package import LiveActivity
 internal import Topics
 
 /// What became of every job, by an account that knows nothing of senders: it reads jobs and receipts in Kafka, and
@@ -62,10 +62,14 @@ package struct SenderVerdict: Sendable {
     private var fates: [Job: Fate] = [:]
     private var jobOfLine: [UInt64: Job] = [:]
 
-    init(_ bed: IngestBed, records: String, permits: Int, after happenings: [SenderKills.Happening]) throws {
+    /// - Parameter sealingKeys: with which the tokens of jobs are sealed.
+    package init(
+        _ bed: IngestBed, records: String, permits: Int, after happenings: [SenderKills.Happening],
+        sealingKeys: SealingKeys? = nil
+    ) throws {
         self.happenings = happenings
         self.permits = permits
-        try readJobs(bed)
+        try readJobs(bed, TokenSeal(sealingKeys))
         try readReceipts(bed)
         deadLetters = try TopicContent(.deadLetters, bed).records.count
         let newest = try readPushes(records)
@@ -90,7 +94,7 @@ package struct SenderVerdict: Sendable {
 
     // MARK: Reading
 
-    private mutating func readJobs(_ bed: IngestBed) throws {
+    private mutating func readJobs(_ bed: IngestBed, _ seal: TokenSeal) throws {
         for topic in [TopicName.jobs, .jobsUrgent] {
             for record in try TopicContent(topic, bed).records {
                 let (apns, flotilla) = (
@@ -101,8 +105,9 @@ package struct SenderVerdict: Sendable {
                 let place = JobPlace(
                     topic: topic.rawValue, partition: record.partition, offset: record.offset)
                 for (line, text) in to.enumerated() {
-                    let token = text.prefix { $0 != "\t" }
-                    let (high, low) = Self.hash(Hex.decode(token.utf8) ?? [])
+                    let parts = text.split(separator: "\t")
+                    let token = try seal.open(parts[0], app: head.app, entry: String(parts[2]))
+                    let (high, low) = Self.hash(token.bytes)
                     let job = Job(
                         targetHigh: high, targetLow: low, version: head.version, event: head.event)
                     fates[job] = Fate(isStrict: head.scope == .group && head.conflate)

@@ -83,6 +83,10 @@ private let benchmarks = [
         options: "[--phones N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
         run: ExpanderKillsProof.run),
     Benchmark(
+        name: "installation", what: "a whole fleet killed, frozen, stopped, added to and shown wrong clocks",
+        options: "[--phones N] [--updates N] [--each N] [--seed N]", needsCluster: true,
+        run: InstallationProof.run),
+    Benchmark(
         name: "json", what: "token reports decoded and written, beside Foundation", run: JSONBenchmark.run),
     Benchmark(
         name: "kafka", what: "records produced and consumed, beside the same calls in C",

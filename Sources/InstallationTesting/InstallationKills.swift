@@ -1,0 +1,228 @@
+internal import Foundation
+internal import IngestTesting
+internal import LiveActivity
+internal import ProcessTesting
+internal import SenderTesting
+internal import Simulation
+internal import Telemetry
+
+/// A match on a whole fleet whose processes are killed, frozen, stopped, added, and shown wrong clocks, each in its
+/// turn, from the first report to the end. An account that knows only what lies in Kafka, what APNs wrote down, what
+/// phones show and what another customer can read must find everything that was promised.
+package final class InstallationKills {
+    package struct Plan: Sendable {
+        package var each = 3
+        package var phones = 100_000
+        package var updates = 60
+        /// Small, so that what a kill may double is little.
+        package var permits = 500
+        /// Between one fault and the next.
+        package var paceMilliseconds = 1_500
+        /// Longer than a session of Kafka: who is frozen is a zombie when he wakes.
+        package var frozenMilliseconds = 13_000
+        package var wrongMilliseconds = 5_000
+        /// So many of the faults, by the seed; nil for all of them.
+        package var faultsMax: Int?
+        package var seed: UInt64 = 1
+
+        package init() {}
+    }
+
+    enum Act {
+        case kill(FleetPlan.Stage)
+        case freeze(FleetPlan.Stage)
+        case stop(FleetPlan.Stage)
+        case add(FleetPlan.Stage)
+        /// Its state is made anew from its topics.
+        case rebuild(FleetPlan.Stage)
+        case wrongClock(FleetPlan.Stage, aheadSeconds: Int64)
+        case killBroker
+        /// APNs refuses every push, as it does where a key is wrong.
+        case refuse
+    }
+
+    /// What lasts, and when and how it ends.
+    private struct Lasting {
+        /// Nothing else happens to it meanwhile.
+        var member: FleetMember?
+        let until: Int64
+        let end: () async throws -> Void
+    }
+
+    private static let wrongSeconds: [Int64] = [3_600, -3_600, 172_800, -172_800]
+    private static let endSecondsMax = 180.0
+
+    private let plan: Plan
+    private let fleet: Fleet
+    private let backend: FleetBackend
+    private let match: FleetMatch
+    private let secret: String
+    private var chance: SeededGenerator
+    private var acts: [Act] = []
+    private var lasting: [Lasting] = []
+    private var nextActAt: Int64 = 0
+    private var happenings: [SenderKills.Happening] = []
+    private var accepted: [FleetBackend.Accepted] = []
+
+    /// - Parameters:
+    ///   - programs: the directory that has `flotilla` and `libWrongClock.so`.
+    ///   - brokers: a cluster that runs already, and is not killed; nil for a broker that is.
+    package init(_ plan: Plan, programs: String, brokers: [String]?, directory: String) async throws {
+        self.plan = plan
+        chance = SeededGenerator(plan.seed)
+        var made = FleetPlan()
+        made.each = plan.each
+        made.phones = plan.phones
+        made.brokers = brokers
+        made.isSealed = true
+        made.permits = plan.permits
+        made.wrongClock = "\(programs)/libWrongClock.so"
+        let canary = "canary\(plan.seed)"
+        secret = "secret-\(canary)"
+        fleet = try await Fleet(made, programs: programs, directory: directory, canary: canary)
+        backend = FleetBackend(fleet)
+        match = FleetMatch("match-\(canary)", of: fleet, by: backend, secret: secret)
+        for stage in FleetPlan.Stage.allCases {
+            acts += [.kill(stage), .freeze(stage), .stop(stage), .add(stage)]
+            // Two days ahead, a sender takes every deadline for passed, and says so of each job.
+            acts += Self.wrongSeconds.filter { stage != .sender || $0 < 172_800 }
+                .map { .wrongClock(stage, aheadSeconds: $0) }
+        }
+        acts += [.rebuild(.ingest), .rebuild(.fanOut), .rebuild(.scheduler), .refuse]
+        if fleet.broker != nil { acts.append(.killBroker) }
+        acts.shuffle(using: &chance)
+        if let most = plan.faultsMax { acts = Array(acts.prefix(most)) }
+    }
+
+    package func run() async throws -> InstallationVerdict {
+        nextActAt = WallTime.now().milliseconds
+        try await match.waits(for: plan.phones, in: match.start(isDryRun: true), meanwhile: live)
+        accepted.append(try await match.send(match.start(), "start", meanwhile: live))
+        for goals in 1...plan.updates {
+            let until = WallTime.now().milliseconds + 1_000
+            accepted.append(try await match.send(match.update(goals), "update-\(goals)", meanwhile: live))
+            while WallTime.now().milliseconds < until { try await rest() }
+        }
+        while !acts.isEmpty || !lasting.isEmpty { try await rest() }
+        accepted.append(try await match.send(match.update(plan.updates + 1), "last", meanwhile: live))
+        try await settle(plan.updates + 1)
+        accepted.append(try await match.send(match.end(plan.updates + 2), "end", meanwhile: live))
+        try await settle(plan.updates + 2)
+        try await sendsAreComplete()
+        let replayed = try await InstallationReplay(fleet, backend, group: match.group).run(accepted)
+        let seen = try await InstallationSeen(
+            of: fleet, by: backend, group: match.group, sends: accepted)
+        let peaks = fleet.members.filter(\.process.isRunning).map {
+            ($0.name, peakMemoryMiB(of: $0.process.identifier))
+        }
+        try await fleet.stop()
+        return try InstallationVerdict(
+            fleet, seen, secret: secret, permits: plan.permits, after: happenings, peaks: peaks,
+            replayed: replayed)
+    }
+
+    private func rest() async throws {
+        try await live()
+        try await Task.sleep(for: .milliseconds(20))
+    }
+
+    /// Until all phones show it, and nothing is on its way.
+    private func settle(_ goals: Int) async throws {
+        let limit = Date(timeIntervalSinceNow: Self.endSecondsMax)
+        let wanted = #""activities":\#(plan.phones)}"#
+        var screens = ""
+        while Date() < limit {
+            try await rest()
+            screens = try await backend.screens(of: match.group)
+            if screens.contains(#""contentState":\#(match.state(goals)),\#(wanted)"#) { return }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        let logs = fleet.members.filter { !$0.isRetired }.map {
+            "\($0.name): \($0.process.errors.suffix(600))"
+        }
+        throw KillFault(
+            "phones do not show \(match.state(goals)): \(screens)\n\(logs.joined(separator: "\n"))")
+    }
+
+    private func sendsAreComplete() async throws {
+        let limit = Date(timeIntervalSinceNow: Self.endSecondsMax)
+        for send in accepted {
+            while try await backend.progress(of: send, key: fleet.shop.readKey)?.isComplete != true {
+                guard Date() < limit else { throw KillFault("the send \(send.id) does not become complete") }
+                try await rest()
+            }
+        }
+    }
+
+    // MARK: Faults
+
+    /// What happens meanwhile: the next fault, when its time has come; what ends; what gave up comes back.
+    private func live() async throws {
+        let now = WallTime.now().milliseconds
+        for ended in lasting where ended.until <= now { try await ended.end() }
+        lasting.removeAll { $0.until <= now }
+        for member in fleet.members { try await member.revive() }
+        guard now >= nextActAt, let act = acts.popLast() else { return }
+        try await play(act)
+        nextActAt = WallTime.now().milliseconds + Int64(plan.paceMilliseconds)
+    }
+
+    /// One of a stage that nothing else is being done to.
+    private func victim(_ stage: FleetPlan.Stage) -> FleetMember? {
+        let able = fleet.members.filter { member in
+            member.stage == stage && !member.isRetired && !lasting.contains { $0.member === member }
+        }
+        return able.isEmpty ? nil : able[chance.below(able.count)]
+    }
+
+    private func play(_ act: Act) async throws {
+        let now = WallTime.now().milliseconds
+        switch act {
+        case .kill(let stage):
+            try await victim(stage)?.kill()
+            note(.kill, stage, from: now)
+        case .freeze(let stage):
+            guard let member = victim(stage) else { return }
+            member.freeze()
+            note(.freeze, stage, from: now, until: now + Int64(plan.frozenMilliseconds))
+            lasting.append(
+                Lasting(member: member, until: now + Int64(plan.frozenMilliseconds)) { member.thaw() })
+        case .stop(let stage):
+            try await victim(stage)?.restart()
+            note(.stop, stage, from: now)
+        case .add(let stage): _ = try fleet.add(stage)
+        case .rebuild(let stage):
+            if let member = victim(stage) { try await fleet.rebuild(member) }
+        case .wrongClock(let stage, let seconds):
+            guard let member = victim(stage), let clock = member.clock else { return }
+            try clock.set(aheadSeconds: seconds)
+            lasting.append(
+                Lasting(member: member, until: now + Int64(plan.wrongMilliseconds)) {
+                    try clock.set(aheadSeconds: 0)
+                    // APNs takes one provider token in twenty minutes, and this one has the wrong time: whoever
+                    // mends the clock of a sender restarts it.
+                    if stage == .sender, !member.isRetired { try await member.restart() }
+                })
+        case .killBroker:
+            try await fleet.broker?.kill()
+            try await fleet.broker?.start()
+        case .refuse:
+            _ = try await backend.simulator(
+                "POST", "/v1/script", body: #"{"match":{},"answer":{"reason":"InvalidProviderToken"}}"#)
+            let backend = backend
+            lasting.append(
+                Lasting(until: now + Int64(plan.wrongMilliseconds)) {
+                    _ = try await backend.simulator("DELETE", "/v1/script")
+                })
+        }
+    }
+
+    /// The sender's account is of senders alone.
+    private func note(
+        _ kind: SenderKills.Happening.Kind, _ stage: FleetPlan.Stage, from: Int64, until: Int64? = nil
+    ) {
+        guard stage == .sender else { return }
+        happenings.append(
+            SenderKills.Happening(kind: kind, from: from, until: until ?? WallTime.now().milliseconds))
+    }
+}

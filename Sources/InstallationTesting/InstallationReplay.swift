@@ -1,0 +1,94 @@
+internal import Foundation
+internal import IngestTesting
+internal import Kafka
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// When all is done: reports are read again, failed jobs are sent again, and every send of the hour comes once more.
+/// Nothing may change, on no phone and in no table.
+struct InstallationReplay {
+    private let fleet: Fleet
+    private let backend: FleetBackend
+    private let group: String
+    /// What is on its way from the first stage to the last has arrived.
+    private static let restSeconds = 3.0
+
+    init(_ fleet: Fleet, _ backend: FleetBackend, group: String) {
+        (self.fleet, self.backend, self.group) = (fleet, backend, group)
+    }
+
+    /// - Returns: what is wrong, in words.
+    func run(_ sends: [FleetBackend.Accepted]) async throws -> [String] {
+        let match = FleetMatch(group, of: fleet, by: backend)
+        try await quiet()
+        let screens = try await backend.screens(of: group)
+        let pushes = try await match.delivered()
+        let registry = try TopicContent(.registry, fleet.bed).newest
+        let reports = try TopicContent(.reports, fleet.bed).records.count
+
+        let said = try await fleet.command(["replay", "reports", "--from", "1d", "--yes"])
+        for send in sends.suffix(3) {
+            _ = try await fleet.command(["replay", "resend", send.id, "--app", fleet.shop.app.id, "--yes"])
+        }
+        try sendAgain()
+        try await quiet()
+
+        var faults: [String] = []
+        if !said.contains("reads \(reports) reports again") {
+            faults.append("of \(reports) reports not all were read again: \(said)")
+        }
+        if try TopicContent(.registry, fleet.bed).newest != registry {
+            faults.append("reports that were read again changed the registry")
+        }
+        if try await backend.screens(of: group) != screens { faults.append("a replay changed a phone") }
+        let more = try await match.delivered() - pushes
+        if more > 0 { faults.append("a replay pushed \(more) times") }
+        return faults
+    }
+
+    /// Until ingest and planner have nothing left to read, and for as long as what they wrote takes to be read.
+    private func quiet() async throws {
+        let limit = Date(timeIntervalSinceNow: 300)
+        var calm = Date()
+        while Date().timeIntervalSince(calm) < Self.restSeconds {
+            if try !isAtTheEnds() { calm = Date() }
+            guard Date() < limit else { throw FleetFailure("the fleet does not come to rest") }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// These topics have no transactions, whose ends would take offsets that nobody reads.
+    private func isAtTheEnds() throws -> Bool {
+        let layout = fleet.bed.layout
+        return try [("ingest", TopicName.reports), ("planner", .sends)].allSatisfy { group, topic in
+            let partitions = (0..<Int32(layout.partitions(topic))).map {
+                TopicPartition(layout.name(topic), $0)
+            }
+            return try fleet.bed.admin.lag(of: layout.prefix + group, partitions).allSatisfy {
+                $0.ends.high == 0 || $0.committed.offset == $0.ends.high
+            }
+        }
+    }
+
+    /// Every record of `sends`, as it was stored.
+    private func sendAgain() throws {
+        let records = try TopicContent(.sends, fleet.bed).records
+        let producer = try Producer(
+            fleet.bed.settings, name: "replay", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(fleet.bed.layout.name(.sends))
+        for record in records {
+            var headers = RecordHeaders(capacity: record.headers.count)
+            for (name, value) in record.headers {
+                headers.add(named: Array(name.utf8).span, Array(value.utf8).span)
+            }
+            let result = producer.send(
+                to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
+                headers: &headers, tag: 1)
+            guard result == .queued else { throw FleetFailure("a send was not queued: \(result)") }
+        }
+        var deliveries: [Delivery] = []
+        _ = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        guard deliveries.count == records.count else { throw FleetFailure("sends were not stored again") }
+    }
+}

@@ -1,0 +1,42 @@
+internal import LiveActivity
+
+/// What can be seen from outside when all is done: what the phones show, and what another customer reads who asks for
+/// everything.
+struct InstallationSeen {
+    let screens: String
+    /// Each question with its answer.
+    private(set) var strangers: [(question: String, answer: FleetBackend.Answer?)] = []
+    /// Sends of the other customer that name what is not theirs, and how many phones they found.
+    private(set) var reached: [(question: String, targeted: Int)] = []
+
+    init(
+        of fleet: Fleet, by backend: FleetBackend, group: String, sends: [FleetBackend.Accepted]
+    ) async throws {
+        screens = try await backend.screens(of: group)
+        let key = fleet.news.readKey
+        var paths = [
+            "/v1/activity-types", "/v1/segments", "/v1/definitions",
+            "/v1/activity-types/\(fleet.shop.app.types[0].name)",
+            "/v1/schedules?group=\(group)",
+        ]
+        paths += sends.prefix(3).map { "/v1/sends/\($0.id)?at=\($0.at)" }
+        for path in paths { strangers.append((path, try await backend.get(path, key: key))) }
+        // Another's words in another's place: the same group, the same users.
+        let bodies = [
+            #"{"event":"update","groupId":"\#(group)","dryRun":true,"contentState":{"home":9}}"#,
+            #"{"event":"update","groupId":"\#(group)","contentState":{"home":9}}"#,
+            #"{"event":"end","groupId":"\#(group)","contentState":{"home":9},"audience":{"users":["user-1"]}}"#,
+            #"{"event":"start","groupId":"own","dryRun":true,"audience":"everyone","attributesType":"MatchAttributes","attributes":{},"contentState":{"home":9},"alert":{"title":"a","body":"b"}}"#,
+        ]
+        for (number, body) in bodies.enumerated() {
+            let send = try await backend.send(
+                body, key: fleet.news.sendKey, once: "stranger-\(group)-\(number)")
+            var progress = try await backend.progress(of: send, key: key)
+            while progress?.isComplete != true {
+                try await Task.sleep(for: .milliseconds(20))
+                progress = try await backend.progress(of: send, key: key)
+            }
+            reached.append((body, progress?.targeted ?? 0))
+        }
+    }
+}

@@ -1,0 +1,104 @@
+internal import Foundation
+internal import IngestTesting
+internal import Kafka
+internal import LiveActivity
+package import SenderTesting
+internal import Topics
+
+/// Whether a fleet kept the guarantees, by an account that knows nothing of stages.
+package struct InstallationVerdict: Sendable {
+    /// Each in words.
+    package private(set) var faults: [String] = []
+    package let sender: SenderVerdict
+    package private(set) var jobLines = 0
+    package private(set) var tokens = 0
+    package private(set) var logBytes = 0
+    package let peakMemoryMiB: Int
+
+    /// No process needs more, whatever the audience.
+    static let memoryMiBMax = 1_024
+
+    init(
+        _ fleet: Fleet, _ seen: InstallationSeen, secret: String, permits: Int,
+        after happenings: [SenderKills.Happening], peaks: [(String, Int)], replayed: [String]
+    ) throws {
+        let keys = try fleet.sealingKeys.map { try SealingKeys(file: $0) }
+        sender = try SenderVerdict(
+            fleet.bed, records: fleet.records, permits: permits, after: happenings, sealingKeys: keys)
+        peakMemoryMiB = peaks.map(\.1).max() ?? 0
+        faults += sender.faults + replayed
+        for (name, peak) in peaks where peak > Self.memoryMiBMax {
+            faults.append("\(name) needed \(peak) MiB")
+        }
+        let secrets = try JobSecrets(fleet.bed, keys)
+        (jobLines, tokens) = (secrets.lines, secrets.tokens.count)
+        if secrets.twice > 0 { faults.append("\(secrets.twice) jobs were written twice") }
+        judge(seen, phones: fleet.plan.phones, secret: secret)
+        try judgeTopics(fleet, secrets)
+        judgeLogs(fleet, secrets, payload: secret)
+    }
+
+    package var summary: String {
+        """
+        \(jobLines) jobs for \(tokens) tokens; \(sender.summary); no process had more than \(peakMemoryMiB) MiB; \
+        \(logBytes) bytes of logs
+        """
+    }
+
+    private mutating func judge(_ seen: InstallationSeen, phones: Int, secret: String) {
+        let missing = sender.startsUnknown
+        let activities =
+            seen.screens.firstMatch(of: #/"activities":(\d+)/#).flatMap { Int($0.1) } ?? 0
+        if activities > phones || activities < phones - missing {
+            faults.append("of \(phones) phones \(activities) show an activity")
+        }
+        if !seen.screens.contains(#""phonesWithSeveral":0"#) {
+            faults.append("phones show the match twice: \(seen.screens)")
+        }
+        for (question, answer) in seen.strangers {
+            guard let answer else {
+                faults.append("nobody answered \(question)")
+                continue
+            }
+            // An answer may name what was asked for.
+            let words = answer.text.replacing(question, with: "")
+            if words.contains(secret) || words.contains("canary") && answer.status < 400 {
+                faults.append("another app read \(question): \(answer.text.prefix(300))")
+            }
+            if question.contains("/sends/"), answer.status != 404 {
+                faults.append("another app found a send: \(answer.status)")
+            }
+        }
+        for (question, targeted) in seen.reached where targeted > 0 {
+            faults.append("another app reached \(targeted) phones by \(question)")
+        }
+    }
+
+    /// Sealed tokens lie nowhere in the clear.
+    private mutating func judgeTopics(_ fleet: Fleet, _ secrets: JobSecrets) throws {
+        for topic in TopicName.allCases {
+            var found = 0
+            try TopicContent.each(of: topic, fleet.bed) { record in
+                if secrets.hasToken(in: [UInt8](copying: record.value) ?? [])
+                    || secrets.hasToken(in: [UInt8](copying: record.key) ?? [])
+                {
+                    found += 1
+                }
+                let headers = record.headers
+                for index in 0..<headers.count
+                where secrets.hasToken(in: [UInt8](copying: headers[index].value) ?? []) { found += 1 }
+            }
+            if found > 0 { faults.append("\(found) records of \(topic.rawValue) have a token in the clear") }
+        }
+    }
+
+    private mutating func judgeLogs(_ fleet: Fleet, _ secrets: JobSecrets, payload secret: String) {
+        var logs = fleet.members.flatMap { member in member.logs.map { (member.name, $0) } }
+        if let broker = fleet.broker { logs.append(("broker", broker.logs)) }
+        for (name, log) in logs {
+            logBytes += log.utf8.count
+            if log.contains(secret) { faults.append("a payload is in the log of \(name)") }
+            if secrets.hasToken(in: Array(log.utf8)) { faults.append("a token is in the log of \(name)") }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import IngestTesting
+internal import LiveActivity
+internal import Topics
+
+/// The tokens that jobs went to, and whether each job was written once.
+struct JobSecrets {
+    private struct Job: Hashable {
+        let token: [UInt8]
+        let version: Int64
+        let event: PushEvent
+    }
+
+    private(set) var lines = 0
+    /// Jobs that are there more than once.
+    private(set) var twice = 0
+    /// As hexadecimal digits, the beginning of each.
+    private(set) var tokens: Set<[UInt8]> = []
+    private static let digits = 32
+
+    init(_ bed: IngestBed, _ keys: SealingKeys?) throws {
+        let seal = TokenSeal(keys)
+        var jobs: Set<Job> = []
+        for topic in [TopicName.jobs, .jobsUrgent] {
+            try TopicContent.each(of: topic, bed) { record in
+                let record = ReadRecord(record)
+                let (apns, flotilla) = (
+                    Array((record.headers["apns"] ?? "").utf8), Array((record.headers["flotilla"] ?? "").utf8)
+                )
+                let head = try SheetHead(apns: apns.span, flotilla: flotilla.span)
+                for line in (record.headers["to"] ?? "").split(separator: "\n") {
+                    let parts = line.split(separator: "\t")
+                    let token = try seal.open(parts[0], app: head.app, entry: String(parts[2])).hex
+                    let short = Array(token.prefix(Self.digits))
+                    lines += 1
+                    tokens.insert(short)
+                    if !jobs.insert(Job(token: short, version: head.version, event: head.event)).inserted {
+                        twice += 1
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a token stands there in the clear.
+    func hasToken(in bytes: [UInt8]) -> Bool {
+        var run = 0
+        for index in bytes.indices {
+            run = Hex.value(bytes[index]) == nil ? 0 : run + 1
+            guard run >= Self.digits else { continue }
+            let digits = bytes[index + 1 - Self.digits...index].map { $0 | 0x20 }
+            if tokens.contains(digits) { return true }
+        }
+        return false
+    }
+}

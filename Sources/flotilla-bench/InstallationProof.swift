@@ -1,0 +1,41 @@
+internal import Foundation
+internal import InstallationTesting
+
+/// The long form of the installation's test.
+enum InstallationProof {
+    static func run(_ arguments: [String]) throws {
+        var arguments = arguments
+        let brokers = try Bootstrap.take(from: &arguments)
+        var plan = InstallationKills.Plan()
+        plan.seed = UInt64.random(in: 0...999_999)
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else {
+                throw BenchmarkFailure("\(name) needs a number above 0")
+            }
+            switch name {
+            case "--phones": plan.phones = number
+            case "--updates": plan.updates = number
+            case "--each": plan.each = number
+            case "--seed": plan.seed = UInt64(number)
+            default: throw BenchmarkFailure("\(name) is not known")
+            }
+        }
+        let directory = try BenchmarkDirectory()
+        print(
+            "installation: seed \(plan.seed), \(plan.each) of each stage, \(plan.phones) phones, \(plan.updates) updates"
+        )
+        fflush(nil)
+        let (path, last) = (directory.path, plan)
+        let verdict = try waiting {
+            try await InstallationKills(
+                last, programs: FleetBenchmark.programs, brokers: brokers, directory: path
+            ).run()
+        }
+        print(verdict.summary)
+        guard verdict.faults.isEmpty else {
+            throw BenchmarkFailure(verdict.faults.joined(separator: "\n"))
+        }
+        print("every guarantee was kept")
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import InstallationTesting
+import KafkaTesting
+import ProcessTesting
+import Testing
+
+/// The small form of `deploy/prove installation`.
+@Suite(.timeLimit(.minutes(15))) struct InstallationTests {
+    @Test func `a fleet whose processes die, freeze, stop, come and have wrong clocks keeps every guarantee`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let programs = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
+        var plan = InstallationKills.Plan()
+        plan.phones = 2_000
+        plan.updates = 10
+        plan.each = 2
+        plan.paceMilliseconds = 300
+        plan.faultsMax = 20
+        plan.seed =
+            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0...999_999)
+        let kills = try await InstallationKills(
+            plan, programs: programs, brokers: TestCluster.given, directory: directory.path)
+        let verdict = try await kills.run()
+        #expect(verdict.faults.isEmpty, "seed \(plan.seed): \(verdict.faults); \(verdict.summary)")
+        #expect(verdict.tokens >= 2 * plan.phones)
+    }
+}

@@ -101,11 +101,14 @@ let package = Package(
         .target(name: "CConsole", exclude: ["web"]),
         module("Console", "CConsole", "HTTPServer", "Cryptography"),
 
+        // Which process answers for which lanes, and asking it.
+        module(
+            "Members", "LiveActivity", "Kafka", "HTTPClient", "JSON", "Lifecycle", "Telemetry"),
+
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Gateway", "Stages", "Console", "Replay", "LiveActivity", "Catalog", "Topics", "Kafka",
-            "HTTPServer", "JSON",
-            "Cryptography", "Settings", "Lifecycle", "Telemetry"),
+            "Gateway", "Stages", "Members", "Console", "Replay", "LiveActivity", "Catalog", "Topics", "Kafka",
+            "HTTPServer", "HTTPClient", "JSON", "Cryptography", "Settings", "Lifecycle", "Telemetry"),
         module(
             "Ingest", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Settings",
             "Lifecycle", "Telemetry"),
@@ -122,8 +125,9 @@ let package = Package(
             "Scheduler", "Stages", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
-            "Insight", "Stages", "LiveActivity", "Topics", "Kafka", "Store", "SQLite", "JSON", "Settings",
-            "Lifecycle", "Telemetry", features: "Lifetimes"),
+            "Insight", "Stages", "Members", "LiveActivity", "Topics", "Kafka", "Store", "SQLite", "JSON",
+            "HTTPServer", "HTTPClient", "Cryptography", "Settings", "Lifecycle", "Telemetry",
+            features: "Lifetimes"),
 
         // The outside world on one machine.
         module(
@@ -242,8 +246,8 @@ let package = Package(
             "SenderTests", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
         tests(
             "InsightTests", "Insight", "IngestTesting", "Catalog", "Stages", "Topics", "LiveActivity",
-            "Kafka", "KafkaTesting", "Store", "SQLite", "JSON", "Lifecycle", "Telemetry", "ProcessTesting",
-            "Simulation"),
+            "Kafka", "KafkaTesting", "Store", "SQLite", "HTTPServer", "JSON", "Lifecycle", "Telemetry",
+            "ProcessTesting", "Simulation"),
         tests(
             "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "Stages", "Topics",
             "LiveActivity",

@@ -24,6 +24,14 @@ package struct GatewayLimits: Sendable {
     package static let letterCallsWaitingMax = 10
     /// For the scheduler to answer an order that is stored; then the answer says that it is under way.
     package static let replyMilliseconds = 2000
+    /// Questions to the insight stage that wait; beyond it 503.
+    package static let questionsWaitingMax = 200
+    /// For one of its processes to answer; then another is asked.
+    package static let questionTryMilliseconds = 5000
+    /// Processes that are asked one after the other.
+    package static let questionTriesMax = 3
+    /// For all of them; then 503.
+    package static let questionMilliseconds = 10_000
     /// Problems told of one report; later ones are left out.
     package static let problemsPerReportMax = 8
 

@@ -16,6 +16,7 @@ package final class GatewayService: Stage {
         let worker: RequestWorker
         let lookup: SendLookup
         let letters: LetterDesk
+        let relay: InsightRelay
         let replies: ReplyReader
         let reach: KafkaReach
         let routes: [String]
@@ -25,7 +26,7 @@ package final class GatewayService: Stage {
     package static let summary = "takes reports and sends over HTTP"
     package static let topics: [TopicName] = [
         .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
-        .deadLetters,
+        .deadLetters, .members,
     ]
 
     private let settings: GatewaySettings
@@ -94,6 +95,8 @@ package final class GatewayService: Stage {
             undo.append { lookup.stop() }
             let letters = try LetterDesk(environment, log: context.log)
             undo.append { letters.stop() }
+            let relay = try InsightRelay(environment, context: context)
+            undo.append { relay.stop() }
             let replies = try ReplyReader(environment, context: context) { worker.heard($0) }
             undo.append { replies.stop() }
             let entrance = Entrance(
@@ -101,7 +104,7 @@ package final class GatewayService: Stage {
                 limits: settings.limits, clients: ClientAddress(proxies: settings.proxies),
                 metrics: metrics, log: context.log)
             let routes = routes(
-                entrance, reports: writer, requests: worker, lookup: lookup, letters: letters,
+                entrance, reports: writer, requests: worker, lookup: lookup, letters: letters, relay: relay,
                 metrics: context.metrics
             ) { [environment] in
                 Self.obstacles(
@@ -111,7 +114,7 @@ package final class GatewayService: Stage {
             started.put(
                 Parts(
                     server: server, writer: writer, worker: worker, lookup: lookup,
-                    letters: letters, replies: replies, reach: reach, routes: routes.patterns))
+                    letters: letters, relay: relay, replies: replies, reach: reach, routes: routes.patterns))
             context.log.info("serving", .field("address", server.address.description))
         } catch {
             for step in undo.reversed() { await step() }
@@ -121,14 +124,16 @@ package final class GatewayService: Stage {
 
     private func routes(
         _ entrance: Entrance, reports writer: ReportWriter, requests worker: RequestWorker,
-        lookup: SendLookup, letters: LetterDesk, metrics: Metrics,
+        lookup: SendLookup, letters: LetterDesk, relay: InsightRelay, metrics: Metrics,
         obstacles: @escaping @Sendable () -> [String]
     ) -> HTTPRoutes {
         var routes = HTTPRoutes()
         AdminEndpoints(metrics: metrics, obstacles: obstacles).addHealth(to: &routes)
         let lanes = environment.layout.lanes
         ReportsEndpoint(entrance: entrance, writer: writer).add(to: &routes)
-        SendsEndpoint(entrance: entrance, worker: worker, lookup: lookup, lanes: lanes).add(to: &routes)
+        SendsEndpoint(entrance: entrance, worker: worker, lookup: lookup, relay: relay, lanes: lanes)
+            .add(to: &routes)
+        InsightEndpoint(entrance: entrance, relay: relay).add(to: &routes)
         SchedulesEndpoint(entrance: entrance, worker: worker, lanes: lanes).add(to: &routes)
         UsersEndpoint(entrance: entrance, worker: worker).add(to: &routes)
         CatalogEndpoint(entrance: entrance, worker: worker).add(to: &routes)
@@ -159,6 +164,7 @@ package final class GatewayService: Stage {
         await parts.writer.stop(by: deadline)
         parts.lookup.stop()
         parts.letters.stop()
+        parts.relay.stop()
         parts.reach.stop()
     }
 }

@@ -16,6 +16,11 @@ enum Unavailable {
     static var overloaded: HTTPResponse {
         response(503, "overloaded", "too much waits to be stored; try again")
     }
+    static var insightAway: HTTPResponse {
+        response(
+            503, "insight_away", "no process of the insight stage answers; is `flotilla run insight` running?"
+        )
+    }
     /// Perhaps stored all the same; an `eventTime` makes the second one a duplicate.
     static var unstored: HTTPResponse {
         response(503, "not_stored", "the reports were not all acknowledged; send them again")

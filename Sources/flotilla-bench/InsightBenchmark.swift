@@ -13,6 +13,8 @@ internal import Topics
 enum InsightBenchmark {
     private static let wanted = 100_000.0
     private static let sends = 20
+    /// What is a week old is forgotten.
+    private static let begin = WallTime.now().milliseconds - 3_600_000
 
     private struct Options {
         var jobs = 4_000_000
@@ -60,7 +62,9 @@ enum InsightBenchmark {
             print(
                 "  round \(round): \(grouped(result.perSecond)) jobs a second, "
                     + "\(grouped(result.perCoreSecond)) a core-second, \(result.diskBytesPerJob) bytes of "
-                    + "disk a job, \(result.memoryMiB) MiB of own memory")
+                    + "disk a job, \(result.memoryMiB) MiB of own memory; the slowest report of a send took "
+                    + "\(Int(result.reportMilliseconds.rounded(.up))) ms, the slowest look for a user's pushes "
+                    + "\(Int(result.userMilliseconds.rounded(.up))) ms")
         }
         print("  median: \(grouped(rates.median)) jobs a core-second; \(grouped(wanted)) wanted")
     }
@@ -70,6 +74,9 @@ enum InsightBenchmark {
         var perCoreSecond: Double
         var diskBytesPerJob: Int
         var memoryMiB: Int
+        /// The slowest of some.
+        var reportMilliseconds: Double
+        var userMilliseconds: Double
     }
 
     /// A backlog that is there before the stage starts, and the time until it is gone.
@@ -97,12 +104,36 @@ enum InsightBenchmark {
                 usleep(2000)
             }
         }
+        let asked = try ask(service)
         try waiting { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
         let jobs = Double((options.receipts - first) * options.perReceipt)
         return Result(
             perSecond: jobs / usage.seconds, perCoreSecond: jobs / usage.processorSeconds,
             diskBytesPerJob: diskBytes(under: directory) / (options.receipts * options.perReceipt),
-            memoryMiB: memory.stop())
+            memoryMiB: memory.stop(), reportMilliseconds: asked.report, userMilliseconds: asked.user)
+    }
+
+    /// The slowest of some questions. Of the users none has a push, so that all marks of their lanes are passed over.
+    private static func ask(_ service: InsightService) throws -> (report: Double, user: Double) {
+        func slowest(of count: Int, _ name: InsightCall.Name, _ id: @escaping @Sendable (Int) -> String)
+            throws
+            -> Double
+        {
+            let slowest = TracedLock(0.0)
+            try waiting {
+                for number in 0..<count {
+                    let began = Instant.now()
+                    _ = await service.answer(InsightCall(name, app: "shop", id: id(number)))
+                    let took = Instant.now().seconds(since: began) * 1000
+                    slowest.withLock { $0 = max($0, took) }
+                }
+            }
+            return slowest.withLock { $0 }
+        }
+        return (
+            try slowest(of: 50, .report) { "send-of-the-bench-\($0 % sends)" },
+            try slowest(of: 20, .user) { "nobody-\($0)" }
+        )
     }
 
     private static func diskBytes(under directory: String) -> Int {
@@ -152,14 +183,14 @@ enum InsightBenchmark {
             topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
             environment: .production, send: "send-of-the-bench-\(send)", group: "match-42", scope: .group,
             generation: 1_795_000_000, version: 1_795_000_000 + Int64(send), event: .update,
-            deadline: 1_795_030_000, acceptedAt: 1_795_000_000_000)
+            deadline: 1_795_030_000, acceptedAt: begin)
         var accepted = LineSet()
         for line in 0..<jobs - 1 { accepted.append(line) }
         var rejected = LineSet()
         rejected.append(jobs - 1)
         return Receipt(
             head, at: JobPlace(topic: "jobs", partition: lane, offset: Int64(number)), attempt: 1,
-            writtenAt: 1_795_000_000_000 + Int64(number % 60_000),
+            writtenAt: begin + Int64(number % 60_000),
             [
                 Receipt.Part(.accepted, accepted, status: 200),
                 Receipt.Part(.rejected, rejected, status: 410, reason: "Unregistered"),

@@ -59,7 +59,8 @@ struct InsightDay {
             user: hasUser ? "user-\(numbers.below(30))" : nil,
             attributesType: numbers.below(3) == 0 ? nil : "Match",
             group: numbers.below(2) == 0 ? nil : "match-\(numbers.below(3))",
-            eventTime: 1_795_000_000_000 + Int64(numbers.below(86_400_000)), receivedAt: 1_795_100_000_000)
+            eventTime: RandomDay.begin + Int64(numbers.below(86_400_000)),
+            receivedAt: RandomDay.begin + 86_400_000)
     }
 
     private static func lines(of receipt: Receipt) -> [UInt8] {

@@ -43,7 +43,7 @@ import Topics
     }
 
     @Test(arguments: [
-        InsightStep.opened, .receiptsEntered, .eventsEntered, .batchEntered, .receiptsEntered, .eventsEntered,
+        InsightStep.opened, .receiptsEntered, .eventsEntered, .batchEntered, .rowsEntered,
     ])
     func `a process that is killed leaves figures that go on exactly`(step: InsightStep) async throws {
         let cluster = try TestCluster()

@@ -2,12 +2,14 @@ import Insight
 import JSON
 import LiveActivity
 import Simulation
+import Telemetry
 
 /// Receipts as senders write them: a sheet's outcomes in several records, jobs that wait and come again, and
 /// processes that did not know that another had the sheet.
 struct RandomDay {
     private var numbers: SeededGenerator
-    private static let begin: Int64 = 1_795_000_000_000
+    /// A day ago: what is a week old is forgotten.
+    static let begin = (WallTime.now().milliseconds / 3_600_000 - 26) * 3_600_000
     private static let outcomes: [(ReceiptOutcome, String?)] = [
         (.accepted, nil), (.accepted, nil), (.accepted, nil), (.rejected, "BadDeviceToken"),
         (.rejected, "Unregistered"), (.superseded, nil), (.superseded, "cancelled"), (.expired, nil),

@@ -1,12 +1,16 @@
 import Catalog
+import Foundation
 import IngestTesting
-import Insight
 import Kafka
 import Lifecycle
+import LiveActivity
 import ProcessTesting
 import Stages
 import Telemetry
+import Testing
 import Topics
+
+@testable import Insight
 
 /// The stage in this process, on a bed.
 final class RunningInsight: Sendable {
@@ -45,9 +49,20 @@ final class RunningInsight: Sendable {
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
+    /// As a gateway would hear it.
+    func answer(
+        _ name: InsightCall.Name, id: String? = nil, app: String = "shop",
+        _ parameters: [String: String] = [:]
+    ) async throws -> [String: Any] {
+        let call = InsightCall(
+            name, app: app, id: id, parameters: parameters.map { InsightCall.Parameter($0.key, $0.value) })
+        let body = try #require(await service.answer(call))
+        return try #require(JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
+    }
+
     /// Everything that was written has been entered, as the group says.
     func hasReadAll(of bed: IngestBed) throws -> Bool {
-        let places = [TopicName.receipts, .events].flatMap { topic in
+        let places = InsightTopic.allCases.map(\.name).flatMap { topic in
             (0..<Int32(InsightDay.lanes)).map { TopicPartition(bed.layout.name(topic), $0) }
         }
         guard obstacles.isEmpty else { return false }

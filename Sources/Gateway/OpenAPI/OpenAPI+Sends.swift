@@ -1,7 +1,7 @@
 extension OpenAPI {
     static let sendPaths = #"""
-        "/v1/sends":{"post":{"operationId":"send","summary":"Starts, updates or ends activities, for any audience.","description":"Role send. 202 when all in-sync replicas have it.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/idempotencyKey"}],\#(body("send", example: startExample)),"responses":{\#(answer(202, "accepted", meaning: "Accepted; Location says where to ask about it.")),\#(refusals(body: true, conflict: true))}}},
-        "/v1/sends/{id}":{"get":{"operationId":"sendProgress","summary":"How far a send has come.","description":"Role read.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/sendId"},{"$ref":"#/components/parameters/at"}],"responses":{\#(answer(200, "progress", meaning: "What planner and lanes have written until now.")),\#(refusals(missing: true))}},
+        "/v1/sends":{\#(listSends),"post":{"operationId":"send","summary":"Starts, updates or ends activities, for any audience.","description":"Role send. 202 when all in-sync replicas have it.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/idempotencyKey"}],\#(body("send", example: startExample)),"responses":{\#(answer(202, "accepted", meaning: "Accepted; Location says where to ask about it.")),\#(refusals(body: true, conflict: true))}}},
+        "/v1/sends/{id}":{"get":{"operationId":"sendProgress","summary":"How far a send has come.","description":"Role read.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/sendId"},{"$ref":"#/components/parameters/at"}],"responses":{\#(answer(200, "progress", meaning: "What planner and lanes have written until now, and what became of the jobs.")),\#(refusals(missing: true))}},
         "delete":{"operationId":"cancelSend","summary":"Takes back what has not been expanded and pushed yet.","description":"Role send. What lanes stopped follows in the send's progress; where an update had taken the place of another, the state before it is sent again.","security":[{"bearer":[]}],"parameters":[{"$ref":"#/components/parameters/sendId"},{"$ref":"#/components/parameters/at"}],"responses":{\#(answer(202, "cancelling", meaning: "Stored; the lanes will stop it.")),\#(refusals(missing: true))}}}
         """#
 
@@ -43,6 +43,7 @@ extension OpenAPI {
         "reason":{"enum":["unknown_group"]},"isComplete":{"type":"boolean"},"dryRun":{"const":true},"acceptedAt":{"type":"integer"},"at":{"type":"integer"},"dueAt":{"$ref":"#/components/schemas/dueAt"},"version":{"type":"integer"},"generation":{"type":"integer"},
         "findings":{"type":"array","items":{"type":"string"}},"ended":{"type":"integer"},"lanesExpected":{"type":"integer"},"lanesDone":{"type":"integer"},
         "targeted":{"type":"integer"},"expanded":{"type":"integer"},"dropped":{"type":"integer"},"excluded":{"type":"object","additionalProperties":{"type":"integer"}},
-        "lanes":{"type":"array","items":{"type":"object","required":["lane","targeted","expanded","dropped"],"properties":{"lane":{"type":"integer"},"targeted":{"type":"integer"},"expanded":{"type":"integer"},"dropped":{"type":"integer"}}}}}}
+        "lanes":{"type":"array","items":{"type":"object","required":["lane","targeted","expanded","dropped"],"properties":{"lane":{"type":"integer"},"targeted":{"type":"integer"},"expanded":{"type":"integer"},"dropped":{"type":"integer"}}}},
+        "report":{"$ref":"#/components/schemas/report"},"insightAway":{"const":true,"description":"Nobody of the insight stage answers: there is no report."}}}
         """#
 }

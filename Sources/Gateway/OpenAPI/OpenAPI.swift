@@ -10,12 +10,14 @@ enum OpenAPI {
 
     static let document =
         head + #","paths":{"#
-        + [sendPaths, schedulePaths, netmeraPaths, catalogPaths, letterPaths, otherPaths].joined(
-            separator: ",")
+        + [
+            sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, letterPaths, otherPaths,
+        ].joined(separator: ",")
         + #"},"components":{"securitySchemes":"# + keys + #","parameters":"# + parameters
         + #","responses":"# + responses + #","schemas":{"#
         + [
-            values, sendSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas, letterSchemas,
+            values, sendSchemas, insightSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas,
+            letterSchemas,
             sessionSchemas,
             reportSchemas,
         ].joined(

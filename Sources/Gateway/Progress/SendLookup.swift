@@ -1,7 +1,7 @@
 internal import JSON
 package import Kafka
 package import Lifecycle
-internal import LiveActivity
+package import LiveActivity
 internal import Synchronization
 internal import Telemetry
 package import Topics

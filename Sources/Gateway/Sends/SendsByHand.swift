@@ -2,7 +2,7 @@ package import Catalog
 internal import HTTPServer
 internal import JSON
 package import Kafka
-internal import LiveActivity
+package import LiveActivity
 package import Telemetry
 package import Topics
 

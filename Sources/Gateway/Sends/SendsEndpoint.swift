@@ -1,3 +1,4 @@
+internal import HTTPClient
 internal import HTTPServer
 internal import LiveActivity
 
@@ -6,6 +7,7 @@ struct SendsEndpoint: Sendable {
     let entrance: Entrance
     let worker: RequestWorker
     let lookup: SendLookup
+    let relay: InsightRelay
     let lanes: Int
 
     private static let path = "/v1/sends"
@@ -25,7 +27,7 @@ struct SendsEndpoint: Sendable {
         }
         routes.onJudged(.get, Self.onePath) { request in
             entrance.judge(request, for: .read) { incoming in
-                find(incoming) { _, progress in incoming.reply.send(progress.response) }
+                find(incoming) { id, progress in report(id, progress, for: incoming) }
             }
         }
         routes.onJudged(.delete, Self.onePath) { request in
@@ -61,6 +63,15 @@ struct SendsEndpoint: Sendable {
             case .unavailable: reply.send(Unavailable.unreachable)
             }
         }
+    }
+
+    /// What planner and lanes wrote is read here; what became of the jobs, the insight stage knows.
+    private func report(_ id: SendID, _ progress: SendProgress, for incoming: Incoming) {
+        let call = InsightCall(.report, app: incoming.visitor.app.id, id: id.text)
+        let isTaken = relay.ask(call) { answer in
+            incoming.reply.send(progress.response(report: answer?.status == 200 ? answer?.body : nil))
+        }
+        if !isTaken { incoming.reply.send(progress.response(report: nil)) }
     }
 
     private func cancel(

@@ -1,15 +1,15 @@
+internal import JSON
 internal import Kafka
 internal import LiveActivity
 internal import SQLite
 internal import Store
 internal import Telemetry
 
-/// The events of one lane on disk: rows, their counts, and how far the topic was read, changed in one
-/// transaction. A cache like every state file: of another layout or another topic, or damaged, it is removed and
-/// built anew. Pinned to its loop's thread.
-final class EventFile {
-    let place: Kafka.TopicPartition
+/// The events of one lane on disk, and their counts. A cache like every state file: of another layout or another
+/// topic, or damaged, it is removed and built anew.
+final class EventFile: LaneFile {
     let beginning: Beginning
+    var mark: ReadMark
     private let lock: DirectoryLock
     private let database: Database
     private let insert: Statement
@@ -17,21 +17,15 @@ final class EventFile {
     private let reach: Statement
     private let forgetEvents: Statement
     private let forgetCounts: Statement
-    /// The next offset of the topic that the file wants.
-    private(set) var applied: Int64
     private var events: [(offset: Int64, stamp: Int64, event: Event)] = []
     private var counts = EventCounts()
-    private var taken: Applied
-    private var identity: TopicIdentity
     private var forgottenHour: Int64?
 
     init(_ directory: String, of place: Kafka.TopicPartition, cluster: String) throws {
         lock = try DirectoryLock(directory)
         let found = try OpenedEvents(directory, origin: "\(cluster) \(place)")
-        self.place = place
-        (database, beginning, taken) = (found.database, found.beginning, found.applied)
-        identity = TopicIdentity(found.beginning == .resumed ? found.applied : nil)
-        applied = taken.offset
+        (database, beginning) = (found.database, found.beginning)
+        mark = ReadMark(place, found.beginning == .resumed ? found.applied : nil)
         insert = try database.prepare(EventSchema.insert)
         count = try database.prepare(EventSchema.count)
         reach = try database.prepare(EventSchema.reach)
@@ -40,28 +34,20 @@ final class EventFile {
         forgetCounts = try database.prepare("DELETE FROM counts WHERE hour < ?")
     }
 
-    var start: PartitionStart {
-        PartitionStart(place, applied > 0 ? .offset(identity.start ?? applied) : .beginning)
-    }
+    /// For whoever reads beside the loop.
+    var path: String { database.path }
 
     // MARK: Taking
 
-    /// Every record of the topic, in its order.
-    ///
-    /// - Returns: false for one that is known already: it came to show that the topic is the same.
-    func meet(_ record: borrowing Kafka.Record) -> Bool {
-        identity.take(record.key, record.value, offset: record.offset)
-        guard record.offset >= taken.offset else { return false }
-        taken.offset = record.offset + 1
-        if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }
-        return true
-    }
-
-    /// Everything below the offset has been met.
-    func reached(_ end: Int64) {
-        identity.reached(end)
-        taken.offset = max(taken.offset, end)
-        taken.asOf = .now()
+    func take(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+        guard let json = record.value else { return "unreadable" }
+        do throws(RecordError) {
+            let event = try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
+                try unsafe Event.decode(bytes, with: reader)
+            }
+            take(event, at: record.offset, stamp: record.timestamp ?? event.receivedAt)
+            return "entered"
+        } catch { return "unreadable" }
     }
 
     func take(_ event: Event, at offset: Int64, stamp: Int64) {
@@ -69,9 +55,8 @@ final class EventFile {
         counts.add(event)
     }
 
-    /// Enters what was taken, with the offset it stands for, in one step.
     func settle() throws {
-        taken.last = try identity.confirmed(database.path)
+        let taken = try mark.confirmed(database.path)
         try database.transaction { () throws(SQLiteError) in
             for one in events { try enter(one.event, at: one.offset, stamp: one.stamp) }
             for (key, times) in counts.counts {
@@ -84,7 +69,7 @@ final class EventFile {
                 taken.last.map { .integer($0.offset) } ?? .null,
                 taken.last.map { .integer(Int64($0.sum)) } ?? .null)
         }
-        applied = taken.offset
+        mark.entered()
         events.removeAll(keepingCapacity: true)
         counts.removeAll()
     }
@@ -125,10 +110,7 @@ final class EventFile {
     /// Events of one transaction that forgets.
     private static let forgottenMax: Int64 = 2000
 
-    /// Removes some that are older.
-    ///
-    /// - Returns: how many.
-    func forget(before time: Int64) throws(SQLiteError) -> Int {
+    func forget(before time: Int64) throws -> Int {
         let events = try forgetEvents.run(.integer(time), .integer(Self.forgottenMax))
         // All counts are looked at for it: once an hour.
         let hour = time / EventCounts.hourMilliseconds
@@ -140,8 +122,8 @@ final class EventFile {
     // MARK: The end
 
     /// The next opening begins from nothing. Where this cannot be written, the damage is found there again.
-    func condemn() { try? database.setSchema(EventSchema.condemned) }
+    func condemn(_ reason: String) throws { try? database.setSchema(EventSchema.condemned) }
 
     /// The log beside the file goes into it; without this the next opening reads it.
-    func close() throws(SQLiteError) { try database.checkpoint() }
+    func close() throws { try database.checkpoint() }
 }

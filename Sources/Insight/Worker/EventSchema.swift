@@ -1,7 +1,7 @@
 /// The tables of events of one lane.
 enum EventSchema {
     /// Another number is another layout; then the file is rebuilt.
-    static let number = 1
+    static let number = 2
     /// Of a file that the last process found unusable.
     static let condemned = -1
 
@@ -16,6 +16,8 @@ enum EventSchema {
             token_hash TEXT, cause TEXT, schedule_id TEXT, schedule_name TEXT);
         CREATE INDEX events_of_users ON events (app, user, at) WHERE user IS NOT NULL;
         CREATE INDEX events_of_installations ON events (app, installation, at) WHERE installation IS NOT NULL;
+        CREATE INDEX events_of_groups ON events (app, group_name, code, at) WHERE group_name IS NOT NULL;
+        CREATE INDEX events_by_code ON events (app, code, at);
         CREATE INDEX events_by_stamp ON events (stamp);
         CREATE TABLE counts (
             app TEXT NOT NULL, hour INTEGER NOT NULL, code TEXT NOT NULL, attributes_type TEXT NOT NULL,

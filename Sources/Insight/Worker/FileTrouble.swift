@@ -3,22 +3,19 @@ internal import Store
 
 /// What an error of a lane's file asks for.
 struct FileTrouble {
-    /// Which file is worth nothing; nil when waiting, or opening it again, may help.
-    enum Damaged {
-        case receipts
-        case events
-    }
-
-    let damaged: Damaged?
+    /// Whose file is worth nothing; nil when waiting, or opening it again, may help.
+    let damaged: InsightTopic?
     let text: String
 
-    /// - Parameter file: of which the error is, where the error does not say.
-    init(_ error: any Error, of file: Damaged) {
+    /// - Parameter topic: of whose file the error is.
+    init(_ error: any Error, of topic: InsightTopic) {
         text = "\(error)"
-        switch error {
-        case let error as StoreError: damaged = error.isCorruption ? file : nil
-        case let error as SQLiteError: damaged = error.isCorruption ? .events : nil
-        default: damaged = nil
-        }
+        let isCorruption =
+            switch error {
+            case let error as StoreError: error.isCorruption
+            case let error as SQLiteError: error.isCorruption
+            default: false
+            }
+        damaged = isCorruption ? topic : nil
     }
 }

@@ -21,33 +21,34 @@ extension InsightLoop {
             troubles = [:]
             try consumer.release()
         case .end(let place, let offset):
-            if let topic = consumer.topics.firstIndex(of: place.topic).flatMap(InsightTopic.init) {
-                lanes[place.partition]?.reached(offset, of: topic)
-            }
+            if let topic = topic(of: place) { lanes[place.partition]?.reached(offset, of: topic) }
         case .suspended, .committed: break
         case .failed(let failure): try take(failure)
         }
+    }
+
+    private func topic(of place: Kafka.TopicPartition) -> InsightTopic? {
+        consumer.topics.firstIndex(of: place.topic).flatMap(InsightTopic.init)
     }
 
     private func take(_ failure: ConsumerFailure) throws {
         switch failure {
         case .outOfRange(let place, let text):
             // What the file wants next is gone from its topic: it would have a gap.
-            let isEvents = place.topic == layout.name(.events)
+            guard let topic = topic(of: place) else { return }
             reopen(
                 place.partition,
-                FileTrouble(
-                    StoreError.corrupt(path: place.description, what: text),
-                    of: isEvents ? .events : .receipts))
+                FileTrouble(StoreError.corrupt(path: place.description, what: text), of: topic))
         case .partition, .client:
+            failedAt = .now()
             log.warning("records cannot be read now", .field("error", failure))
         case .rebuild: throw StageFailure.client(failure.description)
         case .fenced: throw SharedIdentity(failure)
         }
     }
 
-    /// Both topics have the same partitions and the same members, so that both parts of a lane come to the same
-    /// one. Nothing is read before the lane's files say from where.
+    /// All topics have the same partitions and the same members, so that all parts of a lane come to the same one.
+    /// Nothing is read before the lane's files say from where.
     private func takeOver(_ offered: [Kafka.TopicPartition]) throws {
         closeAll()
         closed = [:]
@@ -84,6 +85,8 @@ extension InsightLoop {
             // A pause remembers a position of its own, of before; so the right one is set behind it.
             try consumer.seek(lane.starts, withinMilliseconds: GroupQuestion.millisecondsMax)
             lanes[number] = lane
+            self.open.put(OpenLane(lane))
+            publish(lane)
             closed[number] = nil
             troubles[number] = nil
             onStep(.opened)
@@ -100,14 +103,26 @@ extension InsightLoop {
 
     private func open(_ number: Int32) throws -> LaneFiles {
         let places = partitions(number)
+        func directory(_ topic: InsightTopic) -> String {
+            "\(self.directory)/\(topic.name.rawValue)-\(number)"
+        }
         let receipts = try ReceiptFile(
-            "\(directory)/receipts-\(number)", of: places[InsightTopic.receipts.rawValue],
-            cluster: cluster, limits: settings.viewLimits, boot: boot, reader: reader)
-        tell(receipts.beginning, of: "receipts", number)
+            directory(.receipts), of: places[InsightTopic.receipts.rawValue], cluster: cluster,
+            limits: settings.viewLimits, boot: boot, reader: reader)
         let events = try EventFile(
-            "\(directory)/events-\(number)", of: places[InsightTopic.events.rawValue], cluster: cluster)
-        tell(events.beginning, of: "events", number)
-        return LaneFiles(number, receipts: receipts, events: events)
+            directory(.events), of: places[InsightTopic.events.rawValue], cluster: cluster)
+        let rows = try InsightTopic.allCases.compactMap { topic in
+            try topic.form.map { form in
+                try RowFile(
+                    directory(topic), form, of: places[topic.rawValue], ageMax: topic.ageMaxMilliseconds,
+                    cluster: cluster, limits: settings.viewLimits, boot: boot)
+            }
+        }
+        let lane = LaneFiles(number, receipts: receipts, events: events, rows: rows)
+        for topic in InsightTopic.allCases {
+            tell(lane.files[topic.rawValue].beginning, of: topic.name.rawValue, number)
+        }
+        return lane
     }
 
     private func tell(_ beginning: Beginning, of model: String, _ number: Int32) {
@@ -125,20 +140,16 @@ extension InsightLoop {
     /// Closes a lane's files and opens them again later; one that is damaged begins from nothing.
     func reopen(_ number: Int32, _ trouble: FileTrouble) {
         guard let lane = lanes.removeValue(forKey: number) else { return }
+        open.remove(number)
         consumer.pause(partitions(number))
         metrics.startedOver.add()
         log.warning(
             "a lane is read again from where its files stand", .field("lane", number),
             .field("reason", trouble.text))
         do {
-            switch trouble.damaged {
-            case .receipts:
-                try lane.receipts.condemn(trouble.text)
-                try lane.events.close()
-            case .events:
-                lane.events.condemn()
-                try lane.receipts.close()
-            case nil: try lane.close()
+            for topic in InsightTopic.allCases {
+                let file = lane.files[topic.rawValue]
+                if topic == trouble.damaged { try file.condemn(trouble.text) } else { try file.close() }
             }
         } catch {
             log.warning(
@@ -151,6 +162,7 @@ extension InsightLoop {
 
     func closeAll() {
         for lane in lanes.values {
+            open.remove(lane.number)
             do {
                 try lane.close()
             } catch {

@@ -1,4 +1,5 @@
 internal import Kafka
+internal import Lifecycle
 internal import Stages
 internal import Telemetry
 internal import Topics
@@ -6,7 +7,10 @@ internal import Topics
 extension InsightLoop {
     /// Once a second.
     func upkeep() {
-        for lane in lanes.values { forget(lane) }
+        for lane in lanes.values {
+            forget(lane)
+            if lanes[lane.number] != nil { publish(lane) }
+        }
         commit()
         metrics.lanes.set(Double(lanes.count))
         metrics.blocked.set(Double(troubles.count))
@@ -17,18 +21,31 @@ extension InsightLoop {
             })
     }
 
+    /// How long the cluster may have failed to answer without a word of it: until then an end is not believed.
+    private static let failureMilliseconds = 15_000
+
+    /// Tells whoever answers questions how far the lane's figures go.
+    func publish(_ lane: LaneFiles) {
+        if let failedAt, Instant.now() < failedAt.advanced(byMilliseconds: Self.failureMilliseconds) {
+            return
+        }
+        open.update(lane.number, asOf: lane.asOf(now: WallTime.now().milliseconds))
+    }
+
     /// Rows are old by the cluster's stamps: a clock here that is wrong forgets nothing.
     private func forget(_ lane: LaneFiles) {
         guard lane.newest > 0 else { return }
-        do {
-            let receipts = try lane.receipts.forget(
-                before: lane.newest - Int64(settings.receiptsMilliseconds))
-            let events = try lane.events.forget(before: lane.newest - Int64(settings.eventsMilliseconds))
-            metrics.forgotten.add(receipts + events)
-            if receipts + events > 0 { onStep(.forgotten) }
-        } catch {
-            reopen(lane.number, FileTrouble(error, of: .receipts))
+        var count = 0
+        for topic in InsightTopic.allCases {
+            guard let kept = settings.keptMilliseconds(topic) else { continue }
+            do {
+                count += try lane.files[topic.rawValue].forget(before: lane.newest - kept)
+            } catch {
+                return reopen(lane.number, FileTrouble(error, of: topic))
+            }
         }
+        metrics.forgotten.add(count)
+        if count > 0 { onStep(.forgotten) }
     }
 
     /// For `flotilla lag`: the files alone say from where they are read on.

@@ -7,8 +7,8 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// Insight's one thread: reads receipts and events of its lanes as a member of the group, and enters them in the
-/// lanes' files. The files say how far they were read, so what is read again after a kill or a change of owners
+/// Insight's one thread: reads the topics of its lanes as a member of the group, and enters them in the lanes'
+/// files. The files say how far they were read, so what is read again after a kill or a change of owners
 /// counts once; what the group has committed is for `flotilla lag` alone.
 ///
 /// There is one repair for everything that goes wrong with a lane: its files are closed, opened again, and read
@@ -44,15 +44,20 @@ final class InsightLoop: StageLoop {
     var troubles: [Int32: String] = [:]
     /// What the group was last told.
     var committed: [Kafka.TopicPartition: Int64] = [:]
+    /// What whoever answers questions reads.
+    let open: OpenLanes
+    /// When the cluster last failed to answer: until it is sure to be there again, what was read is not the end.
+    var failedAt: Instant?
     private var nextUpkeep = Instant.now()
 
     init(
         _ settings: InsightSettings, in environment: StageEnvironment, state: LoopState, log: Log,
-        metrics: Metrics, onStep: @escaping (InsightStep) -> Void
+        metrics: Metrics, open: OpenLanes, onStep: @escaping (InsightStep) -> Void
     ) throws {
         self.settings = settings
         self.state = state
         self.log = log
+        self.open = open
         self.onStep = onStep
         self.metrics = InsightMetrics(metrics)
         layout = environment.layout
@@ -120,7 +125,7 @@ final class InsightLoop: StageLoop {
                 let outcome = try lane.take(batch[index], of: topic, with: reader)
                 outcomes[topic, default: [:]][outcome, default: 0] += 1
             } catch {
-                reopen(number, FileTrouble(error, of: topic == .receipts ? .receipts : .events))
+                reopen(number, FileTrouble(error, of: topic))
             }
         }
         settle()
@@ -145,22 +150,26 @@ final class InsightLoop: StageLoop {
     /// What was taken is on disk, with the offsets it stands for.
     private func settle() {
         for lane in lanes.values where lane.isTouched {
-            do {
-                try lane.receipts.settle()
-            } catch {
-                reopen(lane.number, FileTrouble(error, of: .receipts))
-                continue
+            if let (topic, error) = settle(lane) {
+                reopen(lane.number, FileTrouble(error, of: topic))
+            } else {
+                lane.settled()
+                publish(lane)
             }
-            onStep(.receiptsEntered)
-            do {
-                try lane.events.settle()
-            } catch {
-                reopen(lane.number, FileTrouble(error, of: .events))
-                continue
-            }
-            onStep(.eventsEntered)
-            lane.settled()
         }
+    }
+
+    /// - Returns: what kept a file from being written.
+    private func settle(_ lane: LaneFiles) -> (InsightTopic, any Error)? {
+        for topic in InsightTopic.allCases {
+            do { try lane.files[topic.rawValue].settle() } catch { return (topic, error) }
+            switch topic {
+            case .receipts: onStep(.receiptsEntered)
+            case .events: onStep(.eventsEntered)
+            case .progress, .groups, .installations, .timers, .audit: onStep(.rowsEntered)
+            }
+        }
+        return nil
     }
 
     /// The end in order: what was read is entered, so there is nothing to finish.

@@ -4,6 +4,7 @@ package enum InsightStep: String, Sendable, CaseIterable {
     case opened
     case receiptsEntered
     case eventsEntered
+    case rowsEntered
     case batchEntered
     case forgotten
 }

@@ -1,26 +1,32 @@
 internal import JSON
 internal import Kafka
-internal import LiveActivity
-internal import SQLite
 internal import Store
+internal import Telemetry
 
-/// The files of one lane. Whatever goes wrong with one of them, both are closed, and opened again later: what
-/// was taken and not entered is read again.
+/// The files of one lane, one for each topic. Whatever goes wrong with one of them, all are closed, and opened
+/// again later: what was taken and not entered is read again.
 final class LaneFiles {
     let number: Int32
     let receipts: ReceiptFile
     let events: EventFile
+    /// In the order of `InsightTopic`.
+    let files: [any LaneFile]
     /// The newest stamp of the cluster that was met: by it rows are old, whatever this machine's clock says.
     private(set) var newest: Int64 = 0
     private(set) var isTouched = false
+    /// What is there has been read, as far as the cluster has said, by topic.
+    private(set) var isAtEnd: [Bool]
 
-    init(_ number: Int32, receipts: ReceiptFile, events: EventFile) {
+    /// - Parameter rows: the files of all topics but receipts and events.
+    init(_ number: Int32, receipts: ReceiptFile, events: EventFile, rows: [RowFile]) {
         self.number = number
         self.receipts = receipts
         self.events = events
+        files = [receipts, events] + rows
+        isAtEnd = files.map { _ in false }
     }
 
-    var starts: [PartitionStart] { [receipts.start, events.start] }
+    var starts: [PartitionStart] { files.map(\.mark.start) }
 
     /// A record of one of the topics.
     ///
@@ -30,68 +36,30 @@ final class LaneFiles {
     ) throws -> String {
         isTouched = true
         newest = max(newest, record.timestamp ?? 0)
-        switch topic {
-        case .receipts:
-            guard receipts.meet(record) else { return "known" }
-            return try takeReceipt(record, with: reader)
-        case .events:
-            guard events.meet(record) else { return "known" }
-            return takeEvent(record, with: reader)
-        }
-    }
-
-    private func takeReceipt(
-        _ record: borrowing Kafka.Record, with reader: JSONReader
-    ) throws(StoreError) -> String {
-        guard let json = record.value else { return "unreadable" }
-        let receipt: Receipt
-        do throws(RecordError) {
-            receipt = try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
-                try unsafe Receipt.decode(bytes, with: reader)
-            }
-        } catch { return "unreadable" }
-        if let header = record.headers.last(ReceiptLines.header), let lines = header.value {
-            try receipts.take(receipt, at: record.offset, json: json, lines: lines)
-        } else {
-            // An older sender's: it counts, and is in nobody's timeline.
-            let nobody: [UInt8] = []
-            try receipts.take(receipt, at: record.offset, json: json, lines: nobody.span)
-        }
-        return "entered"
-    }
-
-    private func takeEvent(_ record: borrowing Kafka.Record, with reader: JSONReader) -> String {
-        guard let json = record.value else { return "unreadable" }
-        do throws(RecordError) {
-            let event = try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
-                try unsafe Event.decode(bytes, with: reader)
-            }
-            events.take(event, at: record.offset, stamp: record.timestamp ?? event.receivedAt)
-            return "entered"
-        } catch { return "unreadable" }
+        isAtEnd[topic.rawValue] = false
+        let file = files[topic.rawValue]
+        guard file.mark.meet(record) else { return "known" }
+        return try file.take(record, with: reader)
     }
 
     func reached(_ end: Int64, of topic: InsightTopic) {
         isTouched = true
-        switch topic {
-        case .receipts: receipts.reached(end)
-        case .events: events.reached(end)
-        }
+        isAtEnd[topic.rawValue] = true
+        files[topic.rawValue].mark.reached(end)
     }
 
     /// The offset of a topic that its file wants next.
-    func applied(_ topic: InsightTopic) -> Int64 {
-        switch topic {
-        case .receipts: receipts.applied
-        case .events: events.applied
-        }
+    func applied(_ topic: InsightTopic) -> Int64 { files[topic.rawValue].mark.applied }
+
+    /// Milliseconds since 1970 up to which everything is in the files.
+    func asOf(now: Int64) -> Int64 {
+        zip(files, isAtEnd).map { $1 ? now : $0.mark.taken.asOf.milliseconds }.min() ?? 0
     }
 
     func settled() { isTouched = false }
 
     func close() throws {
-        defer { withExtendedLifetime(events) {} }
-        try receipts.close()
-        try events.close()
+        defer { withExtendedLifetime(files) {} }
+        for file in files { try file.close() }
     }
 }

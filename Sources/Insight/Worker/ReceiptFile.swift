@@ -4,27 +4,18 @@ internal import LiveActivity
 internal import Store
 internal import Telemetry
 
-/// The read models of one lane's receipts on disk: rows, and how far the topic was read, changed in one
-/// transaction. Pinned to its loop's thread.
-///
-/// Whatever goes wrong with it, it is closed and opened again: what was taken and not entered is read again.
-final class ReceiptFile {
+/// The read models of one lane's receipts on disk.
+final class ReceiptFile: LaneFile {
     /// Another number is another layout; then the file is rebuilt.
     static let schema = 1
-    /// As long as the topic keeps its records: what an older file wants next is gone.
-    private static let ageMaxMilliseconds: Int64 = 7 * 86_400_000
 
-    let place: Kafka.TopicPartition
+    var mark: ReadMark
     private let file: StateFile
     private let stored: StoredReceipts
-    /// The next offset of the topic that the file wants.
-    private(set) var applied: Int64
     private var batch = ReceiptBatch()
     private var receipts = RowBatch()
     private var marks = RowBatch()
     private var changed = RowBatch()
-    private var taken: Applied
-    private var identity: TopicIdentity
     private var key: [UInt8] = []
     private var value: [UInt8] = []
     private var sweeps = Sweeps()
@@ -34,45 +25,39 @@ final class ReceiptFile {
         reader: JSONReader
     ) throws(StoreError) {
         let terms = Terms(
-            schema: Self.schema, origin: "\(cluster) \(place)", ageMaxMilliseconds: Self.ageMaxMilliseconds)
-        let now = WallTime.now()
+            schema: Self.schema, origin: "\(cluster) \(place)",
+            ageMaxMilliseconds: InsightTopic.receipts.ageMaxMilliseconds)
         let file = try StateFile(
-            directory, terms, tables: ReceiptTable.allCases.map(\.rawValue), limits: limits, now: now,
+            directory, terms, tables: ReceiptTable.allCases.map(\.rawValue), limits: limits, now: .now(),
             boot: boot)
         let own = Store.TopicPartition(place.topic, place.partition)
-        let found = try file.read { view throws(StoreError) in try view.applied(own) }
-        self.place = place
+        mark = ReadMark(place, try file.read { view throws(StoreError) in try view.applied(own) })
         self.file = file
-        stored = StoredReceipts(file: file, reader: reader)
-        taken = found ?? Applied(offset: 0, asOf: now)
-        identity = TopicIdentity(found)
-        applied = taken.offset
+        stored = StoredReceipts(environment: file.environment, reader: reader)
     }
 
     var beginning: Beginning { file.beginning }
-
-    var start: PartitionStart {
-        PartitionStart(place, applied > 0 ? .offset(identity.start ?? applied) : .beginning)
-    }
+    /// For whoever reads beside the loop.
+    var environment: Store.Environment { file.environment }
 
     // MARK: Taking
 
-    /// Every record of the topic, in its order.
-    ///
-    /// - Returns: false for one that is known already: it came to show that the topic is the same.
-    func meet(_ record: borrowing Kafka.Record) -> Bool {
-        identity.take(record.key, record.value, offset: record.offset)
-        guard record.offset >= taken.offset else { return false }
-        taken.offset = record.offset + 1
-        if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }
-        return true
-    }
-
-    /// Everything below the offset has been met.
-    func reached(_ end: Int64) {
-        identity.reached(end)
-        taken.offset = max(taken.offset, end)
-        taken.asOf = .now()
+    func take(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+        guard let json = record.value else { return "unreadable" }
+        let receipt: Receipt
+        do throws(RecordError) {
+            receipt = try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
+                try unsafe Receipt.decode(bytes, with: reader)
+            }
+        } catch { return "unreadable" }
+        if let header = record.headers.last(ReceiptLines.header), let lines = header.value {
+            try take(receipt, at: record.offset, json: json, lines: lines)
+        } else {
+            // An older sender's: it counts, and is in nobody's timeline.
+            let nobody: [UInt8] = []
+            try take(receipt, at: record.offset, json: json, lines: nobody.span)
+        }
+        return "entered"
     }
 
     /// - Parameters:
@@ -106,10 +91,9 @@ final class ReceiptFile {
         BigEndian.append(time, to: &value)
     }
 
-    /// Enters what was taken, with the offset it stands for, in one step.
-    func settle() throws(StoreError) {
-        taken.last = try identity.confirmed(file.environment.path)
-        let own = Store.TopicPartition(place.topic, place.partition)
+    func settle() throws {
+        let taken = try mark.confirmed(file.environment.path)
+        let own = Store.TopicPartition(mark.place.topic, mark.place.partition)
         try file.write { transaction throws(StoreError) in
             writeFinished()
             try transaction.apply(changed, to: file.table(.finished))
@@ -119,7 +103,7 @@ final class ReceiptFile {
             try transaction.apply(marks, to: file.table(.marks))
             try transaction.setApplied(taken, of: own)
         }
-        applied = taken.offset
+        mark.entered()
         batch.removeAll()
         changed.removeAll()
         receipts.removeAll()
@@ -150,28 +134,17 @@ final class ReceiptFile {
 
     // MARK: Forgetting
 
-    /// Removes some rows that are older, in each table from where it stopped.
-    ///
-    /// - Returns: how many.
-    func forget(before time: Int64) throws(StoreError) -> Int {
-        var count = 0
-        for table in ReceiptTable.allCases {
-            let old = try sweeps.next(of: table, in: file, before: time)
-            if old.isEmpty { continue }
-            try file.write { transaction throws(StoreError) in
-                try transaction.apply(old, to: file.table(table))
-            }
-            count += old.count
+    func forget(before time: Int64) throws -> Int {
+        try ReceiptTable.allCases.reduce(0) { count, table in
+            try count + sweeps.sweep(table.rawValue, isInOrder: table.isInOrder, in: file, before: time)
         }
-        return count
     }
 
     // MARK: The end
 
-    func close() throws(StoreError) { try file.close() }
+    func close() throws { try file.close() }
 
-    /// The next opening begins from nothing and says why.
-    func condemn(_ reason: String) throws(StoreError) { try file.condemn(reason) }
+    func condemn(_ reason: String) throws { try file.condemn(reason) }
 
     // MARK: Questions
 
@@ -181,12 +154,7 @@ final class ReceiptFile {
 
     /// What this lane knows of a send.
     func report(of send: String, app: String) throws(StoreError) -> SendReport {
-        var report = SendReport()
-        for environment in Environment.allCases {
-            let key = SendTally.Key(app: app, send: send, environment: environment)
-            if let tally = try stored.tally(key) { report.add(tally, of: environment) }
-        }
-        return report
+        try stored.report(of: send, app: app)
     }
 }
 

@@ -10,8 +10,6 @@ enum ReceiptTable: String, CaseIterable {
     /// `AddresseeMarks` of each record, by offset.
     case marks
 
-    static let timeBytes = 8
-
     /// Its rows lie in the order of their time, nearly: the oldest are the first.
     var isInOrder: Bool { self == .receipts || self == .marks }
 }

@@ -2,14 +2,14 @@ internal import JSON
 internal import LiveActivity
 internal import Store
 
-/// The rows of a lane's file, as receipts find them.
+/// The rows of a lane's file, as receipts and questions find them.
 struct StoredReceipts: ReceiptRows {
-    let file: StateFile
+    let environment: Store.Environment
     let reader: JSONReader
 
     func finished(_ place: JobPlace) throws(StoreError) -> FinishedLines? {
-        try file.read { view throws(StoreError) in
-            guard let value = try view.value(of: place.key.span, in: file.table(.finished)) else {
+        try environment.read { view throws(StoreError) in
+            guard let value = try view.value(of: place.key.span, in: table(.finished)) else {
                 return nil
             }
             guard let lines = FinishedLines(value) else { throw unreadable }
@@ -18,8 +18,8 @@ struct StoredReceipts: ReceiptRows {
     }
 
     func tally(_ key: SendTally.Key) throws(StoreError) -> SendTally? {
-        try file.read { view throws(StoreError) in
-            guard let value = try view.value(of: key.bytes.span, in: file.table(.tallies)) else {
+        try environment.read { view throws(StoreError) in
+            guard let value = try view.value(of: key.bytes.span, in: table(.tallies)) else {
                 return nil
             }
             return try tally(in: value)
@@ -27,7 +27,7 @@ struct StoredReceipts: ReceiptRows {
     }
 
     func tally(in value: Span<UInt8>) throws(StoreError) -> SendTally {
-        let json = value.extracting(droppingFirst: min(ReceiptTable.timeBytes, value.count))
+        let json = value.extracting(droppingFirst: min(Sweeps.timeBytes, value.count))
         do {
             return try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
                 try unsafe SendTally.decode(bytes, with: reader)
@@ -35,8 +35,20 @@ struct StoredReceipts: ReceiptRows {
         } catch { throw unreadable }
     }
 
+    /// What this lane knows of a send.
+    func report(of send: String, app: String) throws(StoreError) -> SendReport {
+        var report = SendReport()
+        for place in LiveActivity.Environment.allCases {
+            let key = SendTally.Key(app: app, send: send, environment: place)
+            if let tally = try tally(key) { report.add(tally, of: place) }
+        }
+        return report
+    }
+
+    private func table(_ table: ReceiptTable) -> Table { environment.table(table.rawValue) }
+
     private var unreadable: StoreError {
-        .corrupt(path: file.environment.path, what: "a row is not what this program writes")
+        .corrupt(path: environment.path, what: "a row is not what this program writes")
     }
 }
 

@@ -3,7 +3,7 @@ internal import JSON
 // How the parts of an expansion stand in its record.
 
 extension JSONWriter {
-    mutating func field(_ key: GroupKey) {
+    package mutating func field(_ key: GroupKey) {
         field("app", key.app)
         switch key.subject {
         case .group(let name): field("group", name)
@@ -41,7 +41,7 @@ extension JSONWriter {
 }
 
 extension JSONObject {
-    func groupKey() -> GroupKey {
+    package func groupKey() -> GroupKey {
         let app = self["app"].appID()
         if let activity = self["activity"].optional?.name() { return GroupKey(app: app, activity: activity) }
         return GroupKey(app: app, group: self["group"].name(), recipient: self["owner"].optional?.recipient())

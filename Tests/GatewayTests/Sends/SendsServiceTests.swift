@@ -302,7 +302,9 @@ struct SendProgressTests {
         #expect(!progress.isComplete)
         add(.lane(0, LaneTally()))
         #expect(
-            String(decoding: progress.response.body, as: UTF8.self).contains(#""reason":"unknown_group""#))
-        #expect(String(decoding: progress.response.body, as: UTF8.self).contains(#""targeted":0"#))
+            String(decoding: progress.response(report: nil).body, as: UTF8.self).contains(
+                #""reason":"unknown_group""#))
+        #expect(
+            String(decoding: progress.response(report: nil).body, as: UTF8.self).contains(#""targeted":0"#))
     }
 }

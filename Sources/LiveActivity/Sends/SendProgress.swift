@@ -1,25 +1,21 @@
-package import HTTPServer
-internal import JSON
-package import LiveActivity
-
 /// What is known of one send: the planner's part and what each lane wrote, in any order.
 package struct SendProgress: Sendable {
     package let id: String
     package private(set) var key: GroupKey?
     /// Whom it is for, where that is one recipient of a group that is others', too: who takes it back says so.
-    private(set) var recipient: Recipient?
+    package private(set) var recipient: Recipient?
     package private(set) var planned: Progress.PlannedPart?
     package private(set) var lanes: [Int: LaneTally] = [:]
     package private(set) var isDryRun = false
     package private(set) var acceptedAt: Int64?
-    private var at: Int64?
+    package private(set) var at: Int64?
     /// Of a send that waits for its time: whose timer it is, and when it goes, in milliseconds since 1970.
-    private(set) var timer: (owner: ScheduleOwner, dueAt: Int64)?
+    package private(set) var timer: (owner: ScheduleOwner, dueAt: Int64)?
 
-    init(id: String) { self.id = id }
+    package init(id: String) { self.id = id }
 
     /// It lies in `sends`, and nobody has planned it yet.
-    init(waiting send: Send) {
+    package init(waiting send: Send) {
         id = send.id
         key = send.groupKey
         if send.group != nil, send.owner == nil, case .users(let users) = send.audience, users.count == 1 {
@@ -30,13 +26,13 @@ package struct SendProgress: Sendable {
     }
 
     /// It waits for its time.
-    init(waiting row: TimerRow) {
+    package init(waiting row: TimerRow) {
         self.init(waiting: row.send)
         timer = (row.owner, row.dueAt)
     }
 
     /// A later record of the planner, or of a lane, takes the place of an earlier one.
-    mutating func add(_ progress: Progress) {
+    package mutating func add(_ progress: Progress) {
         key = progress.key
         isDryRun = progress.dryRun
         acceptedAt = acceptedAt ?? progress.acceptedAt
@@ -78,7 +74,7 @@ package struct SendProgress: Sendable {
     }
 
     /// A group that nobody has heard of: no start was seen, and no phone has told of it.
-    private var isUnknownGroup: Bool {
+    package var isUnknownGroup: Bool {
         isComplete && planned?.verdict == .planned && planned?.generation == 0
             && lanes.values.allSatisfy { $0.targeted == 0 }
     }
@@ -86,59 +82,5 @@ package struct SendProgress: Sendable {
     /// What is known of it, in the word of the planner where it has spoken.
     package var verdict: String {
         planned?.verdict.rawValue ?? (timer == nil ? "accepted" : "scheduled")
-    }
-
-    /// As `GET /v1/sends/{id}` answers it.
-    package var response: HTTPResponse {
-        var json = JSONWriter(capacity: 1024)
-        json.beginObject()
-        json.field("sendId", id)
-        json.field("groupId", key?.group)
-        json.field("verdict", verdict)
-        json.field("reason", isUnknownGroup ? "unknown_group" : nil)
-        json.field("isComplete", isComplete)
-        json.field("dryRun", isDryRun ? true : nil)
-        json.field("acceptedAt", acceptedAt)
-        json.field("at", at)
-        json.field("dueAt", timer?.dueAt)
-        json.field("version", planned?.version)
-        json.field("generation", planned?.generation)
-        json.field("findings", planned?.findings)
-        json.field("ended", planned?.ended)
-        json.field("lanesExpected", planned?.lanes)
-        json.field("lanesDone", lanes.count)
-        json.field("targeted", targeted)
-        json.field("expanded", expanded)
-        json.field("dropped", dropped)
-        writeExclusions(to: &json)
-        writeLanes(to: &json)
-        json.endObject()
-        return .json(json.bytes)
-    }
-
-    private func writeExclusions(to json: inout JSONWriter) {
-        var excluded: [String: Int] = [:]
-        for tally in lanes.values { excluded.merge(tally.excluded, uniquingKeysWith: +) }
-        json.name("excluded")
-        json.beginObject()
-        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
-            json.name(reason)
-            json.value(count)
-        }
-        json.endObject()
-    }
-
-    private func writeLanes(to json: inout JSONWriter) {
-        json.name("lanes")
-        json.beginArray()
-        for (lane, tally) in lanes.sorted(by: { $0.key < $1.key }) {
-            json.beginObject()
-            json.field("lane", lane)
-            json.field("targeted", tally.targeted)
-            json.field("expanded", tally.expanded)
-            json.field("dropped", tally.dropped)
-            json.endObject()
-        }
-        json.endArray()
     }
 }

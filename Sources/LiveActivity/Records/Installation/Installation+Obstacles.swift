@@ -1,5 +1,3 @@
-package import LiveActivity
-
 /// Why pushes do not reach an installation, or one of its entries: for people who ask what is wrong with
 /// one phone.
 package struct Obstacle: Sendable, Hashable {

@@ -1,27 +1,25 @@
-internal import LiveActivity
-
 // What of an installation's record is alive. All of it follows from what was said and when; nothing
 // depends on the order in which it arrived.
 
 extension Installation {
     /// Whether APNs may take the token, as far as anybody has said: it is of the environment that the app
     /// on the phone has now, and was not refused since it was reported.
-    func isUsable(_ token: Token) -> Bool {
+    package func isUsable(_ token: Token) -> Bool {
         !token.sealed.isEmpty && token.environment == facts[0].environment?.value && !isRefused(token)
     }
 
-    func isUsable(_ start: Start) -> Bool {
+    package func isUsable(_ start: Start) -> Bool {
         guard let token = start.token, isUsable(token) else { return false }
         return !start.isUnwanted
     }
 
-    func isRefused(_ token: Token) -> Bool {
+    package func isRefused(_ token: Token) -> Bool {
         !facts[0].refused.isEmpty
             && facts[0].refused.contains { token.at.received <= $0.at && $0.hash == token.hash }
     }
 
     /// Why an activity is over, or nil while it runs.
-    func overBy(_ activity: Activity) -> Event.Cause? {
+    package func overBy(_ activity: Activity) -> Event.Cause? {
         if let closing = activity.closing {
             return closing.dismissedByPersonAt == nil ? .ended : .dismissed
         }
@@ -47,7 +45,7 @@ extension Installation {
     }
 
     /// When the activity's token is forgotten unless the activity is heard of again.
-    func expiresAt(_ activity: Activity) -> Int64 {
+    package func expiresAt(_ activity: Activity) -> Int64 {
         var last = max(activity.heardAt?.received ?? 0, activity.token?.at.received ?? 0)
         if let listed = facts[0].running?.at.received, listed > last, isListed(activity) { last = listed }
         return last + activity.tokenMilliseconds
@@ -56,7 +54,7 @@ extension Installation {
 
 extension Installation.Start {
     /// The installation wants no activities of this type, whichever token could start them.
-    var isUnwanted: Bool {
+    package var isUnwanted: Bool {
         guard let unregisteredAt else { return false }
         guard let token else { return true }
         return token.at <= unregisteredAt
@@ -65,18 +63,9 @@ extension Installation.Start {
 
 extension Installation.Activity {
     /// The server's time of the newest word on it.
-    var lastWordAt: Int64 {
+    package var lastWordAt: Int64 {
         max(
             heardAt?.received ?? 0, token?.at.received ?? 0, closing?.endedAt?.received ?? 0,
             closing?.dismissedAt?.received ?? 0)
-    }
-}
-
-extension App {
-    func updateTokenMilliseconds(_ type: String?) -> Int64 {
-        guard let type, let known = types.first(where: { $0.name == type }) else {
-            return ActivityType.updateTokenMillisecondsDefault
-        }
-        return known.updateTokenMilliseconds
     }
 }

@@ -1,0 +1,67 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+
+extension SendProgress {
+    /// As `GET /v1/sends/{id}` answers it.
+    ///
+    /// - Parameter report: an object of what became of its jobs; nil when the insight stage does not answer.
+    func response(report: [UInt8]?) -> HTTPResponse {
+        var json = JSONWriter(capacity: 1024)
+        json.beginObject()
+        json.field("sendId", id)
+        json.field("groupId", key?.group)
+        json.field("verdict", verdict)
+        json.field("reason", isUnknownGroup ? "unknown_group" : nil)
+        json.field("isComplete", isComplete)
+        json.field("dryRun", isDryRun ? true : nil)
+        json.field("acceptedAt", acceptedAt)
+        json.field("at", at)
+        json.field("dueAt", timer?.dueAt)
+        json.field("version", planned?.version)
+        json.field("generation", planned?.generation)
+        json.field("findings", planned?.findings)
+        json.field("ended", planned?.ended)
+        json.field("lanesExpected", planned?.lanes)
+        json.field("lanesDone", lanes.count)
+        json.field("targeted", targeted)
+        json.field("expanded", expanded)
+        json.field("dropped", dropped)
+        writeExclusions(to: &json)
+        writeLanes(to: &json)
+        if let report, !report.isEmpty {
+            json.name("report")
+            unsafe report.withUnsafeBytes { unsafe json.raw($0) }
+        } else {
+            json.field("insightAway", true)
+        }
+        json.endObject()
+        return .json(json.bytes)
+    }
+
+    private func writeExclusions(to json: inout JSONWriter) {
+        var excluded: [String: Int] = [:]
+        for tally in lanes.values { excluded.merge(tally.excluded, uniquingKeysWith: +) }
+        json.name("excluded")
+        json.beginObject()
+        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
+            json.name(reason)
+            json.value(count)
+        }
+        json.endObject()
+    }
+
+    private func writeLanes(to json: inout JSONWriter) {
+        json.name("lanes")
+        json.beginArray()
+        for (lane, tally) in lanes.sorted(by: { $0.key < $1.key }) {
+            json.beginObject()
+            json.field("lane", lane)
+            json.field("targeted", tally.targeted)
+            json.field("expanded", tally.expanded)
+            json.field("dropped", tally.dropped)
+            json.endObject()
+        }
+        json.endArray()
+    }
+}

@@ -1,0 +1,123 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+
+extension Answering {
+    /// Sends of a group that a question about taps tells apart.
+    static let versionsMax = 500
+
+    /// What became of one send's jobs.
+    func report(_ call: InsightCall, _ parameters: inout CallParameters) async throws(CallProblem)
+        -> HTTPResponse
+    {
+        try parameters.end()
+        guard let id = call.id else { throw .unknown }
+        var question = Question(.sends, app: call.app)
+        question.names = [id]
+        let found = await asking.ask(question)
+        var line = SendLine(id, found)
+        var all = [found]
+        if let group = line.progress.key?.group ?? line.report.whole?.group {
+            let listed = await sends(of: group, app: call.app, limit: Self.versionsMax)
+            let taps = await taps(of: group, app: call.app, bounds(line.acceptedAt, among: listed))
+            line.opened = taps.taps.first ?? 0
+            all += [listed, taps]
+        }
+        return object(all) { line.writeReport(to: &$0) }
+    }
+
+    func sends(
+        _ call: InsightCall, _ parameters: inout CallParameters, now: Int64
+    ) async throws(CallProblem) -> HTTPResponse {
+        var question = Question(.sendList, app: call.app)
+        question.group = try parameters.text("group")
+        (question.from, question.to) = try parameters.range(
+            days: 7, usually: CallParameters.dayMilliseconds, now: now)
+        let limit = try parameters.limit()
+        question.limit = limit + 1
+        question.after = try parameters.cursor()
+        try parameters.end()
+        let (lines, next, all) = await lines(question, limit)
+        return object(all) { writer in
+            writer.list("sends", of: lines) { $0.write(to: &$1) }
+            writer.field("next", next?.cursor)
+        }
+    }
+
+    func timeline(
+        _ call: InsightCall, _ parameters: inout CallParameters
+    ) async throws(CallProblem) -> HTTPResponse {
+        let limit = try parameters.limit()
+        let after = try parameters.cursor()
+        try parameters.end()
+        guard let id = call.id, Name.problem(id) == nil else { throw .unknown }
+        var question = Question(.sendList, app: call.app)
+        question.group = id
+        question.limit = limit + 1
+        question.after = after
+        let (lines, next, all) = await lines(question, limit)
+        if lines.isEmpty, after == nil { throw .unknown }
+        return object(all) { writer in
+            writer.field("groupId", id)
+            writer.list("versions", of: lines) { $0.write(to: &$1) }
+            writer.field("next", next?.cursor)
+        }
+    }
+
+    /// Sends with their reports, and with their taps where the list is one group's.
+    func lines(
+        _ question: Question, _ limit: Int
+    ) async -> (lines: [SendLine], next: ListPlace?, all: [Findings]) {
+        let listed = await asking.ask(question)
+        let (page, next) = Self.page(Self.once(listed.sends), limit)
+        var reports = Question(.sends, app: question.app)
+        reports.names = page.map(\.value)
+        let found = await asking.ask(reports)
+        var lines = page.map { SendLine($0.value, found) }
+        var all = [listed, found]
+        if let group = question.group, !lines.isEmpty {
+            let newer = question.after?.at ?? Int64(1) << 52
+            let taps = await taps(
+                of: group, app: question.app, [newer] + page.map(\.place.at), isFalling: true)
+            for index in lines.indices where index < taps.taps.count {
+                lines[index].opened = taps.taps[index]
+            }
+            all.append(taps)
+        }
+        return (lines, next, all)
+    }
+
+    func sends(of group: String, app: String, limit: Int) async -> Findings {
+        var question = Question(.sendList, app: app)
+        question.group = group
+        question.limit = limit
+        return await asking.ask(question)
+    }
+
+    /// From a send to the group's next.
+    private func bounds(_ acceptedAt: Int64, among listed: Findings) -> [Int64] {
+        let next = listed.sends.map(\.place.at).filter { $0 > acceptedAt }.min()
+        return [acceptedAt, next ?? Int64(1) << 52]
+    }
+
+    /// - Parameter isFalling: the newest time comes first, and so do the counts.
+    private func taps(
+        of group: String, app: String, _ times: [Int64], isFalling: Bool = false
+    ) async -> Findings {
+        var question = Question(.taps, app: app)
+        question.group = group
+        question.times = isFalling ? times.reversed() : times
+        var found = await asking.ask(question)
+        if isFalling { found.taps.reverse() }
+        return found
+    }
+
+    /// A send whose request was repeated stands in the list once, where it was accepted first.
+    private static func once(_ sends: [Listed<String>]) -> [Listed<String>] {
+        var first: [String: Listed<String>] = [:]
+        for send in sends where first[send.value].map({ send.place.at < $0.place.at }) ?? true {
+            first[send.value] = send
+        }
+        return Array(first.values)
+    }
+}

@@ -1,0 +1,79 @@
+internal import LiveActivity
+internal import Telemetry
+
+/// The parameters of a call, each read once and strictly; what is left over in the end is unknown.
+struct CallParameters {
+    static let dayMilliseconds: Int64 = 86_400_000
+
+    private var left: [String: String] = [:]
+
+    init(_ call: InsightCall) throws(CallProblem) {
+        for parameter in call.parameters {
+            guard left.updateValue(parameter.value, forKey: parameter.name) == nil else {
+                throw .invalid(parameter.name, "must be given once")
+            }
+        }
+    }
+
+    mutating func text(_ name: String) throws(CallProblem) -> String? {
+        guard let text = left.removeValue(forKey: name) else { return nil }
+        if let problem = Name.problem(text) { throw .invalid(name, problem) }
+        return text
+    }
+
+    mutating func number(_ name: String, in range: ClosedRange<Int64>) throws(CallProblem) -> Int64? {
+        guard let text = left.removeValue(forKey: name) else { return nil }
+        guard let number = Int64(text), range.contains(number) else {
+            throw .invalid(name, "must be a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    mutating func choice(_ name: String, _ choices: [String]) throws(CallProblem) -> String {
+        guard let text = left.removeValue(forKey: name) else { return choices[0] }
+        guard choices.contains(text) else {
+            throw .invalid(name, "must be one of \(choices.joined(separator: ", "))")
+        }
+        return text
+    }
+
+    /// Any of the choices, with commas between.
+    mutating func choices(_ name: String, of known: [String], usually: [String]) throws(CallProblem)
+        -> [String]
+    {
+        guard let text = left.removeValue(forKey: name) else { return usually }
+        let parts = text.split(separator: ",").map(String.init)
+        guard parts.allSatisfy(known.contains) else {
+            throw .invalid(name, "must be any of \(known.joined(separator: ", ")), with commas between")
+        }
+        return parts
+    }
+
+    mutating func limit(max: Int64 = 500) throws(CallProblem) -> Int {
+        Int(try number("limit", in: 1...max) ?? 50)
+    }
+
+    mutating func cursor() throws(CallProblem) -> ListPlace? {
+        guard let text = left.removeValue(forKey: "cursor") else { return nil }
+        guard let place = ListPlace(cursor: text) else {
+            throw .invalid("cursor", "must be the next of an answer before")
+        }
+        return place
+    }
+
+    /// Milliseconds since 1970.
+    mutating func range(
+        days: Int64, usually: Int64, now: Int64
+    ) throws(CallProblem) -> (from: Int64, to: Int64) {
+        let times: ClosedRange<Int64> = 0...(1 << 52)
+        let to = try number("to", in: times) ?? now + 1
+        let from = try number("from", in: times) ?? max(0, to - usually)
+        if from >= to { throw .invalid("from", "must be before to") }
+        if to - from > days * Self.dayMilliseconds { throw .tooLong(days) }
+        return (from, to)
+    }
+
+    func end() throws(CallProblem) {
+        if let name = left.keys.min() { throw .unknownField(name) }
+    }
+}

@@ -1,0 +1,55 @@
+internal import JSON
+
+/// How often what happened, by hour or by day.
+struct CountsReport {
+    struct Bucket: Hashable {
+        /// Milliseconds since 1970.
+        var at: Int64
+        var code: String?
+        var type: String?
+        var group: String?
+    }
+
+    private(set) var buckets: [Bucket: Int] = [:]
+    private(set) var totals: [String: Int] = [:]
+
+    /// - Parameters:
+    ///   - counts: by hour and code at least.
+    ///   - split: what buckets tell apart: code, type, group.
+    init(_ counts: [Findings.Count], isDaily: Bool, split: Set<String>) {
+        for count in counts {
+            totals[count.code, default: 0] += count.count
+            let hour = isDaily ? count.hour - count.hour % 24 : count.hour
+            let bucket = Bucket(
+                at: hour * EventCounts.hourMilliseconds, code: split.contains("code") ? count.code : nil,
+                type: split.contains("type") ? count.type : nil,
+                group: split.contains("group") ? count.group : nil)
+            buckets[bucket, default: 0] += count.count
+        }
+    }
+
+    /// The members of an object that is open.
+    func write(to writer: inout JSONWriter) {
+        let sorted = buckets.sorted { Self.order($0.key).lexicographicallyPrecedes(Self.order($1.key)) }
+        writer.objects("buckets", of: sorted) { bucket, writer in
+            writer.field("at", bucket.key.at)
+            writer.field("code", bucket.key.code)
+            writer.field("type", bucket.key.type)
+            writer.field("group", bucket.key.group)
+            writer.field("count", bucket.value)
+        }
+        writer.name("totals")
+        writer.beginObject()
+        for (code, count) in totals.sorted(by: { $0.key < $1.key }) {
+            writer.name(code)
+            writer.value(count)
+        }
+        writer.endObject()
+    }
+
+    private static func order(_ bucket: Bucket) -> [UInt8] {
+        var bytes: [UInt8] = []
+        BigEndian.append(bucket.at, to: &bytes)
+        return bytes + RowKey.of(bucket.code ?? "", bucket.type ?? "", bucket.group ?? "")
+    }
+}

@@ -1,0 +1,61 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+internal import Telemetry
+
+/// Events as a file: CSV by RFC 4180, or an object a line.
+struct EventExport {
+    let events: [Event]
+    let next: ListPlace?
+
+    private static let heads = [
+        "at", "receivedAt", "code", "installationId", "userId", "attributesType", "activityId", "groupId",
+        "token",
+        "cause", "environment", "scheduleId", "scheduleName",
+    ]
+
+    /// The first line says where the rest goes on, empty at the end; the gateway takes it out.
+    func response(isCSV: Bool) -> HTTPResponse {
+        let body = isCSV ? csv : lines
+        return HTTPResponse(
+            headers: ["Content-Type": isCSV ? "text/csv; charset=utf-8" : "application/x-ndjson"],
+            body: Array("\(next?.cursor ?? "")\n".utf8) + body)
+    }
+
+    private var lines: [UInt8] {
+        var all: [UInt8] = []
+        var writer = JSONWriter(capacity: 512)
+        for event in events {
+            writer.removeAll()
+            writer.beginObject()
+            event.writeReport(to: &writer)
+            writer.endObject()
+            all += writer.bytes
+            all.append(0x0A)
+        }
+        return all
+    }
+
+    private var csv: [UInt8] {
+        var text = Self.heads.joined(separator: ",") + "\r\n"
+        for event in events {
+            let fields: [String?] = [
+                WallTime(milliseconds: event.eventTime).rfc3339,
+                WallTime(milliseconds: event.receivedAt).rfc3339,
+                event.code.rawValue, event.installation, event.user, event.attributesType, event.activity,
+                event.group, event.tokenHash.map { "tok:\($0.prefix(8))" }, event.cause?.rawValue,
+                event.environment?.rawValue, event.scheduleID, event.scheduleName,
+            ]
+            text += fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\r\n"
+        }
+        return Array(text.utf8)
+    }
+
+    /// What a spreadsheet would carry out as a formula is text with an apostrophe before it.
+    static func quoted(_ text: String) -> String {
+        let isFormula = text.utf8.first.map { "=+-@\t\r".utf8.contains($0) } ?? false
+        let safe = isFormula ? "'" + text : text
+        guard safe.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return safe }
+        return "\"" + safe.replacing("\"", with: "\"\"") + "\""
+    }
+}

@@ -1,0 +1,117 @@
+internal import HTTPServer
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Members
+internal import Telemetry
+
+/// How far behind the readers of the topics are, asked of the cluster on a thread of its own, at most once a second.
+///
+/// `@unchecked Sendable`: what is not constant is touched on the loop only.
+final class FleetQuestions: @unchecked Sendable {
+    struct Lag: Sendable {
+        var stage: String
+        var topic: String
+        var records: Int64
+        var partitions: Int
+    }
+
+    private static let keptMilliseconds = 1000
+
+    private let loop: EventLoop
+    private let settings: KafkaSettings
+    private let prefix: String
+    private let log: Log
+    private var admin: Admin?
+    private var known: (lags: [Lag], at: Instant)?
+
+    /// - Parameter prefix: of the names of this installation's topics and groups.
+    init(_ settings: KafkaSettings, prefix: String, log: Log) throws {
+        loop = try EventLoop(name: "insight-fleet")
+        self.settings = settings
+        self.prefix = prefix
+        self.log = log
+        try loop.start()
+    }
+
+    func stop() { loop.stop() }
+
+    /// Nil while the cluster does not answer.
+    func lags() async -> [Lag]? {
+        await withCheckedContinuation { waiting in
+            if !loop.execute({ waiting.resume(returning: self.present()) }) { waiting.resume(returning: nil) }
+        }
+    }
+
+    private func present() -> [Lag]? {
+        let now = Instant.now()
+        if let known, now < known.at.advanced(byMilliseconds: Self.keptMilliseconds) { return known.lags }
+        do {
+            let lags = try ask()
+            known = (lags, .now())
+            return lags
+        } catch {
+            log.warning("the cluster did not tell how far its groups are", .field("error", "\(error)"))
+            admin = nil
+            return nil
+        }
+    }
+
+    private func ask() throws -> [Lag] {
+        let admin = try admin ?? Admin(settings, log: log, metrics: Metrics())
+        self.admin = admin
+        let partitions = try admin.topics().filter { $0.name.hasPrefix(prefix) }.flatMap { topic in
+            topic.partitions.map { TopicPartition(topic.name, $0) }
+        }
+        return try admin.groups().filter { $0.hasPrefix(prefix) }.sorted().flatMap { group -> [Lag] in
+            // The ends are asked only of what the group reads.
+            let read = try admin.committed(by: group, partitions).filter { $0.offset != nil }.map(\.partition)
+            if read.isEmpty { return [] }
+            let byTopic = Dictionary(grouping: try admin.lag(of: group, read)) {
+                $0.committed.partition.topic
+            }
+            return byTopic.sorted { $0.key < $1.key }.map { topic, lags in
+                Lag(
+                    stage: String(group.dropFirst(prefix.count)),
+                    topic: String(topic.dropFirst(prefix.count)),
+                    records: lags.reduce(0) { $0 + Int64($1.records) }, partitions: lags.count)
+            }
+        }
+    }
+}
+
+extension Answering {
+    func fleetReport(_ parameters: CallParameters, now: Int64) async throws(CallProblem) -> HTTPResponse {
+        try parameters.end()
+        let lags = await fleet?.lags()
+        let members = await asking.knownMembers()
+        var running = Question(.running, app: "")
+        running.names = []
+        let found = await asking.ask(running)
+        return object([found]) { writer in
+            writer.objects("lag", of: lags ?? []) { lag, writer in
+                writer.field("stage", lag.stage)
+                writer.field("topic", lag.topic)
+                writer.field("records", lag.records)
+                writer.field("partitions", lag.partitions)
+            }
+            writer.field("lagUnknown", lags == nil ? true : nil)
+            writer.objects("members", of: members) { member, writer in
+                writer.field("stage", member.stage)
+                writer.field("process", member.process)
+                writer.field("address", member.address)
+                writer.field("startedAt", member.startedAt)
+                writer.field("heardAt", member.at)
+                let isAway = !member.lanes.isEmpty && Set(member.lanes).isDisjoint(with: found.lanes)
+                writer.field("isAway", isAway ? true : nil)
+                writer.list("lanes", of: member.lanes) { $1.value($0) }
+            }
+            writer.name("lanes")
+            writer.beginObject()
+            writer.field("count", lanes)
+            writer.field("read", found.lanes.count)
+            writer.endObject()
+        }
+    }
+}

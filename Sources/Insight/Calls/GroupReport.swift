@@ -1,0 +1,53 @@
+internal import JSON
+internal import LiveActivity
+
+/// One group as it is now: a value made from its row, from phones' words on what runs, and from what became of its
+/// newest send.
+struct GroupReport {
+    let scope: Findings.Scope
+    /// Activities that run.
+    let running: Int
+    /// Phones whose last accepted push is the newest version.
+    let onNewest: Int
+
+    /// - Parameter newest: with the tallies of the newest send, and perhaps of others.
+    init(_ scope: Findings.Scope, running: Int, newest: Findings) {
+        self.scope = scope
+        self.running = running
+        let send = scope.row.newest?.send
+        onNewest = newest.tallies.reduce(0) { count, one in
+            one.send == send && one.tally.event != .end ? count + one.tally.count(of: .accepted) : count
+        }
+    }
+
+    /// The members of an object that is open.
+    func write(to writer: inout JSONWriter) {
+        let row = scope.row
+        writer.field("groupId", scope.key.group)
+        if case .user(let user)? = scope.key.recipient { writer.field("userId", user) }
+        writer.field("state", row.life)
+        writer.field("attributesType", row.attributesType)
+        writer.field("version", row.version)
+        writer.field("generation", row.generation)
+        writer.field("updates", row.updates)
+        writer.field("startedAt", row.generation > 0 ? row.generation * 1000 : nil)
+        writer.field("endedAt", row.life == "ended" ? row.endedAt * 1000 : nil)
+        writer.field("endDate", row.endDate.map { $0 * 1000 })
+        writer.field("lastAt", row.lastAt)
+        writer.field("waitingSendId", row.held?.id)
+        if let newest = row.newest {
+            writer.name("newest")
+            writer.beginObject()
+            writer.field("sendId", newest.send)
+            writer.field("event", newest.content.event.rawValue)
+            writer.field("version", newest.version)
+            writer.field("contentState", newest.content.contentState)
+            writer.field("priority", newest.priority)
+            writer.field("acceptedAt", newest.acceptedAt)
+            writer.endObject()
+        }
+        writer.field("running", running)
+        writer.field("onNewest", onNewest)
+        writer.field("share", running > 0 ? min(1, Double(onNewest) / Double(running)) : nil)
+    }
+}

@@ -1,0 +1,156 @@
+internal import JSON
+internal import LiveActivity
+
+/// What lanes have found: the rows themselves, so that what lanes and processes found is put together by joining it,
+/// and a report is made once, of all of it.
+struct Findings: LiveActivity.Record, Hashable {
+    static let schemaVersion = 1
+
+    struct Tally: Sendable, Hashable {
+        var send: String
+        var environment: Environment
+        var tally: SendTally
+    }
+
+    struct Scope: Sendable, Hashable {
+        var key: GroupKey
+        var row: GroupRow
+    }
+
+    struct Count: Sendable, Hashable {
+        var hour: Int64
+        var code: String
+        var type: String?
+        var group: String?
+        var count: Int
+    }
+
+    /// Those that answered.
+    var lanes: [Int] = []
+    /// Milliseconds since 1970: how far the slowest of them has read.
+    var asOf = Int64.max
+    var tallies: [Tally] = []
+    var progress: [Progress] = []
+    /// Ids.
+    var sends: [Listed<String>] = []
+    var scopes: [Listed<Scope>] = []
+    var running: [String: Int] = [:]
+    var installations: [Installation] = []
+    /// Until when what was known of a user was to be forgotten, by recipient.
+    var erasures: [String: Int64] = [:]
+    var timers: [TimerRow] = []
+    var pushes: [PushSeen] = []
+    var events: [Listed<Event>] = []
+    var counts: [Count] = []
+    /// As many as the question has times, less one.
+    var taps: [Int] = []
+    var audit: [Listed<AuditEntry>] = []
+
+    init() {}
+
+    /// A lane that two processes have told of counts once: the first word stands.
+    mutating func add(_ other: Findings) {
+        guard Set(lanes).isDisjoint(with: other.lanes) else { return }
+        lanes += other.lanes
+        asOf = min(asOf, other.asOf)
+        tallies += other.tallies
+        progress += other.progress
+        sends += other.sends
+        scopes += other.scopes
+        running.merge(other.running, uniquingKeysWith: +)
+        installations += other.installations
+        erasures.merge(other.erasures, uniquingKeysWith: max)
+        timers += other.timers
+        pushes += other.pushes
+        events += other.events
+        counts += other.counts
+        while taps.count < other.taps.count { taps.append(0) }
+        for index in other.taps.indices { taps[index] += other.taps[index] }
+        audit += other.audit
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.list("lanes", of: lanes) { $1.value($0) }
+        writer.field("asOf", asOf == .max ? nil : asOf)
+        writer.objects("tallies", of: tallies) { one, writer in
+            writer.field("send", one.send)
+            writer.field("environment", one.environment.rawValue)
+            writer.object("tally", one.tally)
+        }
+        writer.objects("progress", of: progress) { $0.write(to: &$1) }
+        writer.objects("sends", of: sends) { one, writer in
+            writer.field("place", one.place.cursor)
+            writer.field("send", one.value)
+        }
+        writer.objects("scopes", of: scopes) { one, writer in
+            writer.field("place", one.place.cursor)
+            writer.field(one.value.key)
+            writer.object("row", one.value.row)
+        }
+        writer.objects("running", of: running.sorted { $0.key < $1.key }) { one, writer in
+            writer.field("group", one.key)
+            writer.field("count", one.value)
+        }
+        writer.objects("installations", of: installations) { $0.write(to: &$1) }
+        writer.objects("erasures", of: erasures.sorted { $0.key < $1.key }) { one, writer in
+            writer.field("recipient", one.key)
+            writer.field("at", one.value)
+        }
+        writer.objects("timers", of: timers) { $0.write(to: &$1) }
+        writer.objects("pushes", of: pushes) { $0.write(to: &$1) }
+        writer.objects("events", of: events) { one, writer in
+            writer.field("place", one.place.cursor)
+            writer.object("event", one.value)
+        }
+        writer.objects("counts", of: counts) { one, writer in
+            writer.field("hour", one.hour)
+            writer.field("code", one.code)
+            writer.field("type", one.type)
+            writer.field("group", one.group)
+            writer.field("count", one.count)
+        }
+        writer.list("taps", of: taps) { $1.value($0) }
+        writer.objects("audit", of: audit) { one, writer in
+            writer.field("place", one.place.cursor)
+            writer.object("entry", one.value)
+        }
+    }
+
+    init(from record: JSONObject) {
+        lanes = record["lanes"].list { $0.int(in: 0...Int(Int32.max)) }
+        asOf = record["asOf"].optional?.time() ?? .max
+        tallies = record["tallies"].objects {
+            Tally(
+                send: $0["send"].name(), environment: $0["environment"].environment(),
+                tally: SendTally(from: $0["tally"].object()))
+        }
+        progress = record["progress"].objects { Progress(from: $0) }
+        sends = record["sends"].objects { Listed(place: $0["place"].place(), value: $0["send"].name()) }
+        scopes = record["scopes"].objects {
+            Listed(
+                place: $0["place"].place(),
+                value: Scope(key: $0.groupKey(), row: GroupRow(from: $0["row"].object())))
+        }
+        for (group, count) in record["running"].objects({ ($0["group"].name(), $0["count"].int()) }) {
+            running[group] = count
+        }
+        installations = record["installations"].objects { Installation(from: $0) }
+        for (recipient, at) in record["erasures"].objects({ ($0["recipient"].string(), $0["at"].time()) }) {
+            erasures[recipient] = at
+        }
+        timers = record["timers"].objects { TimerRow(from: $0) }
+        pushes = record["pushes"].objects { PushSeen(from: $0) }
+        events = record["events"].objects {
+            Listed(place: $0["place"].place(), value: Event(from: $0["event"].object()))
+        }
+        counts = record["counts"].objects {
+            Count(
+                hour: Int64($0["hour"].int()), code: $0["code"].name(), type: $0["type"].optional?.name(),
+                group: $0["group"].optional?.name(), count: $0["count"].int())
+        }
+        taps = record["taps"].list { $0.int() }
+        audit = record["audit"].objects {
+            Listed(place: $0["place"].place(), value: AuditEntry(from: $0["entry"].object()))
+        }
+    }
+}

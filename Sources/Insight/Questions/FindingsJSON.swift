@@ -1,0 +1,86 @@
+internal import JSON
+internal import LiveActivity
+
+extension JSONWriter {
+    mutating func list<Value>(
+        _ name: StaticString, of values: [Value], _ write: (Value, inout JSONWriter) -> Void
+    ) {
+        self.name(name)
+        beginArray()
+        for value in values { write(value, &self) }
+        endArray()
+    }
+
+    mutating func objects<Value>(
+        _ name: StaticString, of values: [Value], _ write: (Value, inout JSONWriter) -> Void
+    ) {
+        list(name, of: values) { value, writer in
+            writer.beginObject()
+            write(value, &writer)
+            writer.endObject()
+        }
+    }
+
+    mutating func object(_ name: StaticString, _ record: some LiveActivity.Record) {
+        self.name(name)
+        beginObject()
+        record.write(to: &self)
+        endObject()
+    }
+}
+
+extension JSONValue {
+    /// More than any answer has.
+    private static var elementsMax: Int { 1_000_000 }
+
+    func list<Value>(_ read: (JSONValue) -> Value) -> [Value] {
+        var list: [Value] = []
+        var elements = array(countMax: Self.elementsMax)
+        while let element = elements.next() { list.append(read(element)) }
+        return list
+    }
+
+    func objects<Value>(_ read: (JSONObject) -> Value) -> [Value] { list { read($0.object()) } }
+
+    func place() -> ListPlace {
+        if let place = ListPlace(cursor: string()) { return place }
+        report("must be a place in a list")
+        return ListPlace(at: 0, rest: [])
+    }
+}
+
+extension PushSeen {
+    func write(to writer: inout JSONWriter) {
+        writer.field("at", at)
+        writer.field("acceptedAt", acceptedAt)
+        writer.field("sendId", send)
+        writer.field("groupId", group)
+        writer.field("version", version)
+        writer.field("event", event.rawValue)
+        writer.field("environment", environment.rawValue)
+        writer.field("installationId", addressee.installation)
+        writer.field("entry", addressee.entry)
+        writer.field("recipient", addressee.recipient)
+        writer.field("attempt", attempt)
+        writer.field("outcome", outcome.rawValue)
+        writer.field("status", status)
+        writer.field("reason", reason)
+    }
+
+    init(from object: JSONObject) {
+        addressee = ReceiptLines.Addressee(
+            installation: object["installationId"].string(), entry: object["entry"].string(),
+            recipient: object["recipient"].string())
+        send = object["sendId"].string()
+        group = object["groupId"].optional?.string()
+        version = object["version"].version()
+        event = object["event"].choice(of: PushEvent.self) ?? .update
+        environment = object["environment"].environment()
+        attempt = object["attempt"].int()
+        outcome = object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown
+        status = object["status"].optional?.int()
+        reason = object["reason"].optional?.string()
+        acceptedAt = object["acceptedAt"].time()
+        at = object["at"].time()
+    }
+}

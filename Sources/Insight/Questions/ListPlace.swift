@@ -1,0 +1,36 @@
+internal import Cryptography
+internal import LiveActivity
+
+/// Where something stands in a list that goes by time, in every lane alike: its time, then bytes that settle ties.
+struct ListPlace: Sendable, Hashable {
+    /// Milliseconds since 1970.
+    var at: Int64
+    var rest: [UInt8]
+
+    /// As the pages of an answer name it to whoever asks on.
+    var cursor: String { "\(at).\(Base64URL.encode(rest))" }
+
+    init(at: Int64, rest: [UInt8]) {
+        self.at = at
+        self.rest = rest
+    }
+
+    init?(cursor: String) {
+        let parts = cursor.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let at = Int64(parts[0]), at >= 0, at < 1 << 53,
+            let rest = Base64URL.decode(String(parts[1])), rest.count <= 500
+        else { return nil }
+        self.init(at: at, rest: rest)
+    }
+
+    /// Whether it comes before the other in a list of the newest first.
+    func isNewer(than other: ListPlace) -> Bool {
+        at != other.at ? at > other.at : rest.lexicographicallyPrecedes(other.rest)
+    }
+}
+
+/// Something in its place.
+struct Listed<Value: Sendable & Hashable>: Sendable, Hashable {
+    var place: ListPlace
+    var value: Value
+}

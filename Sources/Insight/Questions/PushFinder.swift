@@ -1,0 +1,106 @@
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Store
+
+/// Finds a person's pushes among all receipts of a lane: the newest marks first, and of the receipts only those in which
+/// the person may be.
+struct PushFinder {
+    /// Receipts whose marks are looked at in one picture of the file.
+    private static let chunk: Int64 = 20_000
+
+    private let file: Store.Environment
+    private let place: Store.TopicPartition
+    private let reader: JSONReader
+
+    init(_ lane: OpenLane, reader: JSONReader) {
+        file = lane.receipts
+        place = lane.receiptsPlace
+        self.reader = reader
+    }
+
+    /// Those that came last, the newest first.
+    ///
+    /// - Parameter installation: the only one that is meant; nil for all of the recipients'.
+    func newest(
+        _ limit: Int, to recipients: [Recipient], on installation: String?, app: String
+    ) throws -> [PushSeen] {
+        let wanted = recipients.map { AddresseeMarks.mark(of: $0, app: app) }
+        let texts = Set(recipients.map(\.text))
+        guard let (first, last) = try bounds() else { return [] }
+        var pushes: [PushSeen] = []
+        var end = last + 1
+        while end > first, pushes.count < limit {
+            let start = max(first, end - Self.chunk)
+            for offset in try candidates(from: start, to: end, wanted).reversed() {
+                pushes += try read(offset, app) {
+                    texts.contains($0.recipient) && (installation == nil || $0.installation == installation)
+                }
+                if pushes.count >= limit { break }
+            }
+            end = start
+        }
+        return pushes
+    }
+
+    /// The offsets of the oldest receipt, and of one that none is newer than.
+    private func bounds() throws -> (Int64, Int64)? {
+        try file.read { view throws(StoreError) in
+            var first: Int64?
+            try view.scan(file.table(ReceiptTable.marks.rawValue)) { key, _ in
+                if key.count >= 8 { first = Int64(clamping: BigEndian.number(in: key, at: 0)) }
+                return .stop
+            }
+            guard let first, let applied = try view.applied(place) else { return nil }
+            return (first, applied.offset)
+        }
+    }
+
+    private func candidates(from start: Int64, to end: Int64, _ wanted: [UInt32]) throws -> [Int64] {
+        var offsets: [Int64] = []
+        var (lower, upper): ([UInt8], [UInt8]) = ([], [])
+        BigEndian.append(start, to: &lower)
+        BigEndian.append(end, to: &upper)
+        try file.read { view throws(StoreError) in
+            try view.scan(
+                file.table(ReceiptTable.marks.rawValue), KeyRange(from: lower, upTo: upper)
+            ) { key, stored in
+                let head = RowCheck.bytes + Sweeps.timeBytes
+                guard key.count >= 8, stored.count > head else { return .goOn }
+                let marks = stored.extracting(droppingFirst: head)
+                for mark in wanted where AddresseeMarks.contains(mark, in: marks) {
+                    offsets.append(Int64(clamping: BigEndian.number(in: key, at: 0)))
+                    break
+                }
+                return .goOn
+            }
+        }
+        return offsets
+    }
+
+    /// The pushes of a receipt to whom is wanted; none when it was somebody whose mark is alike.
+    private func read(
+        _ offset: Int64, _ app: String, where isWanted: (ReceiptLines.Addressee) -> Bool
+    ) throws -> [PushSeen] {
+        var key: [UInt8] = []
+        BigEndian.append(offset, to: &key)
+        let found = try file.read { view throws(StoreError) -> (json: [UInt8], lines: [UInt8])? in
+            guard
+                let value = try view.value(of: key.span, in: file.table(ReceiptTable.receipts.rawValue)),
+                value.count >= Sweeps.timeBytes + 4
+            else { return nil }
+            var bytes = 0
+            for index in Sweeps.timeBytes..<Sweeps.timeBytes + 4 { bytes = bytes << 8 | Int(value[index]) }
+            let rest = value.extracting(droppingFirst: Sweeps.timeBytes + 4)
+            guard bytes <= rest.count else { return nil }
+            return (
+                [UInt8](copying: rest.extracting(first: bytes)),
+                [UInt8](copying: rest.extracting(droppingFirst: bytes))
+            )
+        }
+        guard let found, let receipt = Receipt.read(found.json, with: reader), receipt.app == app else {
+            return []
+        }
+        return receipt.pushes(to: ReceiptLines.read(found.lines.span), where: isWanted)
+    }
+}

@@ -1,0 +1,24 @@
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Store
+
+/// Of `audit`, every entry, by its app and its time.
+enum AuditForm: RowForm {
+    static let schema = 1
+
+    static func enter(
+        _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
+    ) throws(StoreError) -> String {
+        guard let value = [UInt8](copying: record.value),
+            let entry = AuditEntry.read(value, with: reader)
+        else { return "unreadable" }
+        var key = byTime(app: entry.app) + RowKey.newestFirst(entry.at)
+        // The newest first, also within a millisecond.
+        BigEndian.append(Int64.max - record.offset, to: &key)
+        rows.put(key, value, at: entry.at, in: .rows)
+        return "entered"
+    }
+
+    static func byTime(app: String) -> [UInt8] { RowKey.of(app) }
+}

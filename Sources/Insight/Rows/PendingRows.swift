@@ -1,0 +1,57 @@
+internal import Kafka
+internal import Store
+
+/// What a batch of records makes of the rows of a file, over those that are there. It is entered whole, together with
+/// how far the topic was read, or not at all.
+final class PendingRows {
+    private let file: StateFile
+    /// Nil for a row that goes.
+    private var changes: [RowTable: [[UInt8]: [UInt8]?]] = [:]
+
+    init(_ file: StateFile) { self.file = file }
+
+    /// Without its time.
+    func value(_ key: [UInt8], in table: RowTable) throws(StoreError) -> [UInt8]? {
+        if let changed = changes[table]?[key] { return changed.map { Array($0.dropFirst(Sweeps.timeBytes)) } }
+        return try file.read { view throws(StoreError) in
+            guard let value = try view.value(of: key.span, in: file.table(table.rawValue)) else { return nil }
+            return [UInt8](copying: value.extracting(droppingFirst: min(Sweeps.timeBytes, value.count)))
+        }
+    }
+
+    /// A row whose key is longer than a key can be is left out: names are bounded so that none is.
+    func put(_ key: [UInt8], _ value: [UInt8], at time: Int64, in table: RowTable) {
+        guard key.count <= Limits.keyBytesMax else { return }
+        var stored: [UInt8] = []
+        stored.reserveCapacity(Sweeps.timeBytes + value.count)
+        BigEndian.append(time, to: &stored)
+        stored.append(contentsOf: value)
+        changes[table, default: [:]][key] = .some(stored)
+    }
+
+    func remove(_ key: [UInt8], in table: RowTable) { changes[table, default: [:]][key] = .some(nil) }
+
+    /// Adds to a number; one that comes to nothing goes.
+    func count(_ key: [UInt8], by change: Int) throws(StoreError) {
+        if change == 0 { return }
+        let old = try value(key, in: .counts).map { Int(BigEndian.number(in: $0.span, at: 0)) } ?? 0
+        let new = old + change
+        if new <= 0 { return remove(key, in: .counts) }
+        var bytes: [UInt8] = []
+        BigEndian.append(UInt64(new), to: &bytes)
+        put(key, bytes, at: .max, in: .counts)
+    }
+
+    func apply(to transaction: inout WriteTransaction) throws(StoreError) {
+        for (table, rows) in changes {
+            var batch = RowBatch()
+            for (key, value) in rows {
+                if let value { batch.putChecked(key.span, value.span) } else { batch.remove(key.span) }
+            }
+            batch.sort()
+            try transaction.apply(batch, to: file.table(table.rawValue))
+        }
+    }
+
+    func removeAll() { changes = [:] }
+}

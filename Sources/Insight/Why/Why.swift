@@ -1,0 +1,63 @@
+internal import JSON
+
+/// Why a phone shows what it shows, in one sentence, with a word for programs.
+struct Why: Sendable, Hashable {
+    enum Code: String, CaseIterable, Sendable {
+        case showsNewest = "shows_newest"
+        case behind
+        case onItsWay = "on_its_way"
+        case superseded
+        case waitsAgain = "waits_again"
+        case expired
+        case refused
+        case unknownOutcome = "unknown_outcome"
+        case noToken = "no_token"
+        case switchedOff = "switched_off"
+        case system
+        case unregistered
+        case otherEnvironment = "other_environment"
+        case dismissed
+        case ended
+        case notRunning = "not_running"
+        case silent
+        case nothingReported = "nothing_reported"
+        case nothingSent = "nothing_sent"
+        case started
+        case unknownGroup = "unknown_group"
+
+        /// Whether a person who asks may leave it at that.
+        var isWell: Bool {
+            switch self {
+            case .showsNewest, .onItsWay, .ended, .started, .nothingSent, .dismissed: true
+            case .behind, .superseded, .waitsAgain, .expired, .refused, .unknownOutcome, .noToken,
+                .switchedOff,
+                .system, .unregistered, .otherEnvironment, .notRunning, .silent, .nothingReported,
+                .unknownGroup:
+                false
+            }
+        }
+    }
+
+    var code: Code
+    var sentence: String
+    var installation: String?
+    var group: String?
+    var activity: String?
+    /// Milliseconds since 1970: of what the sentence rests on.
+    var at: Int64?
+
+    init(_ code: Code, _ sentence: String, at: Int64? = nil) {
+        self.code = code
+        self.sentence = sentence
+        self.at = at
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.field("code", code.rawValue)
+        writer.field("sentence", sentence)
+        writer.field("installationId", installation)
+        writer.field("groupId", group)
+        writer.field("activityId", activity)
+        writer.field("at", at)
+    }
+}

@@ -1,0 +1,67 @@
+package import JSON
+internal import LiveActivity
+
+/// A process that answers questions about its lanes: a record of `members`. It is written again now and then, and
+/// whenever its lanes change; a process that ends in order takes its record back.
+package struct Member: Record, Hashable {
+    package static let schemaVersion = 1
+    /// Far beyond any number of lanes.
+    private static let lanesMax = 100_000
+
+    package var stage: String
+    /// By its slot: who it is to Kafka.
+    package var process: String
+    package var host: String
+    package var port: Int
+    /// What whoever asks must show. It stands in Kafka, so that it is known to those alone who may read there what
+    /// is asked about.
+    package var secret: String
+    package var lanes: [Int]
+    /// Milliseconds since 1970.
+    package var startedAt: Int64
+    package var at: Int64
+
+    package init(
+        stage: String, process: String, host: String, port: Int, secret: String, lanes: [Int],
+        startedAt: Int64, at: Int64
+    ) {
+        self.stage = stage
+        self.process = process
+        self.host = host
+        self.port = port
+        self.secret = secret
+        self.lanes = lanes
+        self.startedAt = startedAt
+        self.at = at
+    }
+
+    package var key: [UInt8] { Self.key(stage: stage, process: process) }
+
+    package static func key(stage: String, process: String) -> [UInt8] { RecordKey.join(stage, process) }
+
+    package var address: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("stage", stage)
+        writer.field("process", process)
+        writer.field("host", host)
+        writer.field("port", port)
+        writer.field("secret", secret)
+        writer.name("lanes")
+        writer.beginArray()
+        for lane in lanes { writer.value(lane) }
+        writer.endArray()
+        writer.field("startedAt", startedAt)
+        writer.field("at", at)
+    }
+
+    package init(from record: JSONObject) {
+        var lanes: [Int] = []
+        var elements = record["lanes"].array(countMax: Self.lanesMax)
+        while let element = elements.next() { lanes.append(element.int(in: 0...Int(Int32.max))) }
+        self.init(
+            stage: record["stage"].name(), process: record["process"].name(), host: record["host"].name(),
+            port: record["port"].int(in: 1...65_535), secret: record["secret"].name(), lanes: lanes,
+            startedAt: record["startedAt"].time(), at: record["at"].time())
+    }
+}

@@ -1,0 +1,110 @@
+internal import JSON
+package import Kafka
+package import Lifecycle
+package import Telemetry
+
+/// Follows `members`. Confined to its loop.
+package final class MembersReader: EventHandler {
+    /// A consumer wants to be polled now and then, whether records come or not.
+    private static let pollMilliseconds = 1000
+    /// The pause after a failure.
+    private static let pauseMilliseconds = 200
+
+    package private(set) var table = MemberTable()
+    /// What was there when it began has been read.
+    package private(set) var isAtEnd = false
+    private let settings: KafkaSettings
+    private let place: TopicPartition
+    private let loop: EventLoop
+    private let log: Log
+    private let metrics: Metrics
+    private let reader = JSONReader()
+    private var consumer: Consumer?
+    private var batch = RecordBatch()
+    private var timer: LoopTimer?
+    /// Said once, until it is read again.
+    private var isTroubled = false
+
+    package init(_ settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
+        var settings = settings
+        // The end shows when a fetch comes back empty, which it otherwise does after half a second.
+        settings.properties["fetch.wait.max.ms"] = "100"
+        self.settings = settings
+        place = TopicPartition(topic, 0)
+        self.loop = loop
+        self.log = log
+        self.metrics = metrics
+    }
+
+    /// On the loop.
+    package func begin() {
+        timer = LoopTimer(on: loop) { [unowned self] in ready(.readable) }
+        timer?.schedule(at: loop.now)
+    }
+
+    package func ready(_ readiness: Readiness) {
+        var pause = Self.pollMilliseconds
+        do {
+            let consumer = try connected()
+            let events = consumer.poll(into: &batch, waitMilliseconds: 0)
+            if !batch.isEmpty { isTroubled = false }
+            for index in 0..<batch.count { take(batch[index]) }
+            batch.clear()
+            for event in events {
+                switch event {
+                case .end:
+                    isAtEnd = true
+                    isTroubled = false
+                case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
+                case .failed(let failure): tell("\(failure)")
+                case .offered, .revoked, .lost, .suspended, .committed: break
+                }
+            }
+        } catch {
+            tell("\(error)")
+            drop()
+            pause = Self.pauseMilliseconds
+        }
+        timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause))
+    }
+
+    private func tell(_ trouble: String) {
+        if isTroubled { return }
+        isTroubled = true
+        log.warning("cannot read who answers for which lanes", .field("error", trouble))
+    }
+
+    private func take(_ record: borrowing Record) {
+        guard let key = [UInt8](copying: record.key) else { return }
+        table.apply(key, [UInt8](copying: record.value), with: reader)
+    }
+
+    private func connected() throws -> Consumer {
+        if let consumer { return consumer }
+        var options = ConsumerOptions(.manual)
+        // A compacted topic has its newest records, wherever it begins.
+        options.outOfRange = .earliest
+        options.prefetchKibibytesMax = 1024
+        let made = try Consumer(settings, options, name: "members", log: log, metrics: metrics)
+        table.removeAll()
+        isAtEnd = false
+        try made.assign([PartitionStart(place, .beginning)])
+        try loop.register(made.descriptor, for: .readable, self)
+        consumer = made
+        return made
+    }
+
+    private func drop() {
+        batch.clear()
+        guard let consumer else { return }
+        loop.deregister(consumer.descriptor)
+        _ = consumer.close(withinMilliseconds: 500)
+        self.consumer = nil
+    }
+
+    package func loopEnds() {
+        timer?.cancel()
+        timer = nil
+        drop()
+    }
+}

@@ -1,0 +1,81 @@
+import HTTPServer
+import JSON
+import LiveActivity
+import Testing
+
+@testable import Insight
+
+struct QuestionTests {
+    @Test func `a question and what was found come through the wire as they are`() throws {
+        var question = Question(.events, app: "shop")
+        (question.names, question.group, question.user) = (["a", "b"], "match", "ünal")
+        (question.from, question.to, question.times) = (5, 9, [1, 2])
+        question.after = ListPlace(at: 7, rest: [0, 255, 3])
+        #expect(Question.read(question.encoded(), with: JSONReader()) == question)
+
+        var found = Findings()
+        (found.lanes, found.asOf) = ([1, 4], 77)
+        found.running = ["match": 3]
+        found.erasures = ["u:ann": 12]
+        found.taps = [1, 0, 4]
+        found.counts = [.init(hour: 5, code: "tap", type: nil, group: "match", count: 6)]
+        found.events = [
+            Listed(
+                place: ListPlace(at: 3, rest: [1]),
+                value: Event(.tap, app: "shop", installation: "i", eventTime: 3, receivedAt: 4))
+        ]
+        found.audit = [
+            Listed(
+                place: ListPlace(at: 3, rest: []),
+                value: AuditEntry(at: 3, by: "key", action: "send.start", app: "shop"))
+        ]
+        let receipt = RandomDay(seed: 1).receipt
+        let part = Receipt.Part(.rejected, LineSet(all: 1), status: 410, reason: "Unregistered")
+        found.pushes = [
+            PushSeen(receipt, part, to: .init(installation: "i", entry: "update:a", recipient: "u:ann"))
+        ]
+        #expect(Findings.read(found.encoded(), with: JSONReader()) == found)
+    }
+
+    @Test func `a lane that two processes tell of counts once`() {
+        var (one, other) = (Findings(), Findings())
+        (one.lanes, one.running, one.taps) = ([1], ["g": 2], [1])
+        (other.lanes, other.running, other.taps) = ([2], ["g": 3], [4])
+        var all = one
+        all.add(other)
+        all.add(one)
+        #expect(all.running["g"] == 5 && all.taps == [5] && all.lanes == [1, 2])
+    }
+
+    @Test(arguments: ["", "x", "-1.", "1.!", "99999999999999999999."])
+    func `what is no cursor is refused`(text: String) {
+        #expect(ListPlace(cursor: text) == nil)
+    }
+
+    @Test func `parameters are read once and strictly`() throws {
+        func problem(_ parameters: [(String, String)]) -> String? {
+            do {
+                var read = try CallParameters(
+                    InsightCall(.events, app: "shop", parameters: parameters.map { .init($0.0, $0.1) }))
+                _ = try read.text("user")
+                _ = try read.range(days: 31, usually: 1, now: 5)
+                _ = try read.limit()
+                _ = try read.cursor()
+                try read.end()
+                return nil
+            } catch { return String(decoding: error.response.body, as: UTF8.self) }
+        }
+        #expect(problem([("user", "ann"), ("from", "1"), ("to", "9"), ("limit", "500")]) == nil)
+        #expect(problem([("usr", "ann")])?.contains("unknown_field") == true)
+        #expect(problem([("user", "a"), ("user", "b")])?.contains("once") == true)
+        #expect(problem([("from", "0"), ("to", "99999999999")])?.contains("range_too_long") == true)
+        #expect(problem([("limit", "501")])?.contains(#""field":"limit""#) == true)
+        #expect(problem([("from", "9"), ("to", "1")])?.contains(#""field":"from""#) == true)
+    }
+
+    @Test func `a field of an export is text to a spreadsheet, whatever stands in it`() {
+        #expect(EventExport.quoted("a") == "a")
+        #expect(EventExport.quoted("a,\"b\"\n") == "\"a,\"\"b\"\"\n\"")
+        #expect(EventExport.quoted("=1+1") == "'=1+1")
+    }
+}

@@ -43,9 +43,14 @@ import Topics
             if stage.failure != nil { return true }
             let report = try await stage.answer(.report, id: "s-2")
             let group = try await stage.answer(.group, id: "match")
+            let user = try await stage.answer(.user, id: "ann")
+            func count(_ name: String, in answer: [String: Any]) -> Int {
+                (answer[name] as? [Any])?.count ?? 0
+            }
             return report["opened"] as? Int == 1 && report["toGo"] as? Int == 1
-                && report["accepted"] as? Int == 1
-                && group["running"] as? Int == 1 && report["partial"] == nil
+                && report["accepted"] as? Int == 1 && report["partial"] == nil
+                && group["running"] as? Int == 1 && count("versions", in: group) == 2
+                && count("pushes", in: user) == 1 && count("events", in: user) == 1
         }
         try await judgeStory(stage)
         try await then(stage)

@@ -67,7 +67,7 @@ package final class CatalogReader: Service {
         try follower.begin(withinMilliseconds: limit)
         while !follower.isAtEnd {
             guard Instant.now() < deadline else {
-                throw KafkaError("read \(topic)", .timedOut, "no end in sight")
+                throw KafkaError("read \(topic)", .timedOut, text: "no end in sight")
             }
             _ = try follower.poll(waitMilliseconds: 50)
         }

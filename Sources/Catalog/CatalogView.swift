@@ -79,7 +79,7 @@ package struct CatalogView: Sendable {
         case "app":
             documents[parts[1]] = nil
             defer { merge(parts[1]) }
-            return take(place, value, App.self, reader) { view, app in
+            return take(place, value: value, as: App.self, reader: reader) { view, app in
                 guard app.key == key else { return false }
                 view.documents[app.id] = app
                 return true
@@ -87,28 +87,29 @@ package struct CatalogView: Sendable {
         case "type":
             types[parts[1]]?[parts[2]] = nil
             defer { merge(parts[1]) }
-            return take(place, value, ActivityTypeRecord.self, reader) { view, record in
+            return take(place, value: value, as: ActivityTypeRecord.self, reader: reader) { view, record in
                 guard record.key == key else { return false }
                 view.types[record.app, default: [:]][record.type.name] = record.type
                 return true
             }
         case "segment":
             segments[parts[1]]?[parts[2]] = nil
-            return take(place, value, Segment.self, reader) { view, segment in
+            return take(place, value: value, as: Segment.self, reader: reader) { view, segment in
                 guard segment.key == key else { return false }
                 view.segments[segment.app, default: [:]][segment.name] = segment
                 return true
             }
         case "definition":
             if let number = Int64(parts[2]) { definitions[parts[1]]?[number] = nil }
-            return take(place, value, NotificationDefinition.self, reader) { view, definition in
+            return take(place, value: value, as: NotificationDefinition.self, reader: reader) {
+                view, definition in
                 guard definition.key == key else { return false }
                 view.definitions[definition.app, default: [:]][definition.number] = definition
                 return true
             }
         case "key":
             if keys[parts[2]]?.app == parts[1] { keys[parts[2]] = nil }
-            return take(place, value, APIKey.self, reader) { view, record in
+            return take(place, value: value, as: APIKey.self, reader: reader) { view, record in
                 guard record.key == key else { return false }
                 view.keys[record.id] = record
                 return true
@@ -116,7 +117,7 @@ package struct CatalogView: Sendable {
         case "sealing":
             let standing = sealing
             if value == nil { sealing = nil }
-            return take(place, value, SealingRecord.self, reader) { view, record in
+            return take(place, value: value, as: SealingRecord.self, reader: reader) { view, record in
                 // Of two processes with different keys that were both the first, the one stands that wrote
                 // first; the other reads it back and does not start.
                 guard SealingRecord.key == key, standing.map(record.extends) ?? true else { return false }
@@ -128,8 +129,8 @@ package struct CatalogView: Sendable {
     }
 
     private mutating func take<R: Record>(
-        _ place: String, _ value: [UInt8]?, _ type: R.Type, _ reader: JSONReader,
-        _ insert: (inout CatalogView, R) -> Bool
+        _ place: String, value: [UInt8]?, as type: R.Type, reader: JSONReader,
+        insert: (inout CatalogView, R) -> Bool
     ) -> Effect {
         guard let value else { return .changed }
         do {

@@ -26,32 +26,34 @@ package final class CatalogWriter: Sendable {
     }
 
     package func put(_ app: App, action: String, now: WallTime) throws {
-        try change(app.key, app.encoded(), entry(now, action, app: app.id))
+        try change(app.key, to: app.encoded(), entry: entry(now, action, app: app.id))
     }
 
     /// Its keys go first: an app that is made anew under this id must not be open to them.
     ///
     /// - Parameter parts: the keys of the records that stand behind the app's.
     package func delete(_ app: App, withKeys keys: [APIKey], parts: [[UInt8]] = [], now: WallTime) throws {
-        for key in keys { try change(key.key, nil, entry(now, "key.delete", app: app.id, subject: key.id)) }
+        for key in keys {
+            try change(key.key, to: nil, entry: entry(now, "key.delete", app: app.id, subject: key.id))
+        }
         for part in parts {
             _ = try producer.store("write the catalogue", in: catalog, key: part, value: nil)
         }
-        try change(app.key, nil, entry(now, "app.delete", app: app.id))
+        try change(app.key, to: nil, entry: entry(now, "app.delete", app: app.id))
     }
 
     /// Makes one change of the catalogue.
     package func make(_ change: CatalogChange, now: WallTime) throws {
-        try self.change(change.key, change.value, change.entry(by: author, at: now.milliseconds))
+        try self.change(change.key, to: change.value, entry: change.entry(by: author, at: now.milliseconds))
     }
 
     package func put(_ key: APIKey, action: String, now: WallTime) throws {
-        try change(key.key, key.encoded(), entry(now, action, app: key.app, subject: key.id))
+        try change(key.key, to: key.encoded(), entry: entry(now, action, app: key.app, subject: key.id))
     }
 
     package func put(_ record: SealingRecord, action: String, now: WallTime) throws {
         let entry = entry(now, action, app: AuditEntry.everyApp, subject: "key \(record.sealing)")
-        try change(SealingRecord.key, record.encoded(), entry)
+        try change(SealingRecord.key, to: record.encoded(), entry: entry)
     }
 
     /// A line in the audit about what changes nothing. Returns the cluster's stamp.
@@ -66,7 +68,7 @@ package final class CatalogWriter: Sendable {
 
     /// The audit first: killed in between, there is a line about what did not happen, and not a change
     /// that nobody can account for.
-    private func change(_ key: [UInt8], _ value: [UInt8]?, _ entry: AuditEntry) throws(KafkaError) {
+    private func change(_ key: [UInt8], to value: [UInt8]?, entry: AuditEntry) throws(KafkaError) {
         _ = try producer.store("write the audit", in: audit, key: entry.key, value: entry.encoded())
         _ = try producer.store("write the catalogue", in: catalog, key: key, value: value)
     }

@@ -19,7 +19,7 @@ package enum ConsolePages {
 
     static func answer(_ name: String, to request: HTTPRequest) -> HTTPResponse {
         guard let file = ConsoleFile.all[name] else {
-            return .error(404, "file_unknown", "the console has no such file; it begins at \(path)")
+            return .error(404, "file_unknown", message: "the console has no such file; it begins at \(path)")
         }
         var headers: HTTPHeaders = [
             "ETag": file.tag,

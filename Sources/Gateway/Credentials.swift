@@ -39,18 +39,19 @@ enum Credentials {
         case .forbidden(let key):
             return (
                 "forbidden",
-                .error(403, "key_forbidden", "a key with the role \(key.role.rawValue) may not do this")
+                .error(
+                    403, "key_forbidden", message: "a key with the role \(key.role.rawValue) may not do this")
             )
         case .withoutApp(let key):
             return (
                 "without_app",
-                .error(403, "app_unknown", "the app \(key.app) of this key has been deleted")
+                .error(403, "app_unknown", message: "the app \(key.app) of this key has been deleted")
             )
         }
     }
 
     private static func unauthorized(_ code: String, _ message: String) -> HTTPResponse {
-        var response = HTTPResponse.error(401, code, message)
+        var response = HTTPResponse.error(401, code, message: message)
         response.headers.add("WWW-Authenticate", "Bearer")
         return response
     }

@@ -49,7 +49,7 @@ package enum ReportsAnswer {
             case .outOfMemory: 503
             default: 400
             }
-        return .error(status, problem.code.rawValue, problem.description, field: problem.path)
+        return .error(status, problem.code.rawValue, message: problem.description, field: problem.path)
     }
 
     private static func write(_ judged: JudgedReports, to json: inout JSONWriter) {

@@ -28,13 +28,13 @@ enum Unavailable {
 
     /// What a limit is called is what its setting is called.
     static func limited(_ limit: RateLimit, waitMilliseconds: Int) -> HTTPResponse {
-        var response = HTTPResponse.error(429, RateLimit.code, limit.sentence)
+        var response = HTTPResponse.error(429, RateLimit.code, message: limit.sentence)
         response.headers.add("Retry-After", "\((waitMilliseconds + 999) / 1000)")
         return response
     }
 
     private static func response(_ status: Int, _ code: String, _ message: String) -> HTTPResponse {
-        var response = HTTPResponse.error(status, code, message)
+        var response = HTTPResponse.error(status, code, message: message)
         let turn = turn.wrappingAdd(1, ordering: .relaxed).newValue & 0xFFFF
         response.headers.add("Retry-After", "\(retrySeconds.lowerBound + turn % retrySeconds.count)")
         return response

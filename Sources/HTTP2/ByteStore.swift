@@ -23,7 +23,7 @@
 
     /// Two lengths and two strings, as `HeaderFields` reads them. The caller's limits keep both under 65,536.
     mutating func appendField(
-        _ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int
+        _ name: UnsafePointer<UInt8>, count nameCount: Int, value: UnsafePointer<UInt8>, count valueCount: Int
     ) {
         reserve(4 + nameCount + valueCount)
         let start = unsafe base! + count

@@ -14,11 +14,11 @@ func installClientCallbacks(_ callbacks: OpaquePointer) {
     }
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
         _, _, name, nameCount, value, valueCount, _, user in
-        unsafe with(user) { unsafe $0.header(name!, nameCount, value!, valueCount) }
+        unsafe with(user) { unsafe $0.header(name!, count: nameCount, value: value!, count: valueCount) }
     }
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
         _, _, stream, bytes, count, user in
-        unsafe with(user) { unsafe $0.data(stream, bytes!, count) }
+        unsafe with(user) { unsafe $0.data(of: stream, bytes!, count: count) }
         return 0
     }
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
@@ -38,7 +38,7 @@ func installClientCallbacks(_ callbacks: OpaquePointer) {
     unsafe nghttp2_session_callbacks_set_send_data_callback(callbacks) {
         _, frame, header, count, source, user in
         unsafe with(user) { client in
-            unsafe client.sendBody(source!.pointee.ptr, header!, count)
+            unsafe client.sendBody(of: source!.pointee.ptr, header: header!, count: count)
         }
     }
 }
@@ -50,6 +50,6 @@ func readRequestBody(
 ) -> Int {
     unsafe with(user) { client in
         let slot = unsafe source!.pointee.ptr.assumingMemoryBound(to: RequestSlot.self)
-        return unsafe client.bodyBytes(slot, room, flags!)
+        return unsafe client.bodyBytes(of: slot, room: room, flags: flags!)
     }
 }

@@ -18,7 +18,7 @@ extension ClientSession {
     }
 
     func header(
-        _ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int
+        _ name: UnsafePointer<UInt8>, count nameCount: Int, value: UnsafePointer<UInt8>, count valueCount: Int
     ) -> CInt {
         guard let slot = unsafe reading else { return 0 }
         unsafe slot.pointee.headerListBytes += nameCount + valueCount + 32
@@ -28,7 +28,7 @@ extension ClientSession {
         if unsafe nameCount == 7 && name[0] == UInt8(ascii: ":") {
             unsafe slot.pointee.status = status(value, valueCount)
         } else if unsafe kept.contains(name, nameCount), valueCount <= limits.keptValueBytesMax {
-            unsafe slot.pointee.bytes.appendField(name, nameCount, value, valueCount)
+            unsafe slot.pointee.bytes.appendField(name, count: nameCount, value: value, count: valueCount)
             unsafe slot.pointee.fieldBytes = slot.pointee.bytes.count
         }
         return 0
@@ -43,7 +43,7 @@ extension ClientSession {
         return status
     }
 
-    func data(_ stream: Int32, _ bytes: UnsafePointer<UInt8>, _ count: Int) {
+    func data(of stream: Int32, _ bytes: UnsafePointer<UInt8>, count: Int) {
         guard let slot = unsafe slot(of: stream) else { return }
         let held = unsafe slot.pointee.bytes.count - slot.pointee.fieldBytes
         let kept = min(count, limits.bodyBytesMax - held)
@@ -103,7 +103,7 @@ extension ClientSession {
     /// How much of a body goes into the next DATA frame, which `sendBody` writes. What waited for the peer's
     /// window until it had to have left is reset.
     func bodyBytes(
-        _ slot: UnsafeMutablePointer<RequestSlot>, _ room: Int, _ flags: UnsafeMutablePointer<UInt32>
+        of slot: UnsafeMutablePointer<RequestSlot>, room: Int, flags: UnsafeMutablePointer<UInt32>
     ) -> Int {
         if unsafe slot.pointee.leaveBy <= pulledAt {
             unsafe endTooLate(slot)
@@ -117,14 +117,14 @@ extension ClientSession {
 
     /// Writes one DATA frame from the shared body.
     func sendBody(
-        _ slot: UnsafeMutableRawPointer, _ header: UnsafePointer<UInt8>, _ count: Int
+        of slot: UnsafeMutableRawPointer, header: UnsafePointer<UInt8>, count: Int
     ) -> CInt {
         let slot = unsafe slot.assumingMemoryBound(to: RequestSlot.self)
         guard let body = unsafe slot.pointee.body else {
             return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
         let rest = unsafe body.bytes.baseAddress! + slot.pointee.bodySent
-        guard unsafe handle.output.pointee.data(header, rest, count) else {
+        guard unsafe handle.output.pointee.data(header: header, body: rest, count: count) else {
             return NGHTTP2_ERR_WOULDBLOCK.rawValue
         }
         unsafe slot.pointee.bodySent += count

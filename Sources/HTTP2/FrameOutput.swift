@@ -23,7 +23,7 @@
         unsafe base = buffer.baseAddress
         capacity = buffer.count
         filled = 0
-        spillStart += unsafe put(UnsafeRawPointer(spill), spillStart, spillEnd - spillStart)
+        spillStart += unsafe put(UnsafeRawPointer(spill), from: spillStart, count: spillEnd - spillStart)
         if spillStart == spillEnd { relend() }
     }
 
@@ -40,7 +40,7 @@
     }
 
     /// One DATA frame. False when the last one still waits in the spill.
-    mutating func data(_ header: UnsafePointer<UInt8>, _ body: UnsafeRawPointer?, _ count: Int) -> Bool {
+    mutating func data(header: UnsafePointer<UInt8>, body: UnsafeRawPointer?, count: Int) -> Bool {
         guard spillStart == spillEnd, count <= FrameOutput.dataBytesMax else { return false }
         spillStart = 0
         spillEnd = 0
@@ -52,12 +52,12 @@
     mutating func free() { unsafe spill?.deallocate() }
 
     private mutating func relend() {
-        let taken = unsafe put(lent.baseAddress, 0, lent.count)
+        let taken = unsafe put(lent.baseAddress, from: 0, count: lent.count)
         unsafe lent = UnsafeRawBufferPointer(rebasing: lent[taken...])
     }
 
     private mutating func take(_ source: UnsafeRawPointer?, _ count: Int) {
-        let taken = unsafe put(source, 0, count)
+        let taken = unsafe put(source, from: 0, count: count)
         guard taken < count, let source = unsafe source else { return }
         if unsafe spill == nil {
             unsafe spill = .allocate(
@@ -68,7 +68,7 @@
     }
 
     /// Copies what fits.
-    private mutating func put(_ source: UnsafeRawPointer?, _ offset: Int, _ count: Int) -> Int {
+    private mutating func put(_ source: UnsafeRawPointer?, from offset: Int, count: Int) -> Int {
         let taken = min(count, room)
         guard taken > 0, let source = unsafe source, let base = unsafe base else { return 0 }
         unsafe (base + filled).copyMemory(from: source + offset, byteCount: taken)

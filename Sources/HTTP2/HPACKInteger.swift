@@ -1,6 +1,6 @@
 /// Integers as HPACK writes them (RFC 7541, 5.1): in the low bits of a byte, and on in groups of seven.
 enum HPACKInteger {
-    static func append(_ value: Int, prefixBits: Int, _ pattern: UInt8, _ bytes: inout [UInt8]) {
+    static func append(_ value: Int, prefixBits: Int, pattern: UInt8, to bytes: inout [UInt8]) {
         let limit = 1 << prefixBits - 1
         guard value >= limit else { return bytes.append(pattern | UInt8(value)) }
         bytes.append(pattern | UInt8(limit))

@@ -83,7 +83,7 @@
         }
         if let index = table.lastIndex(where: { $0.hash == field.hash && $0.text == field.text }) {
             HPACKInteger.append(
-                HeaderEncoder.staticEntries + table.count - index, prefixBits: 7, 0x80, &bytes)
+                HeaderEncoder.staticEntries + table.count - index, prefixBits: 7, pattern: 0x80, to: &bytes)
             return true
         }
         bytes += field.literal

@@ -14,12 +14,12 @@ func installServerCallbacks(_ callbacks: OpaquePointer) {
     }
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
         _, _, name, nameCount, value, valueCount, _, user in
-        unsafe with(user) { unsafe $0.header(name!, nameCount, value!, valueCount) }
+        unsafe with(user) { unsafe $0.header(name!, count: nameCount, value: value!, count: valueCount) }
         return 0
     }
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
         _, _, stream, bytes, count, user in
-        unsafe with(user) { unsafe $0.data(stream, bytes!, count) }
+        unsafe with(user) { unsafe $0.data(of: stream, bytes!, count: count) }
         return 0
     }
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
@@ -39,7 +39,7 @@ func installServerCallbacks(_ callbacks: OpaquePointer) {
     unsafe nghttp2_session_callbacks_set_send_data_callback(callbacks) {
         _, frame, header, count, source, user in
         unsafe with(user) { server in
-            unsafe server.sendBody(source!.pointee.ptr, header!, count)
+            unsafe server.sendBody(of: source!.pointee.ptr, header: header!, count: count)
         }
     }
 }

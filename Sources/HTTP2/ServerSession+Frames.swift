@@ -23,7 +23,7 @@ extension ServerSession {
     }
 
     func header(
-        _ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int
+        _ name: UnsafePointer<UInt8>, count nameCount: Int, value: UnsafePointer<UInt8>, count valueCount: Int
     ) {
         guard let slot = unsafe reading, unsafe !slot.pointee.headersAreCut else { return }
         unsafe slot.pointee.headerListBytes += nameCount + valueCount + 32
@@ -31,7 +31,7 @@ extension ServerSession {
             unsafe slot.pointee.headersAreCut = true
             return
         }
-        unsafe slot.pointee.request.appendField(name, nameCount, value, valueCount)
+        unsafe slot.pointee.request.appendField(name, count: nameCount, value: value, count: valueCount)
         let end = unsafe slot.pointee.request.count
         unsafe slot.pointee.fieldBytes = end
         guard unsafe name[0] == UInt8(ascii: ":") else { return }
@@ -42,7 +42,7 @@ extension ServerSession {
         }
     }
 
-    func data(_ stream: Int32, _ bytes: UnsafePointer<UInt8>, _ count: Int) {
+    func data(of stream: Int32, _ bytes: UnsafePointer<UInt8>, count: Int) {
         guard let slot = unsafe slot(of: stream) else {
             _ = unsafe nghttp2_session_consume_connection(handle.raw, count)
             return
@@ -107,14 +107,14 @@ extension ServerSession {
 
     /// Writes one DATA frame from the shared body.
     func sendBody(
-        _ slot: UnsafeMutableRawPointer, _ header: UnsafePointer<UInt8>, _ count: Int
+        of slot: UnsafeMutableRawPointer, header: UnsafePointer<UInt8>, count: Int
     ) -> CInt {
         let slot = unsafe slot.assumingMemoryBound(to: ServerSlot.self)
         guard let body = unsafe slot.pointee.body else {
             return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
         let rest = unsafe body.bytes.baseAddress! + slot.pointee.bodySent
-        guard unsafe handle.output.pointee.data(header, rest, count) else {
+        guard unsafe handle.output.pointee.data(header: header, body: rest, count: count) else {
             return NGHTTP2_ERR_WOULDBLOCK.rawValue
         }
         unsafe slot.pointee.bodySent += count

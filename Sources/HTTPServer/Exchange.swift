@@ -37,7 +37,7 @@ struct Exchange {
             course = .answer(Self.methodNotAllowed(methods))
             bodyBytesMax = limits.bodyBytesMax
         case .nothing:
-            course = .answer(.error(404, "not_found", "there is nothing at \(request.path)"))
+            course = .answer(.error(404, "not_found", message: "there is nothing at \(request.path)"))
             bodyBytesMax = limits.bodyBytesMax
         }
         announcedBytes = decoded.framing.contentLength
@@ -116,7 +116,7 @@ struct Exchange {
 
     private static func methodNotAllowed(_ methods: [HTTPMethod]) -> HTTPResponse {
         let names = methods.map(\.rawValue).joined(separator: ", ")
-        var response = HTTPResponse.error(405, "method_not_allowed", "this path knows \(names)")
+        var response = HTTPResponse.error(405, "method_not_allowed", message: "this path knows \(names)")
         response.headers.add("Allow", names)
         return response
     }

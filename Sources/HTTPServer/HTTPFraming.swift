@@ -12,7 +12,7 @@ struct HTTPFraming: Equatable {
     init(_ headers: HTTPHeaders, version: String) throws(HTTPRefusal) {
         let isOld = version == "HTTP/1.0"
         guard isOld || version == "HTTP/1.1" else {
-            throw HTTPRefusal(505, "version_not_supported", "speak HTTP/1.1")
+            throw HTTPRefusal(505, "version_not_supported", message: "speak HTTP/1.1")
         }
         let hosts = headers.all("host").count
         guard hosts == 1 || isOld && hosts == 0 else {
@@ -35,7 +35,7 @@ struct HTTPFraming: Equatable {
             closes = true
         }
         if let expected = headers["expect"], expected.lowercased() != "100-continue" {
-            throw HTTPRefusal(417, "expectation_failed", "the only expectation is 100-continue")
+            throw HTTPRefusal(417, "expectation_failed", message: "the only expectation is 100-continue")
         }
     }
 

@@ -5,14 +5,14 @@ struct HTTPRefusal: Error, Equatable {
     let code: String
     let message: String
 
-    init(_ status: Int, _ code: String, _ message: String) {
+    init(_ status: Int, _ code: String, message: String) {
         self.status = status
         self.code = code
         self.message = message
     }
 
     var response: HTTPResponse {
-        var response = HTTPResponse.error(status, code, message)
+        var response = HTTPResponse.error(status, code, message: message)
         response.closes = true
         return response
     }
@@ -39,11 +39,13 @@ struct HTTPRefusal: Error, Equatable {
         }
     }
 
-    static func malformed(_ message: String) -> HTTPRefusal { HTTPRefusal(400, "bad_request", message) }
+    static func malformed(_ message: String) -> HTTPRefusal {
+        HTTPRefusal(400, "bad_request", message: message)
+    }
 
-    static func slow(_ message: String) -> HTTPRefusal { HTTPRefusal(408, "too_slow", message) }
+    static func slow(_ message: String) -> HTTPRefusal { HTTPRefusal(408, "too_slow", message: message) }
 
     static func bodyTooLarge(max: Int) -> HTTPRefusal {
-        HTTPRefusal(413, "body_too_large", "the body may have \(max) bytes; send less at a time")
+        HTTPRefusal(413, "body_too_large", message: "the body may have \(max) bytes; send less at a time")
     }
 }

@@ -9,7 +9,7 @@ package final class HTTPReply: Sendable {
 
     deinit {
         let message = "the server lost this request; try again"
-        slot.fill(.error(500, "unanswered", message))
+        slot.fill(.error(500, "unanswered", message: message))
     }
 
     /// The first answer counts; a later one, or one after the time for it, goes nowhere.

@@ -27,7 +27,7 @@ package struct HTTPResponse: Sendable {
     /// `{"error":{"code":…,"message":…}}`: the code is for programs and stable, the message says what to do.
     /// The field, where there is one, is the place in the body that is wrong.
     package static func error(
-        _ status: Int, _ code: String, _ message: String, field: String? = nil
+        _ status: Int, _ code: String, message: String, field: String? = nil
     ) -> HTTPResponse {
         var json = JSONWriter(capacity: 256)
         json.beginObject()

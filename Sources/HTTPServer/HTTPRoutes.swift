@@ -41,36 +41,36 @@ package struct HTTPRoutes: Sendable {
 
     /// A handler that knows the answer without waiting.
     package mutating func on(
-        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, _ respond: @escaping Respond
+        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, respond: @escaping Respond
     ) {
-        add(method, pattern, Route(handler: .immediate(respond), bodyBytesMax: bodyBytesMax))
+        add(method, pattern, route: Route(handler: .immediate(respond), bodyBytesMax: bodyBytesMax))
     }
 
     /// A handler that waits for something, such as a record to be acknowledged.
     package mutating func onDeferred(
-        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, _ handle: @escaping Defer
+        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, handle: @escaping Defer
     ) {
-        add(method, pattern, Route(handler: .deferred(handle), bodyBytesMax: bodyBytesMax))
+        add(method, pattern, route: Route(handler: .deferred(handle), bodyBytesMax: bodyBytesMax))
     }
 
     /// A handler that looks at the head first and may refuse a request before its body costs anything.
     package mutating func onJudged(
-        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, _ judge: @escaping Judge
+        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, judge: @escaping Judge
     ) {
-        add(method, pattern, Route(handler: .judged(judge), bodyBytesMax: bodyBytesMax))
+        add(method, pattern, route: Route(handler: .judged(judge), bodyBytesMax: bodyBytesMax))
     }
 
     /// A handler that is an async function, for calls that people make; each costs a task.
     package mutating func onAsync(
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil,
-        _ respond: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
+        respond: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
     ) {
         onDeferred(method, pattern, bodyBytesMax: bodyBytesMax) { request, reply in
             Task { reply.send(await respond(request)) }
         }
     }
 
-    private mutating func add(_ method: HTTPMethod, _ pattern: String, _ route: Route) {
+    private mutating func add(_ method: HTTPMethod, _ pattern: String, route: Route) {
         precondition(pattern.hasPrefix("/"), "a pattern begins with /: \(pattern)")
         patterns.append("\(method.rawValue) \(pattern)")
         var node = 0

@@ -11,12 +11,12 @@ final class HTTPServerCore: Sendable {
         var waits = 0
     }
 
-    static let tooSlow = HTTPResponse.error(503, "too_slow", "the answer took too long; try again")
-    static let stopping = HTTPResponse.error(503, "stopping", "the server is stopping; try again")
+    static let tooSlow = HTTPResponse.error(503, "too_slow", message: "the answer took too long; try again")
+    static let stopping = HTTPResponse.error(503, "stopping", message: "the server is stopping; try again")
 
     static let bodiesFull: HTTPResponse = {
         var response = HTTPResponse.error(
-            503, "bodies_full", "too many bodies are on their way to this server; try again")
+            503, "bodies_full", message: "too many bodies are on their way to this server; try again")
         response.headers.add("Retry-After", "1")
         return response
     }()

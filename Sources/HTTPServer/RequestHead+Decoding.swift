@@ -19,13 +19,13 @@ extension RequestHead {
         }
         guard target.count <= limits.targetBytesMax else {
             let message = "the path and query may have \(limits.targetBytesMax) bytes"
-            throw HTTPRefusal(414, "target_too_long", message)
+            throw HTTPRefusal(414, "target_too_long", message: message)
         }
         let headers = try decodeHeaders()
         let framing = try unsafe HTTPFraming(headers, version: String(decoding: version, as: UTF8.self))
         guard let method = unsafe HTTPMethod(rawValue: String(decoding: self.method, as: UTF8.self)) else {
             throw HTTPRefusal(
-                501, "method_not_known", "use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+                501, "method_not_known", message: "use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
         }
         let target = try HTTPTarget(target)
         let request = HTTPRequest(
@@ -61,7 +61,7 @@ extension RequestHead {
     }
 
     private static func tooLarge(_ limit: String) -> HTTPRefusal {
-        HTTPRefusal(431, "headers_too_large", limit)
+        HTTPRefusal(431, "headers_too_large", message: limit)
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

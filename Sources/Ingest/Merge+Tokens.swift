@@ -23,7 +23,7 @@ extension Merge {
         if wasUsable != hearing.installation.isUsable(after) || before.isUnwanted != after.isUnwanted {
             hearing.noteChange()
         }
-        if old?.hash != token.hash { announce(.startToken, token, report, &hearing) }
+        if old?.hash != token.hash { announce(.startToken, of: token, from: report, in: &hearing) }
     }
 
     func hearUpdateToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
@@ -46,7 +46,7 @@ extension Merge {
             hearing.noteChange()
         }
         let isOver = hearing.installation.facts[0].activities[index].closing != nil
-        if old?.hash != token.hash, !isOver { announce(.updateToken, token, report, &hearing) }
+        if old?.hash != token.hash, !isOver { announce(.updateToken, of: token, from: report, in: &hearing) }
     }
 
     /// The token that stands after a report: the later one. Nil where nothing has changed.
@@ -101,7 +101,7 @@ extension Merge {
     }
 
     private func announce(
-        _ code: Event.Code, _ token: Installation.Token, _ report: Report, _ hearing: inout Hearing
+        _ code: Event.Code, of token: Installation.Token, from report: Report, in hearing: inout Hearing
     ) {
         hearing.tell(
             code, attributesType: report.attributesType, activity: report.activity, group: report.group,

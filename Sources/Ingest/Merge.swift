@@ -61,7 +61,7 @@ package final class Merge {
         }
         // What is due may wait for something else.
         if swept == installation { return nil }
-        let changes = RegistryChange.between(installation, swept, .all, self)
+        let changes = RegistryChange.between(installation, swept, touched: .all, merge: self)
         return Swept(installation: swept, changes: changes)
     }
 
@@ -104,7 +104,7 @@ package final class Merge {
             hearing.installation.move(from: old, at: hearing.time.received, now: now)
         }
         if hearing.installation.forget(at: now, app) { hearing.touched.touchEverything() }
-        let changes = RegistryChange.between(old, hearing.installation, hearing.touched, self)
+        let changes = RegistryChange.between(old, hearing.installation, touched: hearing.touched, merge: self)
         if hearing.isChanged { appendClosings(from: old, to: &hearing) }
         return Merged(
             installation: hearing.installation, changes: changes, events: hearing.events, isDue: true)

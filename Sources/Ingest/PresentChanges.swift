@@ -11,7 +11,7 @@ struct PresentChanges {
     private(set) var list: [RegistryChange] = []
 
     /// - Parameter old: `old.staysUnderItsRecipient(as: new)`.
-    init(_ old: Installation, _ new: Installation, _ merge: Merge) {
+    init(from old: Installation, to new: Installation, merge: Merge) {
         (self.old, self.new, self.merge) = (old, new, merge)
     }
 

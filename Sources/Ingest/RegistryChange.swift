@@ -27,18 +27,18 @@ package struct RegistryChange: Sendable, Hashable {
     ///
     /// - Parameter touched: what may differ at all.
     static func between(
-        _ old: Installation?, _ new: Installation, _ touched: Touched, _ merge: Merge
+        _ old: Installation?, _ new: Installation, touched: Touched, merge: Merge
     ) -> [RegistryChange] {
         let before = old ?? Installation(app: new.app, subject: new.subject)
         guard old == nil || before.staysUnderItsRecipient(as: new) else {
-            return between(RegistryRows(of: old), RegistryRows(of: new), merge.grain)
+            return between(RegistryRows(of: old), RegistryRows(of: new), grain: merge.grain)
         }
-        var changes = PresentChanges(before, new, merge)
+        var changes = PresentChanges(from: before, to: new, merge: merge)
         changes.find(touched)
         return changes.list
     }
 
-    static func between(_ old: RegistryRows, _ new: RegistryRows, _ grain: Grain) -> [RegistryChange] {
+    static func between(_ old: RegistryRows, _ new: RegistryRows, grain: Grain) -> [RegistryChange] {
         var changes: [RegistryChange] = []
         var kept = 0
         for index in new.entries.indices {

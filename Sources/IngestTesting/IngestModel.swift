@@ -76,7 +76,9 @@ package struct IngestModel {
     /// What the topics have that they should not, or have not; nil when they are exactly right.
     package func difference(registry found: TopicContent, events written: TopicContent) -> String? {
         let rows = found.newest
-        let keys = Set(rows.keys).union(registry.keys).filter { !isRight($0, rows[$0], registry[$0]) }
+        let keys = Set(rows.keys).union(registry.keys).filter {
+            !isRight($0, found: rows[$0], wanted: registry[$0])
+        }
         if !keys.isEmpty {
             let samples = keys.prefix(3).map { key in
                 "\(text(key)): has \(text(rows[key])), wants \(text(registry[key]))"
@@ -103,7 +105,7 @@ package struct IngestModel {
         return nil
     }
 
-    private func isRight(_ key: [UInt8], _ found: [UInt8]?, _ wanted: [UInt8]?) -> Bool {
+    private func isRight(_ key: [UInt8], found: [UInt8]?, wanted: [UInt8]?) -> Bool {
         if found == wanted { return true }
         guard let found, let wanted,
             let key = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }),

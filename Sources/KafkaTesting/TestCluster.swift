@@ -20,7 +20,7 @@ package final class TestCluster: Sendable {
         if let given = given ?? Self.given {
             self.init(given: given)
         } else {
-            try self.init(weather: Self.weatherSeed.map { Self.mixed($0, file, line) })
+            try self.init(weather: Self.weatherSeed.map { Self.mixed($0, file: file, line: line) })
         }
     }
 
@@ -56,7 +56,7 @@ package final class TestCluster: Sendable {
         return text?.isEmpty == false ? text : nil
     }
 
-    private static func mixed(_ seed: UInt64, _ file: StaticString, _ line: UInt) -> UInt64 {
+    private static func mixed(_ seed: UInt64, file: StaticString, line: UInt) -> UInt64 {
         var mixed = SplitMix64.mixed(seed &+ UInt64(line))
         for byte in file.description.utf8 { mixed = SplitMix64.mixed(mixed ^ UInt64(byte)) }
         return mixed

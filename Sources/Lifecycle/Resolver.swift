@@ -13,8 +13,8 @@ enum Resolver {
         let answer: @Sendable (Result<[SocketAddress], ResolveError>) -> Void
 
         init(
-            _ host: String, _ port: Int,
-            _ answer: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
+            _ host: String, port: Int,
+            answer: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
         ) {
             self.host = host
             self.port = port
@@ -33,7 +33,7 @@ enum Resolver {
             return answer(.failure(ResolveError(host: host, code: EAI_AGAIN, system: 0)))
         }
         // The thread holds the question until it is answered.
-        let reference = unsafe Unmanaged.passRetained(Question(host, port, answer))
+        let reference = unsafe Unmanaged.passRetained(Question(host, port: port, answer: answer))
         var thread = pthread_t()
         let code = unsafe pthread_create(
             &thread, nil,

@@ -79,22 +79,23 @@ final class ReplayWriter {
                     headers: &headers, tag: UInt64(index))
                 if case .queued = result { break }
                 if case .refused(let code) = result {
-                    throw KafkaError("write to \(topic.name)", code, code.text)
+                    throw KafkaError("write to \(topic.name)", code, text: code.text)
                 }
                 if case .rebuild(let code) = result {
-                    throw KafkaError("write to \(topic.name)", code, code.text)
+                    throw KafkaError("write to \(topic.name)", code, text: code.text)
                 }
                 _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
             }
         }
         _ = producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
         guard deliveries.count == records.count else {
-            throw KafkaError("write records", .timedOut, "not all were acknowledged")
+            throw KafkaError("write records", .timedOut, text: "not all were acknowledged")
         }
         return try deliveries.sorted { $0.tag < $1.tag }.map { delivery in
             switch delivery.outcome {
             case .stored(let offset): return offset
-            case .notStored(let code), .unknown(let code): throw KafkaError("write records", code, code.text)
+            case .notStored(let code), .unknown(let code):
+                throw KafkaError("write records", code, text: code.text)
             }
         }
     }

@@ -40,7 +40,7 @@ package struct ResolvedSettings: Sendable {
             }
         }
         layers.add(environment)
-        for flag in flags { layers.set(flag.key, flag.text, .flag(flag.written)) }
+        for flag in flags { layers.set(flag.key, flag.text, from: .flag(flag.written)) }
         guard layers.problems.isEmpty else { throw SettingsError(problems: layers.problems) }
         entries = layers.entries
         order = schema.declarations.map(\.key)
@@ -84,7 +84,7 @@ private struct Layers {
                 problems.append(schema.unknown(key, "setting", among: known) + " (file \(path))")
                 continue
             }
-            set(key, text, .file(path))
+            set(key, text, from: .file(path))
         }
     }
 
@@ -97,11 +97,11 @@ private struct Layers {
                 problems.append(schema.unknown(name, "environment variable", among: Array(names.keys)))
                 continue
             }
-            set(key, text, .environment(name))
+            set(key, text, from: .environment(name))
         }
     }
 
-    mutating func set(_ key: String, _ text: String, _ origin: Origin) {
+    mutating func set(_ key: String, _ text: String, from origin: Origin) {
         guard let declaration = schema.declaration(key) else {
             preconditionFailure("\(key) is not in the schema")
         }

@@ -15,7 +15,7 @@ package struct DirectoryLock: ~Copyable {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
             close(descriptor)
-            guard reason == EWOULDBLOCK else { throw systemError("lock", path, reason) }
+            guard reason == EWOULDBLOCK else { throw systemError("lock", path, number: reason) }
             throw .inUse(path: directory, by: Self.written(path).map { "process \($0)" } ?? "another process")
         }
         let own = Array("\(getpid())".utf8)

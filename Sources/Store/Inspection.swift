@@ -16,7 +16,7 @@ enum Inspection {
             return data == nil ? .nothing : .unsound(.unmarked)
         }
         guard let mark = Mark(bytes) else { return .unsound(.unreadableMark) }
-        if let reason = judge(mark, terms, boot) { return .unsound(reason) }
+        if let reason = judge(mark, by: terms, boot: boot) { return .unsound(reason) }
         let deaths = mark.condition == .open && !mark.hasCommitted ? mark.deaths + 1 : 0
         guard deaths < 2 else { return .unsound(.diedTwiceBeforeCommit) }
         guard let data else {
@@ -34,7 +34,7 @@ enum Inspection {
         return .sound(deaths: deaths)
     }
 
-    private static func judge(_ mark: Mark, _ terms: Terms, _ boot: BootID) -> DiscardReason? {
+    private static func judge(_ mark: Mark, by terms: Terms, boot: BootID) -> DiscardReason? {
         if case .condemned(let why) = mark.condition { return .condemned(why) }
         if mark.schema != terms.schema { return .otherSchema(found: mark.schema, wanted: terms.schema) }
         if mark.origin != terms.origin { return .otherOrigin(found: mark.origin, wanted: terms.origin) }

@@ -19,7 +19,7 @@ enum LMDBFile {
             throw error(made, "open", path: path, limits: limits)
         }
         do throws(StoreError) {
-            unsafe try prepare(environment, path, tables, limits)
+            unsafe try prepare(environment, at: path, tables: tables, limits: limits)
         } catch {
             unsafe mdb_env_close(environment)
             throw error
@@ -28,7 +28,7 @@ enum LMDBFile {
     }
 
     @unsafe private static func prepare(
-        _ environment: OpaquePointer, _ path: String, _ tables: [String], _ limits: Limits
+        _ environment: OpaquePointer, at path: String, tables: [String], limits: Limits
     ) throws(StoreError) {
         func must(_ result: Int32) throws(StoreError) {
             if result != 0 { throw error(result, "open", path: path, limits: limits) }

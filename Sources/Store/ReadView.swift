@@ -65,7 +65,7 @@ internal import CLMDB
     /// than a key can be. Who looks at a value asks `RowCheck` first.
     package func scan(
         _ table: Table, _ range: KeyRange = .everything,
-        _ body: (_ key: Span<UInt8>, _ stored: Span<UInt8>) -> ScanStep
+        body: (_ key: Span<UInt8>, _ stored: Span<UInt8>) -> ScanStep
     ) throws(StoreError) {
         environment.check(table)
         let cursor = unsafe try environment.cursor(transaction, table)

@@ -47,7 +47,7 @@ internal import CLMDB
             return unsafe mdb_cursor_get(
                 cursor.handle, &key, &value, wanted.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE)
         }
-        unsafe try arrive(result, key, value)
+        unsafe try arrive(result, key: key, value: value)
     }
 
     /// Goes to the row behind.
@@ -56,11 +56,11 @@ internal import CLMDB
         var key = unsafe MDB_val()
         var value = unsafe MDB_val()
         let result = unsafe mdb_cursor_get(cursor.handle, &key, &value, MDB_NEXT)
-        unsafe try arrive(result, key, value)
+        unsafe try arrive(result, key: key, value: value)
     }
 
     @_lifetime(self: copy self)
-    private mutating func arrive(_ result: Int32, _ key: MDB_val, _ value: MDB_val) throws(StoreError) {
+    private mutating func arrive(_ result: Int32, key: MDB_val, value: MDB_val) throws(StoreError) {
         isOnRow = result == 0
         unsafe currentKey = unsafe key
         unsafe currentValue = unsafe value

@@ -19,7 +19,7 @@ enum RowSort {
         let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: 8 * 256)
         defer { unsafe counts.deallocate() }
         unsafe counts.initialize(repeating: 0)
-        unsafe sort(rows, Spare(rows: spare, counts: counts), bytes, from: 0)
+        unsafe sort(rows, spare: Spare(rows: spare, counts: counts), in: bytes, from: 0)
     }
 
     /// Room to deal rows out, and how many of them have each value of each byte.
@@ -30,7 +30,7 @@ enum RowSort {
 
     /// All rows agree in the bytes before the depth, and their heads are of it.
     private static func sort(
-        _ rows: UnsafeMutableBufferPointer<BatchedRow>, _ spare: Spare, _ bytes: UnsafeRawBufferPointer,
+        _ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: Spare, in bytes: UnsafeRawBufferPointer,
         from depth: Int
     ) {
         unsafe deal(rows, spare)
@@ -51,7 +51,7 @@ enum RowSort {
                             rebasing: bytes[row.start..<row.start + row.keyBytes])
                         unsafe alike[index].head = unsafe next < key.count ? key.head(at: next) : 0
                     }
-                    unsafe sort(alike, spare, bytes, from: next)
+                    unsafe sort(alike, spare: spare, in: bytes, from: next)
                 }
             }
             first = end
@@ -65,7 +65,7 @@ enum RowSort {
         for index in rows.indices.dropFirst() {
             let row = unsafe rows[index]
             var hole = index
-            while hole > 0, unsafe precedes(row, rows[hole - 1], bytes, from: depth) {
+            while hole > 0, unsafe precedes(row, rows[hole - 1], in: bytes, from: depth) {
                 unsafe rows[hole] = unsafe rows[hole - 1]
                 hole -= 1
             }
@@ -74,7 +74,7 @@ enum RowSort {
     }
 
     private static func precedes(
-        _ a: BatchedRow, _ b: BatchedRow, _ bytes: UnsafeRawBufferPointer, from depth: Int
+        _ a: BatchedRow, _ b: BatchedRow, in bytes: UnsafeRawBufferPointer, from depth: Int
     ) -> Bool {
         if a.head != b.head { return a.head < b.head }
         let common = min(a.keyBytes, b.keyBytes) - depth

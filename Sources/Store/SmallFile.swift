@@ -37,7 +37,7 @@ enum SmallFile {
         close(descriptor)
         if let failure {
             unsafe unlink(next)
-            throw systemError("write", next, failure)
+            throw systemError("write", next, number: failure)
         }
         guard unsafe rename(next, path) == 0 else { throw systemError("rename", next) }
         if synced { try syncDirectory(of: path) }
@@ -57,7 +57,7 @@ enum SmallFile {
     }
 }
 
-func systemError(_ action: String, _ path: String, _ number: Int32 = errno) -> StoreError {
+func systemError(_ action: String, _ path: String, number: Int32 = errno) -> StoreError {
     switch number {
     case ENOSPC, EDQUOT, EFBIG: .diskFull(path: path)
     default: .system(action: action, path: path, reason: unsafe String(cString: strerror(number)))

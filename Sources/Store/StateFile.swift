@@ -38,11 +38,13 @@ package final class StateFile {
         case .sound(let deaths):
             beginning = .resumed
             mark.deaths = deaths
-        case .unsound(let reason): beginning = try Self.discard(directory, reason, &mark)
+        case .unsound(let reason): beginning = try Self.discard(directory, because: reason, mark: &mark)
         }
         try SmallFile.replace(directory + "/mark", with: mark.bytes, synced: true)
-        let found = beginning == .resumed ? try Self.unusable(directory, terms, tables, limits, now) : nil
-        if let found { beginning = try Self.discard(directory, found, &mark) }
+        let found =
+            beginning == .resumed
+            ? try Self.unusable(directory, by: terms, tables: tables, limits: limits, now: now) : nil
+        if let found { beginning = try Self.discard(directory, because: found, mark: &mark) }
         environment = try Environment(directory: directory, tables: tables, limits: limits)
         self.mark = mark
         self.beginning = beginning
@@ -90,7 +92,7 @@ package final class StateFile {
     }
 
     private static func discard(
-        _ directory: String, _ reason: DiscardReason, _ mark: inout Mark
+        _ directory: String, because reason: DiscardReason, mark: inout Mark
     ) throws(StoreError) -> Beginning {
         for name in ["data.mdb", "data.mdb-lock"] { try SmallFile.remove(directory + "/" + name) }
         mark.deaths = 0
@@ -99,7 +101,7 @@ package final class StateFile {
 
     /// What only the tables themselves can tell.
     private static func unusable(
-        _ directory: String, _ terms: Terms, _ tables: [String], _ limits: Limits, _ now: WallTime
+        _ directory: String, by terms: Terms, tables: [String], limits: Limits, now: WallTime
     ) throws(StoreError) -> DiscardReason? {
         do throws(StoreError) {
             let environment = try Environment(directory: directory, tables: tables, limits: limits)

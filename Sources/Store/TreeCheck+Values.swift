@@ -13,9 +13,11 @@ extension TreeCheck {
         case .applied, .rows:
             if let long = try longValue(node) {
                 let end = Page.headBytes + node.valueBytes
-                return try checkRow(node, long.bytes.span.extracting(Page.headBytes..<end), tree)
+                return try checkRow(
+                    in: node, stored: long.bytes.span.extracting(Page.headBytes..<end), of: tree)
             }
-            return try checkRow(node, node.page.bytes.span.extracting(node.valueStart..<node.end), tree)
+            return try checkRow(
+                in: node, stored: node.page.bytes.span.extracting(node.valueStart..<node.end), of: tree)
         }
         return nil
     }
@@ -29,7 +31,7 @@ extension TreeCheck {
     }
 
     private mutating func checkRow(
-        _ node: Node, _ stored: Span<UInt8>, _ tree: Tree
+        in node: Node, stored: Span<UInt8>, of tree: Tree
     ) throws(Damage) -> UInt32? {
         guard RowCheck.holds(node.key, stored), let sum = RowCheck.sum(of: stored) else {
             throw Damage("page \(node.page.number): a row is not what was written")

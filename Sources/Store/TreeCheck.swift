@@ -112,7 +112,7 @@ struct TreeCheck: ~Copyable {
         }
         guard (1...Self.depthMax).contains(root.depth) else { throw Damage("a tree is \(root.depth) deep") }
         var progress = Progress()
-        try visit(root.page, level: root.depth, tree, &progress)
+        try visit(root.page, level: root.depth, of: tree, progress: &progress)
         guard progress.entries == root.entries else {
             throw Damage("a tree has \(progress.entries) rows, \(root.entries) are announced")
         }
@@ -120,7 +120,7 @@ struct TreeCheck: ~Copyable {
     }
 
     private mutating func visit(
-        _ number: Int, level: Int, _ tree: Tree, _ progress: inout Progress
+        _ number: Int, level: Int, of tree: Tree, progress: inout Progress
     ) throws(Damage) {
         try take(number, pages: 1)
         let page = try pages.page(number)
@@ -137,7 +137,7 @@ struct TreeCheck: ~Copyable {
                     try checkKey(node, after: progress.last, tree)
                     progress.floor.replace(with: node.key)
                 }
-                try visit(node.child, level: level - 1, tree, &progress)
+                try visit(node.child, level: level - 1, of: tree, progress: &progress)
             } else {
                 try checkKey(node, after: progress.last, tree)
                 guard !tree.precedes(node.key, progress.floor.span) else {

@@ -34,7 +34,7 @@ internal import CLMDB
         defer { swap(&buffer, &stored) }
         RowCheck.write(key, value, to: &buffer)
         var open = unsafe try open(table)
-        unsafe try write(key, buffer.span, &open)
+        unsafe try write(key, buffer.span, to: &open)
         unsafe leave(open)
     }
 
@@ -74,7 +74,7 @@ internal import CLMDB
         var open = unsafe try open(table)
         for index in 0..<batch.count {
             if let stored = batch.value(index) {
-                unsafe try write(batch.key(index), stored, &open)
+                unsafe try write(batch.key(index), stored, to: &open)
             } else {
                 _ = unsafe try remove(batch.key(index), &open)
             }
@@ -137,7 +137,7 @@ internal import CLMDB
 
     /// The row that it replaces is met on the way.
     private mutating func write(
-        _ key: Span<UInt8>, _ stored: Span<UInt8>, _ open: inout OpenTable
+        _ key: Span<UInt8>, _ stored: Span<UInt8>, to open: inout OpenTable
     ) throws(StoreError) {
         try Limits.check(key)
         let result: Int32 = unsafe key.withValue { key in

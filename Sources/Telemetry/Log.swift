@@ -16,18 +16,18 @@ package struct Log: Sendable {
     package static let silent = Log("", to: LogSink(level: .error, format: .text, descriptor: -1))
 
     package func debug(_ message: StaticString, _ fields: LogField...) {
-        sink.write(.debug, component, message, fields)
+        sink.write(.debug, component: component, message, fields: fields)
     }
 
     package func info(_ message: StaticString, _ fields: LogField...) {
-        sink.write(.info, component, message, fields)
+        sink.write(.info, component: component, message, fields: fields)
     }
 
     package func warning(_ message: StaticString, _ fields: LogField...) {
-        sink.write(.warning, component, message, fields)
+        sink.write(.warning, component: component, message, fields: fields)
     }
 
     package func error(_ message: StaticString, _ fields: LogField...) {
-        sink.write(.error, component, message, fields)
+        sink.write(.error, component: component, message, fields: fields)
     }
 }

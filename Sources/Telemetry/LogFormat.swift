@@ -11,8 +11,12 @@ package enum LogFormat: String, Sendable, CaseIterable {
         var out: [UInt8] = []
         out.reserveCapacity(160)
         switch self {
-        case .json: writeJSON(time, level, component, message, fields, to: &out)
-        case .text: writeText(time, level, component, message, fields, to: &out)
+        case .json:
+            writeJSON(
+                at: time, level: level, component: component, message: message, fields: fields, to: &out)
+        case .text:
+            writeText(
+                at: time, level: level, component: component, message: message, fields: fields, to: &out)
         }
         out.append(0x0A)
         return out
@@ -20,7 +24,7 @@ package enum LogFormat: String, Sendable, CaseIterable {
 }
 
 private func writeJSON(
-    _ time: WallTime, _ level: LogLevel, _ component: String, _ message: StaticString, _ fields: [LogField],
+    at time: WallTime, level: LogLevel, component: String, message: StaticString, fields: [LogField],
     to out: inout [UInt8]
 ) {
     out += Array(#"{"ts":""#.utf8)
@@ -46,7 +50,7 @@ private func writeJSON(
 }
 
 private func writeText(
-    _ time: WallTime, _ level: LogLevel, _ component: String, _ message: StaticString, _ fields: [LogField],
+    at time: WallTime, level: LogLevel, component: String, message: StaticString, fields: [LogField],
     to out: inout [UInt8]
 ) {
     time.appendRFC3339(to: &out)

@@ -52,7 +52,7 @@ package final class LogSink: Sendable {
         if descriptor >= 0 { startWriter() }
     }
 
-    func write(_ level: LogLevel, _ component: String, _ message: StaticString, _ fields: [LogField]) {
+    func write(_ level: LogLevel, component: String, _ message: StaticString, fields: [LogField]) {
         guard level >= self.level, descriptor >= 0 else { return }
         let time = now()
         var fields = fields

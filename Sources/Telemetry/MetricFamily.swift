@@ -51,9 +51,9 @@ struct Family {
         out += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
         for (labels, instrument) in series.sorted(by: { $0.key < $1.key }) {
             switch instrument {
-            case .counter(let counter): out += line(name, labels, Double(counter.value))
-            case .gauge(let gauge): out += line(name, labels, gauge.value)
-            case .reading(let read): out += line(name, labels, read())
+            case .counter(let counter): out += line(name, labels: labels, value: Double(counter.value))
+            case .gauge(let gauge): out += line(name, labels: labels, value: gauge.value)
+            case .reading(let read): out += line(name, labels: labels, value: read())
             case .histogram(let histogram): render(histogram, labels, to: &out)
             }
         }
@@ -65,15 +65,16 @@ struct Family {
         var cumulative = 0
         for (bound, count) in zip(histogram.bounds, snapshot.counts) {
             cumulative += count
-            out += line(name + "_bucket", "\(prefix)le=\"\(Self.number(bound))\"", Double(cumulative))
+            out += line(
+                name + "_bucket", labels: "\(prefix)le=\"\(Self.number(bound))\"", value: Double(cumulative))
         }
         let total = snapshot.counts.reduce(0, +)
-        out += line(name + "_bucket", "\(prefix)le=\"+Inf\"", Double(total))
-        out += line(name + "_sum", labels, snapshot.sum)
-        out += line(name + "_count", labels, Double(total))
+        out += line(name + "_bucket", labels: "\(prefix)le=\"+Inf\"", value: Double(total))
+        out += line(name + "_sum", labels: labels, value: snapshot.sum)
+        out += line(name + "_count", labels: labels, value: Double(total))
     }
 
-    private func line(_ name: String, _ labels: String, _ value: Double) -> String {
+    private func line(_ name: String, labels: String, value: Double) -> String {
         labels.isEmpty ? "\(name) \(Self.number(value))\n" : "\(name){\(labels)} \(Self.number(value))\n"
     }
 

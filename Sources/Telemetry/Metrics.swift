@@ -17,12 +17,12 @@ package final class Metrics: Sendable {
     package func counter(_ name: String, help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter
     {
         precondition(name.hasSuffix("_total"), "a counter's name ends in _total: \(name)")
-        return series(name, help, .counter, labels) { .counter(Counter()) }.counter
+        return series(name, help: help, kind: .counter, labels: labels) { .counter(Counter()) }.counter
     }
 
     /// A value that goes up and down.
     package func gauge(_ name: String, help: String, labels: KeyValuePairs<String, String> = [:]) -> Gauge {
-        series(name, help, .gauge, labels) { .gauge(Gauge()) }.gauge
+        series(name, help: help, kind: .gauge, labels: labels) { .gauge(Gauge()) }.gauge
     }
 
     /// A value that is looked up when somebody asks. The closure must be quick and must not block.
@@ -30,7 +30,7 @@ package final class Metrics: Sendable {
         _ name: String, help: String, labels: KeyValuePairs<String, String> = [:],
         read: @escaping @Sendable () -> Double
     ) {
-        _ = series(name, help, .gauge, labels) { .reading(read) }
+        _ = series(name, help: help, kind: .gauge, labels: labels) { .reading(read) }
     }
 
     /// How values are distributed; bounds in the unit of the name.
@@ -38,11 +38,12 @@ package final class Metrics: Sendable {
         _ name: String, help: String, bounds: [Double] = Histogram.secondsBounds,
         labels: KeyValuePairs<String, String> = [:]
     ) -> Histogram {
-        series(name, help, .histogram, labels) { .histogram(Histogram(bounds: bounds)) }.histogram
+        series(name, help: help, kind: .histogram, labels: labels) { .histogram(Histogram(bounds: bounds)) }
+            .histogram
     }
 
     private func series(
-        _ name: String, _ help: String, _ kind: Family.Kind, _ labels: KeyValuePairs<String, String>,
+        _ name: String, help: String, kind: Family.Kind, labels: KeyValuePairs<String, String>,
         make: () -> Instrument
     ) -> Instrument {
         precondition(Family.isName(name), "metric names are flotilla_ or process_ and lower case: \(name)")

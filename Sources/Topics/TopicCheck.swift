@@ -50,19 +50,19 @@ extension TopicLayout {
     ) -> [TopicMismatch] {
         let need = need(of: topic)
         func mismatch(
-            _ property: TopicMismatch.Property, _ have: String, _ want: String, setting: String? = nil
+            of property: TopicMismatch.Property, have: String, want: String, setting: String? = nil
         ) -> TopicMismatch {
             TopicMismatch(topic: name(topic), property: property, have: have, want: want, setting: setting)
         }
-        if partitions == 0 { return [mismatch(.existence, "nothing", "the topic")] }
+        if partitions == 0 { return [mismatch(of: .existence, have: "nothing", want: "the topic")] }
         var found: [TopicMismatch] = []
         if partitions != need.partitions {
-            found.append(mismatch(.partitions, String(partitions), String(need.partitions)))
+            found.append(mismatch(of: .partitions, have: String(partitions), want: String(need.partitions)))
         }
         func text(_ property: TopicMismatch.Property) -> String { configuration[property.rawValue] ?? "none" }
         let policy = text(.cleanup).split { $0 == "," || $0 == " " }.sorted().joined(separator: ",")
         func exactly(_ property: TopicMismatch.Property, _ want: String, have: String) {
-            if have != want { found.append(mismatch(property, have, want, setting: want)) }
+            if have != want { found.append(mismatch(of: property, have: have, want: want, setting: want)) }
         }
         exactly(.cleanup, need.cleanup.policy, have: policy)
         /// At least as much; −1 is without a limit.
@@ -70,7 +70,8 @@ extension TopicLayout {
             guard let want else { return }
             let have = Int64(text(property))
             if let have, have >= want || (have == -1 && property == .retention) { return }
-            found.append(mismatch(property, text(property), "at least \(want)", setting: String(want)))
+            found.append(
+                mismatch(of: property, have: text(property), want: "at least \(want)", setting: String(want)))
         }
         atLeast(.retention, need.cleanup.retentionMilliseconds)
         atLeast(.deleteRetention, need.cleanup.isCompacting ? Self.deleteRetentionMilliseconds : nil)

@@ -38,11 +38,11 @@ struct BrokerLoad {
             stored += deliveries.count { $0.isStored }
         }
         // The first record meets the connection and the producer id.
-        send(producer, topic, 0) { collect(waitMilliseconds: 1) }
+        send(by: producer, to: topic, number: 0) { collect(waitMilliseconds: 1) }
         while stored < 1 { collect(waitMilliseconds: 10) }
         let began = Instant.now()
         for number in 0..<count {
-            send(producer, topic, number) { collect(waitMilliseconds: 1) }
+            send(by: producer, to: topic, number: number) { collect(waitMilliseconds: 1) }
             if number % 1_000 == 0 { collect(waitMilliseconds: 0) }
         }
         let limit = Instant.now().advanced(byMilliseconds: 60_000)
@@ -54,7 +54,7 @@ struct BrokerLoad {
         return Double(count) / seconds
     }
 
-    private func send(_ producer: Producer, _ topic: Topic, _ number: Int, whenFull: () -> Void) {
+    private func send(by producer: Producer, to topic: Topic, number: Int, whenFull: () -> Void) {
         let value = values[number % values.count]
         let partition = Int32(number % shape.partitions)
         while producer.send(

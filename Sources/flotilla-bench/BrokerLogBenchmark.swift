@@ -35,14 +35,14 @@ enum BrokerLogBenchmark {
             rates.append((name, mebibytes / (try Usage.of(work)).processorSeconds))
         }
         measure("1 checksum alone") { for _ in 0..<count { checksum(batch) } }
-        try measure("2 write alone") { try plainWrites(path + "/plain", batch, count) }
+        try measure("2 write alone") { try plainWrites(at: path + "/plain", batch, count: count) }
         unsafe unlink(path + "/plain")
-        try measureLog(path, batch, count, &rates, mebibytes)
+        try measureLog(at: path, batch, count: count, rates: &rates, mebibytes: mebibytes)
         return rates
     }
 
     private static func measureLog(
-        _ path: String, _ batch: [UInt8], _ count: Int, _ rates: inout [(String, Double)], _ mebibytes: Double
+        at path: String, _ batch: [UInt8], count: Int, rates: inout [(String, Double)], mebibytes: Double
     ) throws {
         do {
             let store = try TopicStore(path: path + "/data", flush: .os) {}
@@ -81,7 +81,7 @@ enum BrokerLogBenchmark {
         }
     }
 
-    private static func plainWrites(_ path: String, _ batch: [UInt8], _ count: Int) throws {
+    private static func plainWrites(at path: String, _ batch: [UInt8], count: Int) throws {
         let disk = Disk()
         let file = try disk.open(path, create: true, writable: true)
         for index in 0..<count { try disk.write(batch, to: file, at: index * batch.count) }

@@ -92,15 +92,15 @@ enum JSONBenchmark {
         json.beginObject()
         json.name("v")
         json.value(report.v)
-        field("app", report.app, &json)
-        field("environment", report.environment, &json)
-        field("installationId", report.installationId, &json)
-        field("userId", report.userId, &json)
-        field("kind", report.kind, &json)
-        field("attributesType", report.attributesType, &json)
-        field("activityId", report.activityId, &json)
-        field("groupId", report.groupId, &json)
-        field("token", report.token, &json)
+        field("app", report.app, to: &json)
+        field("environment", report.environment, to: &json)
+        field("installationId", report.installationId, to: &json)
+        field("userId", report.userId, to: &json)
+        field("kind", report.kind, to: &json)
+        field("attributesType", report.attributesType, to: &json)
+        field("activityId", report.activityId, to: &json)
+        field("groupId", report.groupId, to: &json)
+        field("token", report.token, to: &json)
         if let eventTime = report.eventTime {
             json.name("eventTime")
             json.value(eventTime)
@@ -108,7 +108,7 @@ enum JSONBenchmark {
         json.endObject()
     }
 
-    private static func field(_ name: StaticString, _ value: String?, _ json: inout JSONWriter) {
+    private static func field(_ name: StaticString, _ value: String?, to json: inout JSONWriter) {
         guard let value else { return }
         json.name(name)
         json.value(value)

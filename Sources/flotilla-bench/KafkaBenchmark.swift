@@ -45,19 +45,20 @@ enum KafkaBenchmark {
             "$ flotilla-bench kafka --records \(options.records) --size \(options.size) --rounds \(options.rounds)"
         )
         for compression in ["zstd", "none"] {
-            try produce(compression, options, mock.brokers)
-            try consume(compression, options, mock.brokers)
+            try produce(compression, options, brokers: mock.brokers)
+            try consume(compression, options, brokers: mock.brokers)
         }
     }
 
-    private static func produce(_ compression: String, _ options: Options, _ brokers: String) throws {
+    private static func produce(_ compression: String, _ options: Options, brokers: String) throws {
         var swift: [Usage] = []
         var c: [Usage] = []
         for _ in 0..<options.rounds {
             swift.append(
                 try Usage.of {
                     try produceInSwift(
-                        "produce-\(compression)", compression, options.records, options.size, brokers)
+                        to: "produce-\(compression)", compression: compression, count: options.records,
+                        size: options.size, brokers: brokers)
                 })
             c.append(
                 try Usage.of {
@@ -68,11 +69,11 @@ enum KafkaBenchmark {
                     }
                 })
         }
-        report("produce, \(compression)", swift, c, options.records)
+        report("produce, \(compression)", swift: swift, c: c, records: options.records)
     }
 
     private static func produceInSwift(
-        _ topic: String, _ compression: String, _ count: Int, _ size: Int, _ brokers: String
+        to topic: String, compression: String, count: Int, size: Int, brokers: String
     ) throws {
         var settings = ProducerOptions()
         settings.compression = compression == "none" ? .none : .zstd
@@ -102,12 +103,13 @@ enum KafkaBenchmark {
     }
 
     /// The mock keeps 5 MiB a partition, so what compresses badly is read again and again.
-    private static func consume(_ compression: String, _ options: Options, _ brokers: String) throws {
+    private static func consume(_ compression: String, _ options: Options, brokers: String) throws {
         let held =
             compression == "none" ? min(options.records, 4 * 3_500_000 / options.size) : options.records
         let passes = max(1, options.records / held)
         let topic = "consume-\(compression)"
-        try produceInSwift(topic, compression, held, options.size, brokers)
+        try produceInSwift(
+            to: topic, compression: compression, count: held, size: options.size, brokers: brokers)
         let reader = try SwiftReader(brokers)
         let peer = unsafe kafka_peer_reader_new(brokers)
         defer { unsafe kafka_peer_reader_destroy(peer) }
@@ -124,7 +126,9 @@ enum KafkaBenchmark {
             if sums.swift != sums.c { throw BenchmarkFailure("Swift read \(sums.swift), C \(sums.c)") }
         }
         // The first round connects.
-        report("consume, \(compression)", Array(swift.dropFirst()), Array(c.dropFirst()), held * passes)
+        report(
+            "consume, \(compression)", swift: Array(swift.dropFirst()), c: Array(c.dropFirst()),
+            records: held * passes)
     }
 
     private final class SwiftReader {
@@ -156,7 +160,7 @@ enum KafkaBenchmark {
         }
     }
 
-    private static func report(_ name: String, _ swift: [Usage], _ c: [Usage], _ records: Int) {
+    private static func report(_ name: String, swift: [Usage], c: [Usage], records: Int) {
         let rates = (
             swift.map { Double(records) / $0.seconds }.median, c.map { Double(records) / $0.seconds }.median
         )

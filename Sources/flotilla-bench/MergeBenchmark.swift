@@ -25,7 +25,7 @@ enum MergeBenchmark {
         var number = 0
         var token = 1
         let same = startToken(0)
-        try line("the same again", rounds) {
+        try line("the same again", rounds: rounds) {
             guard
                 case .unchanged = merge.merge(
                     same, Arrival(receivedAt: start, offset: 0), into: known, now: start)
@@ -33,42 +33,42 @@ enum MergeBenchmark {
                 throw BenchmarkFailure("the same again is something new")
             }
         }
-        try line("said again, later", rounds) {
+        try line("said again, later", rounds: rounds) {
             number += 1
             let at = start + 1 + Int64(number % 60_000)
             if try merged(merge.merge(same, Arrival(receivedAt: at, offset: 0), into: known, now: at)).isDue {
                 throw BenchmarkFailure("a repetition is due")
             }
         }
-        try line("a start token rotates", rounds) {
+        try line("a start token rotates", rounds: rounds) {
             token += 1
-            try rotate(merge, startToken(token), known)
+            try rotate(merge, startToken(token), known: known)
         }
-        try line("an update token rotates", rounds) {
+        try line("an update token rotates", rounds: rounds) {
             token += 1
-            try rotate(merge, updateToken(token), known)
+            try rotate(merge, updateToken(token), known: known)
         }
-        try line("a new installation", rounds) {
+        try line("a new installation", rounds: rounds) {
             token += 1
-            try rotate(merge, startToken(token), nil)
+            try rotate(merge, startToken(token), known: nil)
         }
         var writer = JSONWriter()
-        try line("its record written", rounds) { known.encode(to: &writer) }
+        try line("its record written", rounds: rounds) { known.encode(to: &writer) }
         let (bytes, reader) = (known.encoded(), JSONReader())
-        try line("its record of \(bytes.count) bytes read", rounds) {
+        try line("its record of \(bytes.count) bytes read", rounds: rounds) {
             _ = try Installation.decode(bytes, with: reader)
         }
         for report in [startToken(0), updateToken(0)] {
             let bytes = report.encoded()
-            try line("a report of \(bytes.count) bytes read", rounds) {
+            try line("a report of \(bytes.count) bytes read", rounds: rounds) {
                 _ = try Report.decode(bytes, with: reader)
             }
         }
         let row = row()
-        try line("a registry row written", rounds) { row.encode(to: &writer) }
+        try line("a registry row written", rounds: rounds) { row.encode(to: &writer) }
     }
 
-    private static func rotate(_ merge: Merge, _ report: Report, _ known: Installation?) throws {
+    private static func rotate(_ merge: Merge, _ report: Report, known: Installation?) throws {
         let made = try merged(
             merge.merge(report, Arrival(receivedAt: start + 1, offset: 0), into: known, now: start + 1))
         guard made.changes.count == 1, !made.events.isEmpty else {
@@ -82,7 +82,7 @@ enum MergeBenchmark {
         return merged
     }
 
-    private static func line(_ what: String, _ rounds: Rounds, _ work: () throws -> Void) throws {
+    private static func line(_ what: String, rounds: Rounds, work: () throws -> Void) throws {
         let rate = try rounds.rate(work)
         let name = what + String(repeating: " ", count: max(1, 32 - what.count))
         print("  \(name)\(Int(rate)) (\(Int(1e9 / rate)) ns)")

@@ -47,13 +47,14 @@ enum RegistryBenchmark {
         let memory = PrivateMemory()
         let lane = try open(directory.path + "/lane")
         try restore(lane, rows)
-        try scans(lane, rows, options)
-        try changes(lane, rows, options)
+        try scans(of: lane, rows: rows, options: options)
+        try changes(of: lane, rows: rows, options: options)
         let peak = memory.stop()
         print("  private memory at most \(peak) MiB, \(targets.privateMiB) wanted")
         try lane.close()
         if options.kafka > 0 {
-            try RegistryThroughKafka.run(rows, options.kafka, directory.path, options.brokers)
+            try RegistryThroughKafka.run(
+                rows, limit: options.kafka, directory: directory.path, given: options.brokers)
         }
     }
 
@@ -74,7 +75,8 @@ enum RegistryBenchmark {
             throw BenchmarkFailure("the lane has \(counts.starts) starts and \(counts.updates) updates")
         }
         let seconds = taking.seconds + finishing.seconds
-        line("restore, decoding included", Double(rows.count) / seconds, targets.restore, "rows")
+        line(
+            "restore, decoding included", Double(rows.count) / seconds, target: targets.restore, unit: "rows")
         print("    taking \(tenth(taking.seconds)) s, writing \(tenth(finishing.seconds)) s")
         let core = taking.processorSeconds + finishing.processorSeconds
         print("    a core-second: \(grouped(Double(rows.count) / core)) rows")
@@ -82,22 +84,25 @@ enum RegistryBenchmark {
             "  disk: \(lane.statistics.usedBytes / rows.tokens) bytes a token, indexes and profiles included")
     }
 
-    private static func scans(_ lane: Lane, _ rows: RegistryRows, _ options: Options) throws {
+    private static func scans(of lane: Lane, rows: RegistryRows, options: Options) throws {
         func selection(_ tokens: Selection.Tokens) -> Selection {
             Selection(app: "matchday", tokens, environments: [.production], now: now)
         }
         let group = selection(.updates(group: RegistryRows.bigGroup))
         try scan(
-            "group of \(grouped(Double(rows.bigGroupTokens)))", lane, group, rows.bigGroupTokens, options)
+            "group of \(grouped(Double(rows.bigGroupTokens)))", of: lane, group, wanted: rows.bigGroupTokens,
+            options: options)
         let everyone = selection(.starts(type: "MatchAttributes"))
-        try scan("everyone's start tokens", lane, everyone, rows.tokens / 2, options)
+        try scan("everyone's start tokens", of: lane, everyone, wanted: rows.tokens / 2, options: options)
         var tagged = everyone
         tagged.program = .anyTag(of: ["tag3"])
-        try scan("a tag's start tokens, rows looked at", lane, tagged, nil, options, of: rows.tokens / 2)
+        try scan(
+            "a tag's start tokens, rows looked at", of: lane, tagged, wanted: nil, options: options,
+            of: rows.tokens / 2)
     }
 
     private static func scan(
-        _ name: String, _ lane: Lane, _ selection: Selection, _ wanted: Int?, _ options: Options,
+        _ name: String, of lane: Lane, _ selection: Selection, wanted: Int?, options: Options,
         of looked: Int? = nil
     ) throws {
         var page = TokenPage()
@@ -119,12 +124,12 @@ enum RegistryBenchmark {
             rates.append(Double(looked ?? found) / usage.seconds)
             coreRates.append(Double(looked ?? found) / usage.processorSeconds)
         }
-        line(name, rates.median, targets.scan, "rows")
+        line(name, rates.median, target: targets.scan, unit: "rows")
         print("    a core-second: \(grouped(coreRates.median)) rows")
     }
 
     /// What a running lane does: rows change, a thousand at a time.
-    private static func changes(_ lane: Lane, _ rows: RegistryRows, _ options: Options) throws {
+    private static func changes(of lane: Lane, rows: RegistryRows, options: Options) throws {
         var taken = 0
         let usage = try Usage.of {
             try rows.each(options.changes) { key, value, _ in
@@ -140,7 +145,7 @@ enum RegistryBenchmark {
         print("  changes, 1,000 in a transaction: \(grouped(Double(taken) / usage.seconds)) rows a second")
     }
 
-    static func line(_ name: String, _ rate: Double, _ target: Double, _ unit: String) {
+    static func line(_ name: String, _ rate: Double, target: Double, unit: String) {
         let ratio = (rate / target * 100).rounded() / 100
         print("  \(name): \(grouped(rate)) \(unit) a second, \(ratio) of the \(grouped(target)) wanted")
     }

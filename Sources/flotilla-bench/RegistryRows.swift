@@ -27,7 +27,8 @@ internal import Simulation
         for step in 0..<count {
             // Every number once, in no order.
             let (key, value) = Self.record(
-                Int(UInt64(step) &* 2_654_435_761 % UInt64(count)), installations, tokens, seal)
+                Int(UInt64(step) &* 2_654_435_761 % UInt64(count)), installations: installations,
+                tokens: tokens, seal: seal)
             var head = (UInt32(key.count), UInt32(value.count))
             unsafe fwrite(&head, 8, 1, file)
             unsafe fwrite(key, 1, key.count, file)
@@ -63,7 +64,7 @@ internal import Simulation
     }
 
     private static func record(
-        _ number: Int, _ installations: Int, _ tokens: Int, _ seal: TokenSeal
+        _ number: Int, installations: Int, tokens: Int, seal: TokenSeal
     ) -> ([UInt8], [UInt8]) {
         let index = number % installations
         var random = SeededGenerator(UInt64(number) &* 77 &+ 5)

@@ -8,7 +8,7 @@ internal import Telemetry
 /// A lane restored by a consumer from a given cluster, or from the embedded broker, which runs in the same
 /// process and takes its share of the processor.
 enum RegistryThroughKafka {
-    static func run(_ rows: RegistryRows, _ limit: Int, _ directory: String, _ given: [String]?) throws {
+    static func run(_ rows: RegistryRows, limit: Int, directory: String, given: [String]?) throws {
         let count = min(rows.count, limit)
         let cluster = try TestCluster(given)
         let name = "bench-registry-\(UInt32.random(in: 0 ... .max))"
@@ -17,7 +17,7 @@ enum RegistryThroughKafka {
         _ = try admin.create([NewTopic(name, partitions: 1, replication: 1)])
         defer { _ = try? admin.delete([name]) }
         try admin.waitUntilUsable([name], withinMilliseconds: 30_000)
-        try produce(rows, count, settings, name)
+        try produce(rows, count: count, settings: settings, name: name)
         let lane = try RegistryBenchmark.open(directory + "/lane-through-kafka")
         let consumer = try Consumer(
             settings, ConsumerOptions(.manual), name: "bench", log: .silent, metrics: Metrics())
@@ -41,11 +41,11 @@ enum RegistryThroughKafka {
         RegistryBenchmark.line(
             "restore of \(grouped(Double(count))) rows through Kafka, "
                 + (given == nil ? "broker in the same process" : "a cluster that was given"),
-            Double(count) / usage.seconds, 200_000, "rows")
+            Double(count) / usage.seconds, target: 200_000, unit: "rows")
     }
 
     private static func produce(
-        _ rows: RegistryRows, _ count: Int, _ settings: KafkaSettings, _ name: String
+        _ rows: RegistryRows, count: Int, settings: KafkaSettings, name: String
     ) throws {
         let producer = try Producer(
             settings, ProducerOptions(), name: "bench", log: .silent, metrics: Metrics())

@@ -43,12 +43,14 @@ enum SimulatorBenchmark {
             teamID: SimulatorCredentials.teamID, keyID: credentials.keyID, key: credentials.signingKey,
             at: .now())
         for kind in Kind.allCases {
-            for streams in [100, 1_000] { try round(kind, pushes, streams, token, path) }
+            for streams in [100, 1_000] {
+                try round(kind, pushes: pushes, streams: streams, token: token, path: path)
+            }
         }
     }
 
     private static func round(
-        _ kind: Kind, _ pushes: Int, _ streams: Int, _ token: String, _ path: String
+        _ kind: Kind, pushes: Int, streams: Int, token: String, path: String
     ) throws {
         let server = try PinnedProcess(
             [CommandLine.arguments[0], "apns-simulator", "--server", kind.rawValue, path], processor: 0,

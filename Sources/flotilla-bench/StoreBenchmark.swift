@@ -32,10 +32,10 @@ enum StoreBenchmark {
             let rate = grouped(Double(options.rows) / inserts[run - 1].seconds)
             print("  run \(run): \(rate) inserts a second")
         }
-        line("insert", inserts.map { Pace(options.rows, $0) }, targets.upserts)
-        line("upsert again", updates.map { Pace(options.rows, $0) }, targets.upserts)
-        line("scan of one group of \(grouped(Double(options.rows / 5))) rows", scans, targets.scan)
-        line("scan of 1,000 small groups", smallScans, targets.scan)
+        line("insert", inserts.map { Pace(options.rows, $0) }, target: targets.upserts)
+        line("upsert again", updates.map { Pace(options.rows, $0) }, target: targets.upserts)
+        line("scan of one group of \(grouped(Double(options.rows / 5))) rows", scans, target: targets.scan)
+        line("scan of 1,000 small groups", smallScans, target: targets.scan)
         print(
             "  disk \(bytes >> 20) MiB, peak memory \(Usage.peakMemoryMiB()) MiB (the map's pages included)")
     }
@@ -51,7 +51,7 @@ enum StoreBenchmark {
         }
     }
 
-    private static func line(_ name: String, _ paces: [Pace], _ target: Double) {
+    private static func line(_ name: String, _ paces: [Pace], target: Double) {
         let rate = paces.map(\.perSecond).median
         let ratio = (rate / target * 100).rounded() / 100
         print("  \(name): \(grouped(rate)) rows a second, \(ratio) of the \(grouped(target)) wanted")

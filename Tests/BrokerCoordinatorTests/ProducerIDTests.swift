@@ -102,7 +102,7 @@ struct ProducerIDTests {
         let producer = try #require(driver.producer())
         let named = TopicPartition(topic: "t", partition: 0)
         func refusal(_ epoch: Int16, _ partition: TopicPartition) -> ErrorCode? {
-            driver.coordinator.refusal(of: .init("x", producer.id, epoch), partition)
+            driver.coordinator.refusal(of: .init(of: "x", producer: producer.id, epoch: epoch), partition)
         }
         #expect(refusal(producer.epoch, named) == .invalidTxnState)
         _ = driver.ask(producer.add())
@@ -110,10 +110,15 @@ struct ProducerIDTests {
         #expect(refusal(producer.epoch, named) == nil)
         #expect(refusal(producer.epoch, .init(topic: "t", partition: 1)) == .invalidTxnState)
         #expect(refusal(producer.epoch + 1, named) == .invalidProducerEpoch)
-        #expect(driver.coordinator.refusal(of: .init("y", 1, 0), named) == .invalidProducerIDMapping)
-        #expect(driver.coordinator.refusal(of: .init("x", producer.id, producer.epoch), group: "g") == nil)
         #expect(
-            driver.coordinator.refusal(of: .init("x", producer.id, producer.epoch), group: "h")
+            driver.coordinator.refusal(of: .init(of: "y", producer: 1, epoch: 0), named)
+                == .invalidProducerIDMapping)
+        #expect(
+            driver.coordinator.refusal(
+                of: .init(of: "x", producer: producer.id, epoch: producer.epoch), group: "g") == nil)
+        #expect(
+            driver.coordinator.refusal(
+                of: .init(of: "x", producer: producer.id, epoch: producer.epoch), group: "h")
                 == .invalidTxnState)
         _ = driver.ask(producer.end(commits: true))
         #expect(refusal(producer.epoch, named) == .invalidTxnState)

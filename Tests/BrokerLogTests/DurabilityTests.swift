@@ -42,11 +42,11 @@ struct DurabilityTests {
             store.settle()
             return journal.all
         }
-        let segment = Segment.path("", 0, "log").dropFirst()
+        let segment = Segment.path(in: "", from: 0, suffix: "log").dropFirst()
         #expect(try append().contains("answered"))
         #expect(try append() == ["write \(segment)", "sync \(segment)", "answered"])
         try log.roll()
-        let behind = Segment.path("", 2, "log").dropFirst()
+        let behind = Segment.path(in: "", from: 2, suffix: "log").dropFirst()
         let all = try append()
         let name = log.directory.split(separator: "/").last ?? ""
         let order = ["write \(behind)", "sync \(behind)", "syncDirectory \(name)", "answered"]

@@ -8,7 +8,7 @@ import Testing
 func plant(_ batches: [[UInt8]], in directory: String) throws {
     let disk = Disk()
     for name in try disk.names(in: directory) { unlink(directory + "/" + name) }
-    try disk.replace(Segment.path(directory, 0, "log"), with: Array(batches.joined()))
+    try disk.replace(Segment.path(in: directory, from: 0, suffix: "log"), with: Array(batches.joined()))
 }
 
 /// The batch as it is stored at an offset, with another time.

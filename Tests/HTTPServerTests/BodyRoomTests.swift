@@ -25,7 +25,7 @@ struct BodyRoomTests {
             routes.onJudged(.post, "/judged") { request in
                 log.add("judged \(request.headers["authorization"] ?? "nobody")")
                 guard request.headers["authorization"] == "good" else {
-                    return .refused(.error(401, "key_unknown", "no"))
+                    return .refused(.error(401, "key_unknown", message: "no"))
                 }
                 return .admitted { request, reply in
                     log.add("took \(request.body.count)")
@@ -35,7 +35,7 @@ struct BodyRoomTests {
             routes.onJudged(.post, "/later") { _ in
                 .refusedLater { request, reply in
                     log.add("later with \(request.body.count)")
-                    reply.send(.error(401, "key_unknown", "no"))
+                    reply.send(.error(401, "key_unknown", message: "no"))
                 }
             }
         }

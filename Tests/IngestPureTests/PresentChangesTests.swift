@@ -25,7 +25,7 @@ import Testing
                 truth[new.subject] = new
                 guard merged.isDue else { continue }
                 let all = RegistryChange.between(
-                    RegistryRows(of: old), RegistryRows(of: new), merge.grain)
+                    RegistryRows(of: old), RegistryRows(of: new), grain: merge.grain)
                 compared += all.count
                 if Set(merged.changes) != Set(all) || merged.changes.count != all.count {
                     Issue.record("seed \(seed): \(merged.changes) against \(all)")

@@ -51,7 +51,7 @@ private struct Case: CustomTestStringConvertible {
     Case(operation: .commit, code: .outOfOrderSequence, kind: .fatal, advice: .rebuild),
 ])
 private func `each transactional failure says what to do next`(one: Case) {
-    #expect(TransactionFailure(one.operation, one.code, "text", one.kind).advice == one.advice)
+    #expect(TransactionFailure(one.operation, one.code, text: "text", as: one.kind).advice == one.advice)
 }
 
 @Test func `fenced twice within half a minute stops the process, once does not`() {
@@ -70,7 +70,7 @@ private func `each transactional failure says what to do next`(one: Case) {
 }
 
 @Test func `an error is one sentence with its code and its remedy`() {
-    let error = KafkaError("create topic jobs", .transport, "broker transport failure")
+    let error = KafkaError("create topic jobs", .transport, text: "broker transport failure")
     #expect(
         error.description
             == "cannot create topic jobs: broker transport failure (_TRANSPORT); check that the brokers in kafka.brokers run and can be reached"

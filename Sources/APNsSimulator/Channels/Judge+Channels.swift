@@ -4,8 +4,8 @@ internal import JSON
 /// The channel-management port: `/1/apps/<bundle id>/channels` and `/all-channels`.
 extension Judge {
     func channel(
-        _ request: ReceivedRequest, of app: Range<Int>, _ standing: inout ConnectionStanding,
-        _ facts: inout RequestFacts
+        _ request: ReceivedRequest, of app: Range<Int>, on standing: inout ConnectionStanding,
+        noting facts: inout RequestFacts
     ) -> Verdict {
         if request.isMethod("POST") {
             facts.kind = .createChannel
@@ -16,7 +16,9 @@ extension Judge {
         } else {
             return .refused(.methodNotAllowed)
         }
-        if let reason = refusal(ofManagement: request, app, &standing, &facts) { return .refused(reason) }
+        if let reason = refusal(ofManagement: request, of: app, on: &standing, noting: &facts) {
+            return .refused(reason)
+        }
         if facts.kind == .createChannel { return create(request) }
         switch channel(in: request, facts) {
         case .failure(let refusal): return .refused(refusal.reason)
@@ -27,24 +29,26 @@ extension Judge {
     }
 
     func list(
-        _ request: ReceivedRequest, of app: Range<Int>, _ standing: inout ConnectionStanding,
-        _ facts: inout RequestFacts
+        _ request: ReceivedRequest, of app: Range<Int>, on standing: inout ConnectionStanding,
+        noting facts: inout RequestFacts
     ) -> Verdict {
         guard request.isMethod("GET") else { return .refused(.methodNotAllowed) }
-        if let reason = refusal(ofManagement: request, app, &standing, &facts) { return .refused(reason) }
+        if let reason = refusal(ofManagement: request, of: app, on: &standing, noting: &facts) {
+            return .refused(reason)
+        }
         return .managed(.list)
     }
 
     private func refusal(
-        ofManagement request: ReceivedRequest, _ app: Range<Int>, _ standing: inout ConnectionStanding,
-        _ facts: inout RequestFacts
+        ofManagement request: ReceivedRequest, of app: Range<Int>, on standing: inout ConnectionStanding,
+        noting facts: inout RequestFacts
     ) -> Reason? {
         if request.headers.isRepeated { return .badRequestParameters }
         if let id = request.headers.requestID, PushID(canonical: request.bytes.span.extracting(id)) == nil {
             return .badMessageID
         }
         if let reason = refusal(ofProviderIn: request, &standing, &facts) { return reason }
-        return refusal(ofApp: app, request, standing, &facts)
+        return refusal(ofApp: app, of: request, on: standing, noting: &facts)
     }
 
     private func create(_ request: ReceivedRequest) -> Verdict {

@@ -23,7 +23,8 @@ struct ClockRoute {
                 let days = SimulatorClock.aheadMillisecondsMax / 86_400_000
                 throw ControlRefusal(
                     409, "too_far_ahead",
-                    "the clock can be put forward by \(days) days altogether; start the simulator anew")
+                    message:
+                        "the clock can be put forward by \(days) days altogether; start the simulator anew")
             }
             return Self.shown(desk.simulator.clock)
         }

@@ -26,7 +26,7 @@ struct ConnectionRoutes {
             }
             let met = try await desk.ask { $0.simulator.inflict(fault, on: number) }
             if let number, met == 0 {
-                throw ControlRefusal(404, "no_connection", "there is no connection \(number) now")
+                throw ControlRefusal(404, "no_connection", message: "there is no connection \(number) now")
             }
             return .object { $0.field("connections", met) }
         }

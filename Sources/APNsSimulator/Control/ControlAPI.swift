@@ -6,7 +6,7 @@ internal import Telemetry
 struct ControlAPI {
     let routes: HTTPRoutes
 
-    init(_ desk: ControlDesk, _ signers: [ProviderTokenRoute.Signer], _ metrics: Metrics) {
+    init(_ desk: ControlDesk, signers: [ProviderTokenRoute.Signer], metrics: Metrics) {
         var routes = HTTPRoutes()
         ScriptRoutes(desk: desk).add(to: &routes)
         ConnectionRoutes(desk: desk).add(to: &routes)

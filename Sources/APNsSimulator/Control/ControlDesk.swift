@@ -77,7 +77,7 @@ extension HTTPRoutes {
     /// A route whose handler may refuse.
     mutating func control(
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int = 64 * 1024,
-        _ handle: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+        handle: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
     ) {
         onAsync(method, pattern, bodyBytesMax: bodyBytesMax) { request in
             do {
@@ -87,7 +87,7 @@ extension HTTPRoutes {
             } catch let error as JSONError {
                 return ControlRefusal(error).response
             } catch {
-                return .error(500, "internal", "\(error)")
+                return .error(500, "internal", message: "\(error)")
             }
         }
     }
@@ -106,7 +106,8 @@ extension HTTPRequest {
         guard let text = query(name) else { return fallback }
         guard let number = Int(text), range.contains(number) else {
             throw ControlRefusal(
-                400, "bad_query", "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
+                400, "bad_query",
+                message: "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -115,7 +116,7 @@ extension HTTPRequest {
     func flag(_ name: String) throws -> Bool {
         guard let text = query(name) else { return false }
         guard let flag = Bool(text) else {
-            throw ControlRefusal(400, "bad_query", "\(name) must be true or false")
+            throw ControlRefusal(400, "bad_query", message: "\(name) must be true or false")
         }
         return flag
     }
@@ -123,7 +124,8 @@ extension HTTPRequest {
     func refuseUnknownQuery(_ known: String...) throws {
         for field in query where !known.contains(field.name) {
             throw ControlRefusal(
-                400, "bad_query", "there is no \(field.name); known are \(known.joined(separator: ", "))")
+                400, "bad_query",
+                message: "there is no \(field.name); known are \(known.joined(separator: ", "))")
         }
     }
 }

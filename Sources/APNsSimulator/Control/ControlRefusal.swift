@@ -9,22 +9,22 @@ struct ControlRefusal: Error {
     /// What is wrong with the request's body, all of it.
     var problems: [JSONProblem] = []
 
-    init(_ status: Int, _ code: String, _ message: String) {
+    init(_ status: Int, _ code: String, message: String) {
         self.status = status
         self.code = code
         self.message = message
     }
 
     init(_ error: JSONError) {
-        self.init(400, "bad_body", error.description)
+        self.init(400, "bad_body", message: error.description)
         problems = error.problems
     }
 
-    static let stopping = ControlRefusal(503, "stopping", "the simulator is stopping")
+    static let stopping = ControlRefusal(503, "stopping", message: "the simulator is stopping")
 
     /// As `HTTPResponse.error`, with the problems beside the message.
     var response: HTTPResponse {
-        if problems.isEmpty { return .error(status, code, message) }
+        if problems.isEmpty { return .error(status, code, message: message) }
         var json = JSONWriter()
         json.beginObject()
         json.object("error") { json in

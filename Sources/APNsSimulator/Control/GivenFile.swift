@@ -12,7 +12,7 @@ package struct GivenFileError: Fatal {
 /// What a person gives the simulator to begin with.
 enum GivenFile {
     static func script(_ path: String) throws -> Script {
-        try read("script", path, Script.limits) { bytes, reader throws(JSONError) in
+        try read("script", from: path, within: Script.limits) { bytes, reader throws(JSONError) in
             try Script(bytes, with: reader)
         }
     }
@@ -20,14 +20,14 @@ enum GivenFile {
     static let typesLimits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
 
     static func portal(_ path: String) throws -> Portal {
-        try read("portal", path, Portal.limits) { bytes, reader throws(JSONError) in
+        try read("portal", from: path, within: Portal.limits) { bytes, reader throws(JSONError) in
             try reader.read(bytes) { Portal($0) }
         }
     }
 
     /// Types of activities as an app has them, in an array.
     static func types(_ path: String) throws -> [ActivityType] {
-        try read("activity types", path, typesLimits) { bytes, reader throws(JSONError) in
+        try read("activity types", from: path, within: typesLimits) { bytes, reader throws(JSONError) in
             try reader.read(bytes) { value in
                 let types = value.array(countMax: ActivityType.perAppMax).map {
                     ActivityType(from: $0.object())
@@ -41,8 +41,8 @@ enum GivenFile {
     }
 
     private static func read<Value>(
-        _ what: String, _ path: String, _ limits: JSONLimits,
-        _ decode: ([UInt8], JSONReader) throws(JSONError) -> Value
+        _ what: String, from path: String, within limits: JSONLimits,
+        decode: ([UInt8], JSONReader) throws(JSONError) -> Value
     ) throws -> Value {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw SystemError("read the \(what) \(path)", code: errno) }

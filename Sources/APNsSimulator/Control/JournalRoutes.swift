@@ -49,7 +49,7 @@ struct JournalRoutes {
             guard filter.tokens.insert(field.value) else {
                 throw ControlRefusal(
                     400, "bad_query",
-                    "token must be hexadecimal, or tok: and 8 digits as the journal shows it")
+                    message: "token must be hexadecimal, or tok: and 8 digits as the journal shows it")
             }
         }
         filter.channel = request.query("channel")
@@ -57,7 +57,7 @@ struct JournalRoutes {
             filter.id = PushID(canonical: text)
             if filter.id == nil {
                 throw ControlRefusal(
-                    400, "bad_query", "id must be a UUID in lower-case digits, as apns-id is")
+                    400, "bad_query", message: "id must be a UUID in lower-case digits, as apns-id is")
             }
         }
         filter.connection = try request.query("connection").map { _ in

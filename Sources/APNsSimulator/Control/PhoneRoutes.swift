@@ -63,7 +63,11 @@ struct PhoneRoutes {
             }
             try await desk.ask { desk throws(ControlRefusal) in
                 let (phones, number) = try Self.phone(name, desk)
-                if let deed { Self.act(deed, milliseconds, on: number, phones, at: desk.simulator.clock.now) }
+                if let deed {
+                    Self.act(
+                        deed, milliseconds: milliseconds, on: number, of: phones, at: desk.simulator.clock.now
+                    )
+                }
             }
             return .object { $0.field("installation", name) }
         }
@@ -72,7 +76,7 @@ struct PhoneRoutes {
             let view = try await desk.ask { desk throws(ControlRefusal) in
                 let view = desk.phones?.view(group: name, limit: Self.statesMax, at: desk.simulator.clock.now)
                 guard let view else {
-                    throw ControlRefusal(404, "no_group", "no phone shows anything of this group")
+                    throw ControlRefusal(404, "no_group", message: "no phone shows anything of this group")
                 }
                 return view
             }
@@ -86,13 +90,13 @@ struct PhoneRoutes {
         guard let phones = desk.phones, let number = phones.number(of: name) else {
             throw ControlRefusal(
                 404, "no_phone",
-                "there is no such phone; they are called phone-0 and so on, as many as --phones")
+                message: "there is no such phone; they are called phone-0 and so on, as many as --phones")
         }
         return (phones, number)
     }
 
     private static func act(
-        _ deed: Deed, _ milliseconds: Int?, on number: Int, _ phones: Phones, at time: Int64
+        _ deed: Deed, milliseconds: Int?, on number: Int, of phones: Phones, at time: Int64
     ) {
         switch deed {
         case .away:

@@ -35,7 +35,8 @@ struct ProviderTokenRoute {
             guard let signer = signers.first(where: { keyID == nil || $0.keyID == keyID }) else {
                 throw ControlRefusal(
                     404, "no_key",
-                    "there is no such key; there are \(signers.map(\.keyID).joined(separator: ", "))")
+                    message: "there is no such key; there are \(signers.map(\.keyID).joined(separator: ", "))"
+                )
             }
             if request.query("ageSeconds") != nil {
                 let age = try request.number("ageSeconds", in: 0...Self.ageSecondsMax, or: 0)

@@ -19,7 +19,8 @@ struct ScriptRoutes {
                 if desk.mischief.add(rule) { return }
                 throw ControlRefusal(
                     409, "script_full",
-                    "a script has at most \(Script.rulesMax) rules and \(Script.tokensMax) tokens; clear it first"
+                    message:
+                        "a script has at most \(Script.rulesMax) rules and \(Script.tokensMax) tokens; clear it first"
                 )
             }
             return try await Self.shown(desk)

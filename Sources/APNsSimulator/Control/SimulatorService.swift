@@ -105,7 +105,8 @@ package final class SimulatorService: Service, @unchecked Sendable {
         limits.answerMilliseconds += WaitRoute.millisecondsMax
         let control = try HTTPServer(
             name: "apns-simulator", host: settings.controlHost, port: settings.controlPort, limits: limits,
-            routes: ControlAPI(desk, signers, context.metrics).routes, metrics: context.metrics)
+            routes: ControlAPI(desk, signers: signers, metrics: context.metrics).routes,
+            metrics: context.metrics)
         running.control = control
         return ServingSimulator(
             host: settings.simulator.host, ports: desk.simulator.ports, control: control.address,

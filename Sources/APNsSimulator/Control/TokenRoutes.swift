@@ -40,13 +40,13 @@ struct TokenRoutes {
             if desk.standings.say(standing, of: token) { return }
             throw ControlRefusal(
                 409, "too_many_tokens",
-                "something is said of \(TokenStandings.tokensMax) tokens already; take some back")
+                message: "something is said of \(TokenStandings.tokensMax) tokens already; take some back")
         }
     }
 
     private static func token(_ request: HTTPRequest) throws -> PushToken {
         guard let token = PushToken(hex: request.parameters["token"] ?? "") else {
-            throw ControlRefusal(400, "bad_token", "a token " + PushToken.problem)
+            throw ControlRefusal(400, "bad_token", message: "a token " + PushToken.problem)
         }
         return token
     }

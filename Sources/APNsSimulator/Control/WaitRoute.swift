@@ -48,7 +48,7 @@ struct WaitRoute {
             let wish = try request.read(Self.wish)
             guard waiters.count.add(1, ordering: .relaxed).newValue <= Self.waitersMax else {
                 waiters.count.subtract(1, ordering: .relaxed)
-                throw ControlRefusal(429, "too_many_wait", "\(Self.waitersMax) wait already")
+                throw ControlRefusal(429, "too_many_wait", message: "\(Self.waitersMax) wait already")
             }
             defer { waiters.count.subtract(1, ordering: .relaxed) }
             return try await wait(for: wish)
@@ -73,7 +73,8 @@ struct WaitRoute {
             }
             guard waited < wish.milliseconds else {
                 throw ControlRefusal(
-                    408, "not_met", "after \(waited) ms \(count.showing) of \(count.of) phones show it")
+                    408, "not_met",
+                    message: "after \(waited) ms \(count.showing) of \(count.of) phones show it")
             }
             if desk.isStopping { throw ControlRefusal.stopping }
             let pause = max(Self.pauseMilliseconds, cost * Self.pauseShare)

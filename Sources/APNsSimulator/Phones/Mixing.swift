@@ -6,7 +6,7 @@ struct Mixing: Sendable {
     let seed: UInt64
 
     /// Over one argument after the other.
-    func number(_ a: UInt64, _ b: UInt64 = 0, _ c: UInt64 = 0) -> UInt64 {
+    func number(_ a: UInt64, and b: UInt64 = 0, with c: UInt64 = 0) -> UInt64 {
         SplitMix64.mixed(SplitMix64.mixed(SplitMix64.mixed(seed &+ a) &+ b) &+ c)
     }
 
@@ -28,12 +28,13 @@ struct Mixing: Sendable {
     }
 
     /// From 0 to below 1.
-    func unit(_ purpose: Purpose, _ phone: Int, _ occurrence: UInt64 = 0) -> Double {
-        Double(number(purpose.rawValue, UInt64(truncatingIfNeeded: phone), occurrence) >> 11) * 0x1p-53
+    func unit(_ purpose: Purpose, of phone: Int, occurrence: UInt64 = 0) -> Double {
+        Double(number(purpose.rawValue, and: UInt64(truncatingIfNeeded: phone), with: occurrence) >> 11)
+            * 0x1p-53
     }
 
     /// True for this share of all phones and occurrences.
-    func falls(within share: Double, _ purpose: Purpose, _ phone: Int, _ occurrence: UInt64 = 0) -> Bool {
-        share >= 1 || (share > 0 && unit(purpose, phone, occurrence) < share)
+    func falls(within share: Double, for purpose: Purpose, of phone: Int, occurrence: UInt64 = 0) -> Bool {
+        share >= 1 || (share > 0 && unit(purpose, of: phone, occurrence: occurrence) < share)
     }
 }

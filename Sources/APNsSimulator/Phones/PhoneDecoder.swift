@@ -50,14 +50,14 @@ struct PhoneDecoder {
     }
 
     mutating func decodesAttributes(_ value: RawJSON, of type: ActivityType, _ number: Int) -> Bool {
-        passes(read(value, type, number).problem)
+        passes(read(value, as: type, phone: number).problem)
     }
 
     mutating func group(in value: RawJSON, of type: ActivityType, _ number: Int) -> String? {
-        read(value, type, number).group
+        read(value, as: type, phone: number).group
     }
 
-    private mutating func read(_ value: RawJSON, _ type: ActivityType, _ number: Int) -> Attributes {
+    private mutating func read(_ value: RawJSON, as type: ActivityType, phone number: Int) -> Attributes {
         let key = Key(type: number, bytes: value)
         if let lastAttributes, lastAttributes.key == key { return lastAttributes.attributes }
         let found =

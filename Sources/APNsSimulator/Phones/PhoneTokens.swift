@@ -34,10 +34,12 @@ struct PhoneTokens: Sendable {
         let (first, second) = Self.words(identity)
         var out: [UInt8] = []
         out.reserveCapacity(bytes)
-        let mask = mixing.number(first, second, 0)
-        append(first ^ mixing.number(mask, 1), to: &out)
-        append(second ^ mixing.number(mask, 2), to: &out)
-        for index in 0..<UInt64(bytes / 8 - 2) { append(mixing.number(first, second, index), to: &out) }
+        let mask = mixing.number(first, and: second, with: 0)
+        append(first ^ mixing.number(mask, and: 1), to: &out)
+        append(second ^ mixing.number(mask, and: 2), to: &out)
+        for index in 0..<UInt64(bytes / 8 - 2) {
+            append(mixing.number(first, and: second, with: index), to: &out)
+        }
         guard let token = PushToken(bytes: out) else { preconditionFailure("the length was checked") }
         return token
     }
@@ -50,9 +52,10 @@ struct PhoneTokens: Sendable {
                 unsafe UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
             }
             let mask = word(2)
-            let first = word(0) ^ mixing.number(mask, 1)
-            let second = word(1) ^ mixing.number(mask, 2)
-            for index in 2..<bytes / 8 where word(index) != mixing.number(first, second, UInt64(index - 2)) {
+            let first = word(0) ^ mixing.number(mask, and: 1)
+            let second = word(1) ^ mixing.number(mask, and: 2)
+            for index in 2..<bytes / 8
+            where word(index) != mixing.number(first, and: second, with: UInt64(index - 2)) {
                 return nil
             }
             return Self.identity(first, second)

@@ -28,7 +28,10 @@ extension Phones {
         let activity = activities[index]
         let number = Int(activity.phone)
         let occurrence = UInt64(index) << 20 | UInt64(activity.life) << 4 | UInt64(Self.order(state))
-        guard mixing.falls(within: settings.stateReportShare, .stateReport, number, occurrence) else {
+        guard
+            mixing.falls(
+                within: settings.stateReportShare, for: .stateReport, of: number, occurrence: occurrence)
+        else {
             return
         }
         guard phones[number].canReport else {
@@ -159,8 +162,8 @@ extension Phones {
     /// As the system's `activity.id`: nobody else's, ever.
     func activityID(_ index: Int, _ life: UInt16) -> String {
         let occurrence = UInt64(index) << 16 | UInt64(life)
-        let high = mixing.number(Mixing.Purpose.activityID.rawValue, occurrence, 0)
-        let low = mixing.number(Mixing.Purpose.activityID.rawValue, occurrence, 1)
+        let high = mixing.number(Mixing.Purpose.activityID.rawValue, and: occurrence, with: 0)
+        let low = mixing.number(Mixing.Purpose.activityID.rawValue, and: occurrence, with: 1)
         let digits = [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }
         }
         let hex = String(decoding: Hex.encode(digits), as: UTF8.self).uppercased()

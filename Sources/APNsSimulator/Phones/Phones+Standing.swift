@@ -16,13 +16,13 @@ extension Phones: SimulatedPhones {
             return isRemembered(phone.changesAt, at: time) ? .good : .gone(since: phone.changesAt)
         }
         switch identity.kind {
-        case .start: return startStanding(identity, phone, time)
+        case .start: return startStanding(of: identity, on: phone, at: time)
         case .update: return updateStanding(identity, time)
         }
     }
 
     private func startStanding(
-        _ identity: PhoneTokens.Identity, _ phone: Phone, _ time: Int64
+        of identity: PhoneTokens.Identity, on phone: Phone, at time: Int64
     ) -> TokenStanding {
         guard identity.index < startTokenCount(apps[Int(phone.app)]), phone.system >= .pushToStart else {
             return .unknown

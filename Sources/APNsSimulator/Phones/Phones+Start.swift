@@ -18,7 +18,9 @@ extension Phones {
         }
         if phone.system < .pushToStart { return .systemTooOld }
         if phone.traits.contains(.switchedOff) { return .switchedOff }
-        if let fault = fault(in: payload, app, typeNumber(phone.app, type), type) { return fault }
+        if let fault = fault(in: payload, app: app, typeNumber: typeNumber(phone.app, type), type: type) {
+            return fault
+        }
         if payload.channel != nil, phone.system < .channels { return .systemHasNoChannels }
         if !hasRoom(number, at: time) { return .tooManyActivities }
         if let budget = settings.startBudget, !budget.allows(&phones[number].startsSpentUntil, at: time) {
@@ -36,7 +38,7 @@ extension Phones {
     }
 
     private func fault(
-        in payload: PushPayload, _ app: PhoneApp, _ typeNumber: Int, _ type: UInt16
+        in payload: PushPayload, app: PhoneApp, typeNumber: Int, type: UInt16
     ) -> PushEffect? {
         guard let content = payload.contentState else { return .contentStateMissing }
         guard let attributes = payload.attributes else { return .attributesMissing }
@@ -89,9 +91,11 @@ extension Phones {
                 index, activity.life,
                 on: .init(id: channel, environment: environment(of: phones[number]), app: phones[number].app),
                 channelsMax: settings.channelsMax)
-        } else if mixing.falls(within: settings.updateTokenShare, .updateToken, number, occurrence) {
+        } else if mixing.falls(
+            within: settings.updateTokenShare, for: .updateToken, of: number, occurrence: occurrence)
+        {
             let range = settings.updateTokenMilliseconds
-            let share = mixing.unit(.updateTokenDelay, number, occurrence)
+            let share = mixing.unit(.updateTokenDelay, of: number, occurrence: occurrence)
             activity.tokenAt =
                 time + range.lowerBound + Int64(share * Double(range.upperBound - range.lowerBound))
         }
@@ -114,7 +118,8 @@ extension Phones {
     private func rotateAfterUse(_ identity: PhoneTokens.Identity, at time: Int64) {
         let occurrence = UInt64(phones[identity.phone].starts)
         if mixing.falls(
-            within: settings.startTokenRotationShare, .startTokenRotation, identity.phone, occurrence)
+            within: settings.startTokenRotationShare, for: .startTokenRotation, of: identity.phone,
+            occurrence: occurrence)
         {
             rotateStartToken(identity.index, of: identity.phone, at: time)
         }

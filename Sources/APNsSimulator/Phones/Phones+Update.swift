@@ -19,7 +19,7 @@ extension Phones {
         if !isThrottled, push.priority == 10, !isWithinBudget(Int(activities[index].phone), at: time) {
             return throttle(push, index, at: time)
         }
-        apply(payload, event, timestamp, index, at: time)
+        apply(payload, as: event, timestamp: timestamp, to: index, at: time)
         return event == .end ? .ended : .shown
     }
 
@@ -34,7 +34,7 @@ extension Phones {
     }
 
     private func apply(
-        _ payload: PushPayload, _ event: PushEvent, _ timestamp: Int64, _ index: Int, at time: Int64
+        _ payload: PushPayload, as event: PushEvent, timestamp: Int64, to index: Int, at time: Int64
     ) {
         if let content = payload.contentState {
             let number = contents.use(content)

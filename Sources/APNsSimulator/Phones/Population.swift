@@ -48,7 +48,9 @@ extension Phones {
         phones.reserveCapacity(first + population.phones)
         startTokens.reserveCapacity(
             startTokens.count + population.phones * startTokenCount(population.app))
-        for index in 0..<population.phones { add(first + index, index, population, app, at: time) }
+        for index in 0..<population.phones {
+            add(first + index, index: index, of: population, app: app, at: time)
+        }
         let added = first..<phones.count
         outgoing.launch(added)
         return added
@@ -56,32 +58,32 @@ extension Phones {
 
     /// - Parameter index: among the phones of its population.
     private func add(
-        _ number: Int, _ index: Int, _ population: Population, _ app: UInt16, at time: Int64
+        _ number: Int, index: Int, of population: Population, app: UInt16, at time: Int64
     ) {
         var phone = Phone(
             app: app, system: Self.dealt(population.systemsInTurn, index) ?? system(of: number, population),
             traits: [],
             locale: UInt8(
-                clamping: Int(mixing.unit(.locale, number) * Double(min(population.locales.count, 255)))),
+                clamping: Int(mixing.unit(.locale, of: number) * Double(min(population.locales.count, 255)))),
             firstStartToken: UInt32(startTokens.count))
-        func choose(_ share: Double, _ purpose: Mixing.Purpose, _ trait: Phone.Traits) {
-            if mixing.falls(within: share, purpose, number) { phone.traits.insert(trait) }
+        func choose(_ share: Double, for purpose: Mixing.Purpose, trait: Phone.Traits) {
+            if mixing.falls(within: share, for: purpose, of: number) { phone.traits.insert(trait) }
         }
         if let environment = Self.dealt(population.environmentsInTurn, index) {
             if environment == .sandbox { phone.traits.insert(.sandbox) }
         } else {
-            choose(population.sandboxShare, .environment, .sandbox)
+            choose(population.sandboxShare, for: .environment, trait: .sandbox)
         }
-        choose(population.frequentUpdatesShare, .frequentUpdates, .frequentUpdates)
-        choose(population.switchedOffShare, .switchedOff, .switchedOff)
-        choose(population.awayShare, .away, .away)
-        if mixing.falls(within: population.userShare, .user, number) {
+        choose(population.frequentUpdatesShare, for: .frequentUpdates, trait: .frequentUpdates)
+        choose(population.switchedOffShare, for: .switchedOff, trait: .switchedOff)
+        choose(population.awayShare, for: .away, trait: .away)
+        if mixing.falls(within: population.userShare, for: .user, of: number) {
             phone.user = Int32(number / max(1, population.phonesPerUser))
         }
         phones.append(phone)
         for _ in 0..<startTokenCount(population.app) { startTokens.append(StartToken(registeredAt: time)) }
         if phone.traits.contains(.away) {
-            let share = mixing.unit(.away, number, 1)
+            let share = mixing.unit(.away, of: number, occurrence: 1)
             goAway(number, until: time + Int64(share * Double(population.awayMilliseconds)))
         }
     }
@@ -91,7 +93,7 @@ extension Phones {
     }
 
     private func system(of number: Int, _ population: Population) -> OSVersion {
-        var left = mixing.unit(.system, number) * population.systems.reduce(0) { $0 + $1.weight }
+        var left = mixing.unit(.system, of: number) * population.systems.reduce(0) { $0 + $1.weight }
         for (system, weight) in population.systems {
             left -= weight
             if left < 0 { return system }
@@ -101,7 +103,7 @@ extension Phones {
 
     func tags(of number: Int) -> [String]? {
         let tags = population(of: number).tags.enumerated().filter { index, tag in
-            mixing.falls(within: tag.share, .tag, number, UInt64(index))
+            mixing.falls(within: tag.share, for: .tag, of: number, occurrence: UInt64(index))
         }
         return tags.isEmpty ? nil : tags.map(\.element.name)
     }

@@ -6,8 +6,8 @@ extension Judge {
     static let broadcastBytesMax = 5_120
 
     func broadcast(
-        _ request: ReceivedRequest, of app: Range<Int>, _ standing: inout ConnectionStanding,
-        _ facts: inout RequestFacts
+        _ request: ReceivedRequest, of app: Range<Int>, on standing: inout ConnectionStanding,
+        noting facts: inout RequestFacts
     ) -> Verdict {
         if isWatched, let channel = request.headers.channelID {
             facts.target = .channel(Text.string(request.bytes.span.extracting(channel)))
@@ -15,7 +15,9 @@ extension Judge {
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
         if let reason = refusal(ofHeaders: request, isDirect: false) { return .refused(reason) }
         if let reason = refusal(ofProviderIn: request, &standing, &facts) { return .refused(reason) }
-        if let reason = refusal(ofApp: app, request, standing, &facts) { return .refused(reason) }
+        if let reason = refusal(ofApp: app, of: request, on: standing, noting: &facts) {
+            return .refused(reason)
+        }
         guard request.headers.topic == nil else { return .refused(.badRequestParameters) }
         guard request.headers.priority != nil else { return .refused(.badPriority) }
         guard let expiration = expiration(request) else { return .refused(.badExpirationDate) }
@@ -44,8 +46,8 @@ extension Judge {
 
     /// Whether the app that a path names may use channels, and this provider may speak for it.
     func refusal(
-        ofApp app: Range<Int>, _ request: ReceivedRequest, _ standing: ConnectionStanding,
-        _ facts: inout RequestFacts
+        ofApp app: Range<Int>, of request: ReceivedRequest, on standing: ConnectionStanding,
+        noting facts: inout RequestFacts
     ) -> Reason? {
         let text = request.bytes.span.extracting(app)
         guard Text.isBundleID(text), !Text.ends(text, with: Judge.topicSuffix) else {

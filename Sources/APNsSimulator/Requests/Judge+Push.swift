@@ -8,8 +8,8 @@ extension Judge {
     static let collapseBytesMax = 64
 
     func push(
-        _ request: ReceivedRequest, to token: Range<Int>, _ standing: inout ConnectionStanding,
-        _ facts: inout RequestFacts
+        _ request: ReceivedRequest, to token: Range<Int>, on standing: inout ConnectionStanding,
+        noting facts: inout RequestFacts
     ) -> Verdict {
         let digits = request.bytes.span.extracting(token)
         let target = isWatched ? PushToken(hex: digits) : nil

@@ -38,21 +38,21 @@ final class Judge {
     ///   - standing: of the connection that brings the request.
     ///   - facts: what is told of the request beside the verdict, filled in as far as it can be read.
     func judge(
-        _ request: ReceivedRequest, on port: ServedPort, _ standing: inout ConnectionStanding,
-        _ facts: inout RequestFacts
+        _ request: ReceivedRequest, on port: ServedPort, standing: inout ConnectionStanding,
+        noting facts: inout RequestFacts
     ) -> Verdict {
         let path = RequestPath(request.bytes, request.path)
         switch (port.kind, path) {
         case (.push, .device(let token)):
             facts.kind = .push
-            return push(request, to: token, &standing, &facts)
+            return push(request, to: token, on: &standing, noting: &facts)
         case (.push, .broadcast(let app)):
             facts.kind = .broadcast
-            return broadcast(request, of: app, &standing, &facts)
-        case (.channels, .channels(let app)): return channel(request, of: app, &standing, &facts)
+            return broadcast(request, of: app, on: &standing, noting: &facts)
+        case (.channels, .channels(let app)): return channel(request, of: app, on: &standing, noting: &facts)
         case (.channels, .allChannels(let app)):
             facts.kind = .listChannels
-            return list(request, of: app, &standing, &facts)
+            return list(request, of: app, on: &standing, noting: &facts)
         default: return .refused(.badPath)
         }
     }

@@ -14,7 +14,7 @@ struct RecordedRequest: Sendable {
     private let bytes: [UInt8]
     private let fieldBytes: Int
 
-    init(_ request: ReceivedRequest, _ batch: RequestBatch, _ incoming: IncomingRequest) {
+    init(_ request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest) {
         let ranges = batch.ranges(of: incoming)
         var bytes = Array(request.bytes[ranges.fields.lowerBound..<ranges.body.upperBound])
         let start = ranges.fields.lowerBound

@@ -26,20 +26,27 @@ struct RequestHeaders {
     /// The length of a name leaves at most two candidates.
     mutating func take(_ name: Span<UInt8>, _ value: Range<Int>) {
         switch name.count {
-        case 7 where Text.equal(name, "apns-id"): Self.keep(value, &id, &isRepeated)
-        case 10 where Text.equal(name, "apns-topic"): Self.keep(value, &topic, &isRepeated)
-        case 13 where Text.equal(name, "apns-priority"): Self.keep(value, &priority, &isRepeated)
-        case 13 where Text.equal(name, "authorization"): Self.keep(value, &authorization, &isRepeated)
-        case 14 where Text.equal(name, "apns-push-type"): Self.keep(value, &pushType, &isRepeated)
-        case 15 where Text.equal(name, "apns-expiration"): Self.keep(value, &expiration, &isRepeated)
-        case 15 where Text.equal(name, "apns-channel-id"): Self.keep(value, &channelID, &isRepeated)
-        case 15 where Text.equal(name, "apns-request-id"): Self.keep(value, &requestID, &isRepeated)
-        case 16 where Text.equal(name, "apns-collapse-id"): Self.keep(value, &collapseID, &isRepeated)
+        case 7 where Text.equal(name, "apns-id"): Self.keep(value, in: &id, isRepeated: &isRepeated)
+        case 10 where Text.equal(name, "apns-topic"): Self.keep(value, in: &topic, isRepeated: &isRepeated)
+        case 13 where Text.equal(name, "apns-priority"):
+            Self.keep(value, in: &priority, isRepeated: &isRepeated)
+        case 13 where Text.equal(name, "authorization"):
+            Self.keep(value, in: &authorization, isRepeated: &isRepeated)
+        case 14 where Text.equal(name, "apns-push-type"):
+            Self.keep(value, in: &pushType, isRepeated: &isRepeated)
+        case 15 where Text.equal(name, "apns-expiration"):
+            Self.keep(value, in: &expiration, isRepeated: &isRepeated)
+        case 15 where Text.equal(name, "apns-channel-id"):
+            Self.keep(value, in: &channelID, isRepeated: &isRepeated)
+        case 15 where Text.equal(name, "apns-request-id"):
+            Self.keep(value, in: &requestID, isRepeated: &isRepeated)
+        case 16 where Text.equal(name, "apns-collapse-id"):
+            Self.keep(value, in: &collapseID, isRepeated: &isRepeated)
         default: break
         }
     }
 
-    private static func keep(_ value: Range<Int>, _ field: inout Range<Int>?, _ isRepeated: inout Bool) {
+    private static func keep(_ value: Range<Int>, in field: inout Range<Int>?, isRepeated: inout Bool) {
         if field != nil { isRepeated = true }
         field = value
     }

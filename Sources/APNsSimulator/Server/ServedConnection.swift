@@ -24,7 +24,7 @@ final class ServedConnection: TLSConnectionDelegate {
     private var silent: [ServerStream] = []
     private var leaving = LeavingAnswers()
 
-    init(_ transport: any ConnectionTransport, _ simulator: Simulator, _ port: ServedPort, number: Int) {
+    init(_ transport: any ConnectionTransport, simulator: Simulator, port: ServedPort, number: Int) {
         self.transport = transport
         self.simulator = simulator
         self.port = port
@@ -105,7 +105,7 @@ final class ServedConnection: TLSConnectionDelegate {
             environment: port.environment, connection: number, requestOfConnection: requests,
             request: simulator.countRequest(), stream: incoming.stream.number, receivedAt: time,
             clockAhead: ahead)
-        var verdict = simulator.judge.judge(request, on: port, &standing, &facts)
+        var verdict = simulator.judge.judge(request, on: port, standing: &standing, noting: &facts)
         if simulator.isStopping { verdict = .refused(.shutdown) }
         let ruling = simulator.mischief?.ruling(for: facts) ?? .none
         if case .goaway = ruling.connection { apply(ruling.connection, at: facts.stream) }
@@ -118,7 +118,8 @@ final class ServedConnection: TLSConnectionDelegate {
             stream: incoming.stream,
             course: incoming.headersAreCut ? .answerBody(status: 431, body: []) : ruling.course,
             verdict: verdict, facts: facts, isDirect: isDirect, isBodiless: request.isMethod("HEAD"),
-            record: simulator.journal == nil ? nil : RecordedRequest(request, batch, incoming),
+            record: simulator.journal == nil
+                ? nil : RecordedRequest(request, batch: batch, incoming: incoming),
             id: given ?? simulator.ids.next())
         settle(exchange, after: ruling.delayMilliseconds)
         if case .goaway = ruling.connection { return }

@@ -86,7 +86,7 @@ package final class Simulator: @unchecked Sendable {
             (wanted.sandboxChannels, ServedPort(kind: .channels, environment: .sandbox)),
         ] {
             do {
-                listeners.append(try listen(number, port, context))
+                listeners.append(try listen(number, on: port, with: context))
             } catch {
                 for listener in listeners { listener.stop() }
                 listeners = []
@@ -107,7 +107,7 @@ package final class Simulator: @unchecked Sendable {
         return ports
     }
 
-    private func listen(_ number: Int, _ port: ServedPort, _ context: TLSContext) throws -> Listener {
+    private func listen(_ number: Int, on port: ServedPort, with context: TLSContext) throws -> Listener {
         try Listener(
             host: settings.host, port: number, on: [loop], connectionsMax: settings.connectionsMax
         ) { [weak self] tcp in
@@ -115,7 +115,7 @@ package final class Simulator: @unchecked Sendable {
             connectionsMade += 1
             let number = connectionsMade
             let accepted = TLSConnection.accept(tcp, context) { tls in
-                let connection = ServedConnection(tls, self, port, number: number)
+                let connection = ServedConnection(tls, simulator: self, port: port, number: number)
                 connections[number] = connection
                 return connection
             }

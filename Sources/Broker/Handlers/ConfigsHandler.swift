@@ -47,19 +47,19 @@ struct ConfigsHandler {
     }
 
     private var brokerSettings: [DescribedSetting] {
-        func fixed(_ name: String, _ value: some CustomStringConvertible, _ kind: DescribedSetting.Kind)
+        func fixed(_ name: String, _ value: some CustomStringConvertible, kind: DescribedSetting.Kind)
             -> DescribedSetting
         {
             DescribedSetting(
                 name: name, value: value.description, source: .broker, kind: kind, isReadOnly: true)
         }
         return [
-            fixed("broker.id", Node.id, .int),
-            fixed("auto.create.topics.enable", false, .boolean),
-            fixed("num.partitions", node.settings.defaultPartitions, .int),
-            fixed("default.replication.factor", 1, .int),
-            fixed("socket.request.max.bytes", node.settings.limits.requestBytesMax, .int),
-            fixed("fetch.max.bytes", node.settings.limits.fetchBytesMax, .int),
+            fixed("broker.id", Node.id, kind: .int),
+            fixed("auto.create.topics.enable", false, kind: .boolean),
+            fixed("num.partitions", node.settings.defaultPartitions, kind: .int),
+            fixed("default.replication.factor", 1, kind: .int),
+            fixed("socket.request.max.bytes", node.settings.limits.requestBytesMax, kind: .int),
+            fixed("fetch.max.bytes", node.settings.limits.fetchBytesMax, kind: .int),
         ]
     }
 

@@ -75,7 +75,7 @@ final class Coordination {
     /// Offsets within a transaction concern both: one knows whether it is open, the other keeps them.
     func handle(_ request: TxnOffsetCommitRequest, _ exchange: Exchange) {
         let producer = TransactionCoordinator.Producer(
-            request.transactionalID, request.producerID, request.producerEpoch)
+            of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
         if let error = transactions.refusal(of: producer, group: request.groupID) {
             let answer = PartitionErrors.all(request.topics, error)
             return exchange.answer { answer.write(to: &$0, throttled: true) }
@@ -93,7 +93,7 @@ final class Coordination {
         _ transactionalID: String?, producer id: Int64, epoch: Int16, _ partition: TopicPartition
     ) -> ErrorCode? {
         guard let transactionalID else { return .invalidTxnState }
-        return transactions.refusal(of: .init(transactionalID, id, epoch), partition)
+        return transactions.refusal(of: .init(of: transactionalID, producer: id, epoch: epoch), partition)
     }
 
     private func caller(_ exchange: Exchange) -> Caller {
@@ -155,7 +155,7 @@ final class Coordination {
         markers[id] = MarkersUnderWay(left: end.partitions.count + 2)
         let now = WallTime.now()
         for partition in end.partitions {
-            append(end, to: partition, now) { [unowned self] error in settle(id, error: error) }
+            append(end, to: partition, at: now) { [unowned self] error in settle(id, error: error) }
         }
         perform(
             groups.endTransaction(
@@ -164,8 +164,8 @@ final class Coordination {
     }
 
     private func append(
-        _ end: TransactionMarkers, to partition: TopicPartition, _ now: WallTime,
-        _ done: @escaping (_ error: Bool) -> Void
+        _ end: TransactionMarkers, to partition: TopicPartition, at now: WallTime,
+        done: @escaping (_ error: Bool) -> Void
     ) {
         // A partition that was deleted meanwhile needs no marker.
         guard let log = topics.log(partition.topic, partition.partition) else { return done(false) }

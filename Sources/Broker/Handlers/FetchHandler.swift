@@ -24,7 +24,8 @@ final class FetchHandler: TurnHook {
                 FetchResponse.writeError(.fetchSessionIDNotFound, to: &writer, version: exchange.version)
             }
         }
-        let parked = ParkedFetch(request, exchange, targets(of: request), refusals(of: request))
+        let parked = ParkedFetch(
+            request, on: exchange, targets: targets(of: request), refusals: refusals(of: request))
         guard request.waitMillisecondsMax > 0, !parked.isReady else { return answer(parked) }
         if answerIfEnough(parked) { return }
         park(parked)

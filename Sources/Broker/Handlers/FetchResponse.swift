@@ -46,7 +46,8 @@ enum FetchResponse {
                     let error = parked.error(topic: topicIndex, partition: index) ?? .unknownTopicOrPartition
                     return writeEmpty(error, log, to: &writer, version: version)
                 }
-                writeRecords(partition, log, request, &room, to: &writer, version: version)
+                writeRecords(
+                    of: partition, from: log, answering: request, room: &room, to: &writer, version: version)
             }
         }
         return room
@@ -61,7 +62,8 @@ enum FetchResponse {
     }
 
     private static func writeRecords(
-        _ partition: FetchRequest.Partition, _ log: PartitionLog, _ request: FetchRequest, _ room: inout Room,
+        of partition: FetchRequest.Partition, from log: PartitionLog, answering request: FetchRequest,
+        room: inout Room,
         to writer: inout WireWriter, version: Int16
     ) {
         let start = writer.count

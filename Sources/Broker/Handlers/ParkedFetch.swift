@@ -13,8 +13,8 @@ final class ParkedFetch {
     var isWoken = false
 
     init(
-        _ request: FetchRequest, _ exchange: Exchange, _ targets: [[PartitionLog?]],
-        _ refusals: [[ErrorCode?]]? = nil
+        _ request: FetchRequest, on exchange: Exchange, targets: [[PartitionLog?]],
+        refusals: [[ErrorCode?]]? = nil
     ) {
         self.request = request
         self.exchange = exchange

@@ -15,7 +15,7 @@ struct ProduceHandler {
         var message: String
     }
 
-    func handle(_ request: ProduceRequest, _ bytes: UnsafeRawBufferPointer, _ exchange: Exchange) {
+    func handle(_ request: ProduceRequest, in bytes: UnsafeRawBufferPointer, on exchange: Exchange) {
         let began = Instant.now()
         let now = WallTime.now()
         let pending = PendingProduce(exchange, request)
@@ -25,7 +25,8 @@ struct ProduceHandler {
                 do throws(Refusal) {
                     try check(request)
                     let log = try find(topic.topic, partition.index)
-                    let appended = try unsafe append(partition, bytes, to: log, request, now)
+                    let appended = try unsafe append(
+                        partition, from: bytes, to: log, asking: request, at: now)
                     pending.appended(appended, to: log, at: answer)
                 } catch {
                     pending.refused(error.code, error.message, at: answer)
@@ -59,8 +60,8 @@ struct ProduceHandler {
     }
 
     private func append(
-        _ partition: ProduceRequest.Partition, _ bytes: UnsafeRawBufferPointer, to log: PartitionLog,
-        _ request: ProduceRequest, _ now: WallTime
+        _ partition: ProduceRequest.Partition, from bytes: UnsafeRawBufferPointer, to log: PartitionLog,
+        asking request: ProduceRequest, at now: WallTime
     ) throws(Refusal) -> Appended {
         guard let range = partition.records, range.count >= BatchHeader.size else {
             throw Refusal(code: .corruptMessage, message: "the request has no record batch; check the client")
@@ -68,7 +69,7 @@ struct ProduceHandler {
         let batch = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
         let header = unsafe BatchHeader(batch)
         if header.isTransactional {
-            try checkTransaction(header, request, log)
+            try checkTransaction(of: header, asking: request, in: log)
         }
         do throws(LogError) {
             return try unsafe log.append(batch, now: now)
@@ -80,7 +81,7 @@ struct ProduceHandler {
     /// A batch outside of any transaction that its coordinator knows would hold committed readers
     /// back for ever: nobody would write its marker.
     private func checkTransaction(
-        _ header: BatchHeader, _ request: ProduceRequest, _ log: PartitionLog
+        of header: BatchHeader, asking request: ProduceRequest, in log: PartitionLog
     ) throws(Refusal) {
         let partition = TopicPartition(topic: log.topic, partition: log.partition)
         let refusal = node.coordination.refusal(

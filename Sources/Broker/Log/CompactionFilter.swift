@@ -37,7 +37,7 @@ struct CompactionFilter {
             noteRecords(header)
             return .whole
         }
-        let kept = isAborted(header) ? .nothing : try unsafe records(header, batch, keys)
+        let kept = isAborted(header) ? .nothing : try unsafe records(of: header, in: batch, keeping: keys)
         switch kept {
         case .whole, .rewritten:
             noteRecords(header)
@@ -58,7 +58,7 @@ struct CompactionFilter {
     }
 
     private func records(
-        _ header: BatchHeader, _ batch: UnsafeRawBufferPointer, _ keys: KeyMap
+        of header: BatchHeader, in batch: UnsafeRawBufferPointer, keeping keys: KeyMap
     ) throws(LogError) -> Kept {
         guard header.recordCount > 0 else { return .nothing }
         let plain = try unsafe header.plainRecords(batch)
@@ -69,7 +69,7 @@ struct CompactionFilter {
             var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
             while let record = try reader.next() {
                 let offset = try header.offset(of: record)
-                guard unsafe stays(record, at: offset, raw, keys) else { continue }
+                guard unsafe stays(record, at: offset, in: raw, keeping: keys) else { continue }
                 unsafe body.append(contentsOf: raw[record.whole])
                 count += 1
                 maxTimestamp = max(maxTimestamp, header.timestamp(of: record))
@@ -88,7 +88,7 @@ struct CompactionFilter {
     }
 
     private func stays(
-        _ record: RecordView, at offset: Int64, _ raw: UnsafeRawBufferPointer, _ keys: KeyMap
+        _ record: RecordView, at offset: Int64, in raw: UnsafeRawBufferPointer, keeping keys: KeyMap
     ) -> Bool {
         guard let key = record.key else { return false }
         if let newest = unsafe keys.newest(UnsafeRawBufferPointer(rebasing: raw[key])), newest > offset {

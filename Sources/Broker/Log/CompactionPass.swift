@@ -118,7 +118,7 @@ struct CompactionPass {
         .Group?
     {
         guard let first = sources.first, let last = sources.last else { return nil }
-        let path = Segment.path(plan.directory, first.baseOffset, "cleaned")
+        let path = Segment.path(in: plan.directory, from: first.baseOffset, suffix: "cleaned")
         made.append(path)
         var writer = try storing { () throws(DiskError) in
             try SegmentWriter(disk: disk, path: path, directory: plan.directory, baseOffset: first.baseOffset)

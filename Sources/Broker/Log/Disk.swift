@@ -26,7 +26,7 @@ package struct Disk: Sendable {
 
     func step(_ operation: Operation, _ path: String, bytes: Int = 0) throws(DiskError) -> Fault? {
         guard let fault, let given = fault(operation, path, bytes) else { return nil }
-        if case .fail(let code) = given { throw DiskError(operation, path, code) }
+        if case .fail(let code) = given { throw DiskError(operation, path: path, code: code) }
         return given
     }
 
@@ -35,7 +35,7 @@ package struct Disk: Sendable {
         _ = try step(operation, path)
         let access = writable ? O_RDWR : O_RDONLY
         let descriptor = unsafe linux_open(path, access | (create ? O_CREAT : 0), 0o644)
-        guard descriptor >= 0 else { throw DiskError(operation, path, errno) }
+        guard descriptor >= 0 else { throw DiskError(operation, path: path, code: errno) }
         return OpenFile(descriptor: descriptor, path: path)
     }
 
@@ -51,7 +51,7 @@ package struct Disk: Sendable {
             torn = code
         }
         try unsafe writeFully(head, body, limit: limit, to: file, at: position)
-        if let torn { throw DiskError(.write, file.path, torn) }
+        if let torn { throw DiskError(.write, path: file.path, code: torn) }
     }
 
     private func writeFully(
@@ -83,9 +83,9 @@ package struct Disk: Sendable {
             }
             if written < 0 {
                 if errno == EINTR { continue }
-                throw DiskError(.write, file.path, errno)
+                throw DiskError(.write, path: file.path, code: errno)
             }
-            guard written > 0 else { throw DiskError(.write, file.path, ENOSPC) }
+            guard written > 0 else { throw DiskError(.write, path: file.path, code: ENOSPC) }
             done += written
         }
     }
@@ -107,7 +107,7 @@ package struct Disk: Sendable {
                 file.descriptor, buffer.baseAddress! + done, buffer.count - done, position + done)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw DiskError(.read, file.path, errno)
+                throw DiskError(.read, path: file.path, code: errno)
             }
             if count == 0 { break }
             done += count
@@ -117,38 +117,42 @@ package struct Disk: Sendable {
 
     package func size(_ file: OpenFile) throws(DiskError) -> Int {
         let end = lseek(file.descriptor, 0, SEEK_END)
-        guard end >= 0 else { throw DiskError(.read, file.path, errno) }
+        guard end >= 0 else { throw DiskError(.read, path: file.path, code: errno) }
         return end
     }
 
     package func truncate(_ file: OpenFile, to size: Int) throws(DiskError) {
         _ = try step(.truncate, file.path)
-        guard ftruncate(file.descriptor, size) == 0 else { throw DiskError(.truncate, file.path, errno) }
+        guard ftruncate(file.descriptor, size) == 0 else {
+            throw DiskError(.truncate, path: file.path, code: errno)
+        }
     }
 
     /// Waits until the file's bytes are on the disk.
     package func sync(_ file: OpenFile) throws(DiskError) {
         _ = try step(.sync, file.path)
-        guard fdatasync(file.descriptor) == 0 else { throw DiskError(.sync, file.path, errno) }
+        guard fdatasync(file.descriptor) == 0 else { throw DiskError(.sync, path: file.path, code: errno) }
     }
 
     /// Waits until the names in a directory are on the disk.
     package func syncDirectory(_ path: String) throws(DiskError) {
         _ = try step(.syncDirectory, path)
         let descriptor = unsafe linux_open(path, O_RDONLY | O_DIRECTORY, 0)
-        guard descriptor >= 0 else { throw DiskError(.syncDirectory, path, errno) }
+        guard descriptor >= 0 else { throw DiskError(.syncDirectory, path: path, code: errno) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw DiskError(.syncDirectory, path, errno) }
+        guard fsync(descriptor) == 0 else { throw DiskError(.syncDirectory, path: path, code: errno) }
     }
 
     package func rename(_ old: String, to new: String) throws(DiskError) {
         _ = try step(.rename, new)
-        guard unsafe Glibc.rename(old, new) == 0 else { throw DiskError(.rename, old, errno) }
+        guard unsafe Glibc.rename(old, new) == 0 else { throw DiskError(.rename, path: old, code: errno) }
     }
 
     /// Removing what is not there is done already.
     package func remove(_ path: String) throws(DiskError) {
         _ = try step(.remove, path)
-        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw DiskError(.remove, path, errno) }
+        guard unsafe unlink(path) == 0 || errno == ENOENT else {
+            throw DiskError(.remove, path: path, code: errno)
+        }
     }
 }

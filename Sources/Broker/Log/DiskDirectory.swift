@@ -5,14 +5,14 @@ extension Disk {
     package func makeDirectory(_ path: String) throws(DiskError) {
         _ = try step(.makeDirectory, path)
         guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else {
-            throw DiskError(.makeDirectory, path, errno)
+            throw DiskError(.makeDirectory, path: path, code: errno)
         }
     }
 
     /// The names in a directory, sorted, without the two dots.
     package func names(in path: String) throws(DiskError) -> [String] {
         _ = try step(.list, path)
-        guard let directory = unsafe opendir(path) else { throw DiskError(.list, path, errno) }
+        guard let directory = unsafe opendir(path) else { throw DiskError(.list, path: path, code: errno) }
         defer { unsafe closedir(directory) }
         var names: [String] = []
         while let entry = unsafe readdir(directory) {
@@ -30,7 +30,9 @@ extension Disk {
     package func removeDirectory(_ path: String) throws(DiskError) {
         for name in try names(in: path) { try remove(path + "/" + name) }
         _ = try step(.remove, path)
-        guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw DiskError(.remove, path, errno) }
+        guard unsafe rmdir(path) == 0 || errno == ENOENT else {
+            throw DiskError(.remove, path: path, code: errno)
+        }
     }
 
     /// The whole file, or nil if there is none. For small files of our own.

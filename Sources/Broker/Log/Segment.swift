@@ -26,10 +26,10 @@ final class Segment {
         self.directory = directory
     }
 
-    var path: String { Self.path(directory, baseOffset, "log") }
-    var indexPath: String { Self.path(directory, baseOffset, "index") }
+    var path: String { Self.path(in: directory, from: baseOffset, suffix: "log") }
+    var indexPath: String { Self.path(in: directory, from: baseOffset, suffix: "index") }
 
-    static func path(_ directory: String, _ offset: Int64, _ suffix: String) -> String {
+    static func path(in directory: String, from offset: Int64, suffix: String) -> String {
         let digits = String(offset)
         return directory + "/" + String(repeating: "0", count: 20 - digits.count) + digits + "." + suffix
     }

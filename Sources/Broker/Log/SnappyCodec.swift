@@ -34,13 +34,13 @@ enum SnappyCodec {
             let tag = unsafe bytes[position]
             position += 1
             if tag & 3 == 0 {
-                guard let count = unsafe literalLength(bytes, tag, &position),
+                guard let count = unsafe literalLength(in: bytes, tag: tag, at: &position),
                     count <= bytes.count - position, count <= end - out.count
                 else { return false }
                 unsafe out.append(contentsOf: bytes[position..<position + count])
                 position += count
             } else {
-                guard let copy = unsafe copy(bytes, tag, &position), copy.offset > 0,
+                guard let copy = unsafe copy(in: bytes, tag: tag, at: &position), copy.offset > 0,
                     copy.offset <= out.count - start, copy.count <= end - out.count
                 else { return false }
                 // Byte by byte: a copy may read what it has just written.
@@ -64,30 +64,30 @@ enum SnappyCodec {
     }
 
     private static func literalLength(
-        _ bytes: UnsafeRawBufferPointer, _ tag: UInt8, _ position: inout Int
+        in bytes: UnsafeRawBufferPointer, tag: UInt8, at position: inout Int
     ) -> Int? {
         let short = Int(tag >> 2)
         guard short >= 60 else { return short + 1 }
-        return unsafe little(bytes, short - 59, &position).map { $0 + 1 }
+        return unsafe little(in: bytes, count: short - 59, at: &position).map { $0 + 1 }
     }
 
     private static func copy(
-        _ bytes: UnsafeRawBufferPointer, _ tag: UInt8, _ position: inout Int
+        in bytes: UnsafeRawBufferPointer, tag: UInt8, at position: inout Int
     ) -> (offset: Int, count: Int)? {
         switch tag & 3 {
         case 1:
-            guard let low = unsafe little(bytes, 1, &position) else { return nil }
+            guard let low = unsafe little(in: bytes, count: 1, at: &position) else { return nil }
             return (Int(tag >> 5) << 8 | low, Int(tag >> 2 & 7) + 4)
         case 2:
-            return unsafe little(bytes, 2, &position).map { ($0, Int(tag >> 2) + 1) }
+            return unsafe little(in: bytes, count: 2, at: &position).map { ($0, Int(tag >> 2) + 1) }
         default:
-            return unsafe little(bytes, 4, &position).map { ($0, Int(tag >> 2) + 1) }
+            return unsafe little(in: bytes, count: 4, at: &position).map { ($0, Int(tag >> 2) + 1) }
         }
     }
 
     /// A number of `count` bytes, lowest first.
     private static func little(
-        _ bytes: UnsafeRawBufferPointer, _ count: Int, _ position: inout Int
+        in bytes: UnsafeRawBufferPointer, count: Int, at position: inout Int
     ) -> Int? {
         guard count <= bytes.count - position else { return nil }
         var value = 0

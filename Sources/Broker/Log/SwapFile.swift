@@ -19,11 +19,11 @@ enum SwapFile {
     static func exchange(
         _ path: String, directory: String, base: Int64, others: [Int64], disk: Disk
     ) throws(DiskError) {
-        try disk.remove(Segment.path(directory, base, "index"))
+        try disk.remove(Segment.path(in: directory, from: base, suffix: "index"))
         for other in others.reversed() where other != base {
-            try disk.remove(Segment.path(directory, other, "index"))
-            try disk.remove(Segment.path(directory, other, "log"))
+            try disk.remove(Segment.path(in: directory, from: other, suffix: "index"))
+            try disk.remove(Segment.path(in: directory, from: other, suffix: "log"))
         }
-        try disk.rename(path, to: Segment.path(directory, base, "log"))
+        try disk.rename(path, to: Segment.path(in: directory, from: base, suffix: "log"))
     }
 }

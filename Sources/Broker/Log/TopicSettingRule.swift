@@ -9,8 +9,8 @@ struct TopicSettingRule: Sendable {
     static func named(_ name: String) -> TopicSettingRule? { all.first { $0.name == name } }
 
     private static func number(
-        _ name: String, _ standard: Int64, _ range: ClosedRange<Int64>,
-        _ set: @escaping @Sendable (inout TopicSettings, Int64) -> Void
+        _ name: String, standard: Int64, in range: ClosedRange<Int64>,
+        set: @escaping @Sendable (inout TopicSettings, Int64) -> Void
     ) -> TopicSettingRule {
         TopicSettingRule(
             name: name, standard: String(standard),
@@ -46,15 +46,21 @@ extension TopicSettingRule {
             return true
         },
         word("compression.type", ["producer"]),
-        number("delete.retention.ms", 86_400_000, 0...(.max)) { $0.deleteRetentionMilliseconds = $1 },
-        number("file.delete.delay.ms", 60_000, 0...(.max)) { _, _ in },
-        number("flush.messages", .max, 1...(.max)) { _, _ in },
-        number("flush.ms", .max, 0...(.max)) { _, _ in },
-        number("index.interval.bytes", 4096, 0...Int64(Int32.max)) { _, _ in },
-        number("max.compaction.lag.ms", .max, 1...(.max)) { $0.maxCompactionLagMilliseconds = $1 },
-        number("max.message.bytes", 1_048_588, 0...(256 << 20)) { $0.maxMessageBytes = Int($1) },
+        number("delete.retention.ms", standard: 86_400_000, in: 0...(.max)) {
+            $0.deleteRetentionMilliseconds = $1
+        },
+        number("file.delete.delay.ms", standard: 60_000, in: 0...(.max)) { _, _ in },
+        number("flush.messages", standard: .max, in: 1...(.max)) { _, _ in },
+        number("flush.ms", standard: .max, in: 0...(.max)) { _, _ in },
+        number("index.interval.bytes", standard: 4096, in: 0...Int64(Int32.max)) { _, _ in },
+        number("max.compaction.lag.ms", standard: .max, in: 1...(.max)) {
+            $0.maxCompactionLagMilliseconds = $1
+        },
+        number("max.message.bytes", standard: 1_048_588, in: 0...(256 << 20)) {
+            $0.maxMessageBytes = Int($1)
+        },
         word("message.format.version", ["3.0-IV1"]),
-        number("message.timestamp.difference.max.ms", .max, 0...(.max)) { _, _ in },
+        number("message.timestamp.difference.max.ms", standard: .max, in: 0...(.max)) { _, _ in },
         TopicSettingRule(
             name: "message.timestamp.type", standard: "CreateTime", range: "CreateTime or LogAppendTime"
         ) {
@@ -69,15 +75,15 @@ extension TopicSettingRule {
             settings.minCleanableDirtyRatio = value
             return true
         },
-        number("min.compaction.lag.ms", 0, 0...(.max)) { $0.minCompactionLagMilliseconds = $1 },
+        number("min.compaction.lag.ms", standard: 0, in: 0...(.max)) { $0.minCompactionLagMilliseconds = $1 },
         word("min.insync.replicas", ["1"]),
         word("preallocate", ["false"]),
-        number("retention.bytes", -1, -1...(.max)) { $0.retentionBytes = $1 },
-        number("retention.ms", 604_800_000, -1...(.max)) { $0.retentionMilliseconds = $1 },
-        number("segment.bytes", 1 << 30, 14...Int64(Int32.max)) { $0.segmentBytes = Int($1) },
-        number("segment.index.bytes", 10 << 20, 4...Int64(Int32.max)) { _, _ in },
-        number("segment.jitter.ms", 0, 0...(.max)) { _, _ in },
-        number("segment.ms", 604_800_000, 1...(.max)) { $0.segmentMilliseconds = $1 },
+        number("retention.bytes", standard: -1, in: -1...(.max)) { $0.retentionBytes = $1 },
+        number("retention.ms", standard: 604_800_000, in: -1...(.max)) { $0.retentionMilliseconds = $1 },
+        number("segment.bytes", standard: 1 << 30, in: 14...Int64(Int32.max)) { $0.segmentBytes = Int($1) },
+        number("segment.index.bytes", standard: 10 << 20, in: 4...Int64(Int32.max)) { _, _ in },
+        number("segment.jitter.ms", standard: 0, in: 0...(.max)) { _, _ in },
+        number("segment.ms", standard: 604_800_000, in: 1...(.max)) { $0.segmentMilliseconds = $1 },
         word("unclean.leader.election.enable", ["false"]),
     ]
 }

@@ -15,7 +15,7 @@ extension TopicStore {
         do throws(DiskError) {
             for index in 0..<partitions {
                 try environment.disk.makeDirectory(
-                    path + "/logs/" + Self.directoryName(name, index, entry.serial))
+                    path + "/logs/" + Self.directoryName(name, partition: index, serial: entry.serial))
             }
             try environment.disk.syncDirectory(path + "/logs")
         } catch {

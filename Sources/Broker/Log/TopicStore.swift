@@ -87,7 +87,9 @@ package final class TopicStore {
     private func removeStrangers() throws(TopicStoreError) {
         let known = Set(
             catalog.entries.flatMap { entry in
-                (0..<entry.partitionCount).map { Self.directoryName(entry.name, $0, entry.serial) }
+                (0..<entry.partitionCount).map {
+                    Self.directoryName(entry.name, partition: $0, serial: entry.serial)
+                }
             })
         do throws(DiskError) {
             for name in try environment.disk.names(in: path + "/logs") where !known.contains(name) {
@@ -98,7 +100,7 @@ package final class TopicStore {
         }
     }
 
-    static func directoryName(_ topic: String, _ partition: Int32, _ serial: Int64) -> String {
+    static func directoryName(_ topic: String, partition: Int32, serial: Int64) -> String {
         "\(topic)-\(partition).\(serial)"
     }
 
@@ -115,7 +117,8 @@ package final class TopicStore {
         for index in 0..<entry.partitionCount {
             let log = PartitionLog(
                 topic: entry.name, partition: index, id: nextLog,
-                directory: path + "/logs/" + Self.directoryName(entry.name, index, entry.serial),
+                directory: path + "/logs/"
+                    + Self.directoryName(entry.name, partition: index, serial: entry.serial),
                 settings: settings, environment: environment)
             do throws(LogError) {
                 try log.open()

@@ -26,11 +26,11 @@ enum Request {
     /// Bytes behind the last field are ignored, as Kafka does: librdkafka 2.16 sends three of them
     /// with Metadata.
     init(_ api: APIKey, version: Int16, from reader: inout WireReader) throws(WireError) {
-        self = try Self.decode(api, version, &reader)
+        self = try Self.decode(api, version: version, from: &reader)
     }
 
     private static func decode(
-        _ api: APIKey, _ version: Int16, _ reader: inout WireReader
+        _ api: APIKey, version: Int16, from reader: inout WireReader
     ) throws(WireError) -> Request {
         switch api {
         case .apiVersions:
@@ -56,12 +56,12 @@ enum Request {
                 try AlterConfigsRequest(from: &reader, incremental: false), incremental: false)
         case .incrementalAlterConfigs:
             return .alterConfigs(try AlterConfigsRequest(from: &reader, incremental: true), incremental: true)
-        default: return try decodeCoordination(api, version, &reader)
+        default: return try decodeCoordination(api, version: version, from: &reader)
         }
     }
 
     private static func decodeCoordination(
-        _ api: APIKey, _ version: Int16, _ reader: inout WireReader
+        _ api: APIKey, version: Int16, from reader: inout WireReader
     ) throws(WireError) -> Request {
         switch api {
         case .findCoordinator:

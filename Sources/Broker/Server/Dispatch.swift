@@ -10,7 +10,7 @@ extension BrokerNode {
                 return refuseVersion(header, from: session)
             }
             let request = try Request(api, version: header.version, from: &reader)
-            unsafe handle(request, bytes, session.begin(header))
+            unsafe handle(request, in: bytes, on: session.begin(header))
         } catch {
             session.refuse(error)
         }
@@ -27,12 +27,12 @@ extension BrokerNode {
         }
     }
 
-    private func handle(_ request: Request, _ bytes: UnsafeRawBufferPointer, _ exchange: Exchange) {
+    private func handle(_ request: Request, in bytes: UnsafeRawBufferPointer, on exchange: Exchange) {
         if let error = refusal(byCoordinatorOf: request) {
             return exchange.answer { request.writeRefusal(error, to: &$0, version: exchange.version) }
         }
         switch request {
-        case .produce(let body): unsafe ProduceHandler(node: self).handle(body, bytes, exchange)
+        case .produce(let body): unsafe ProduceHandler(node: self).handle(body, in: bytes, on: exchange)
         case .fetch(let body): fetches.handle(body, exchange)
         case .apiVersions:
             exchange.answer { ApiVersions.writeResponse(to: &$0, version: exchange.version) }

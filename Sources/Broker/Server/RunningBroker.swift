@@ -32,7 +32,8 @@ package final class RunningBroker: Sendable {
         let confined = Confined()
         try loop.start()
         do {
-            let (flusher, worker) = try Self.open(settings, loop, confined, log, metrics)
+            let (flusher, worker) = try Self.open(
+                settings, on: loop, confined: confined, log: log, metrics: metrics)
             disk = try DiskThreads(flusher, worker)
         } catch {
             Self.close(confined, loop)
@@ -76,7 +77,7 @@ package final class RunningBroker: Sendable {
 
     /// Makes the state on the loop's thread, where it stays.
     private static func open(
-        _ settings: BrokerSettings, _ loop: EventLoop, _ confined: Confined, _ log: Log, _ metrics: Metrics
+        _ settings: BrokerSettings, on loop: EventLoop, confined: Confined, log: Log, metrics: Metrics
     ) throws -> (Flusher, DiskWorker) {
         let opened = loop.perform { () -> Result<(Flusher, DiskWorker), any Error> in
             Result {

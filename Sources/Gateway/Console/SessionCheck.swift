@@ -45,7 +45,7 @@ struct SessionCheck: Sendable {
     }
 
     static let ended = HTTPResponse.error(
-        401, "session_ended", "this session has ended; log in again at /console")
+        401, "session_ended", message: "this session has ended; log in again at /console")
     static let foreign = HTTPResponse.error(
-        403, "session_foreign", "a session is good for calls by the console's own pages only")
+        403, "session_foreign", message: "a session is good for calls by the console's own pages only")
 }

@@ -85,5 +85,6 @@ struct SessionEndpoint: Sendable {
 
     private static let withoutKeys = HTTPResponse.error(
         503, "console_without_keys",
-        "the console needs sealing keys; give every process the same file with tokens.sealing-keys-file")
+        message:
+            "the console needs sealing keys; give every process the same file with tokens.sealing-keys-file")
 }

@@ -78,7 +78,7 @@ final class Entrance: Sendable {
         }
         if let encoding = request.headers["content-encoding"], encoding.lowercased() != "identity" {
             let message = "send the body as it is, not as \(encoding)"
-            return .refused(.error(415, "encoding_not_supported", message))
+            return .refused(.error(415, "encoding_not_supported", message: message))
         }
         guard reach.isReachable(at: .now()) else { return turnAway(Unavailable.unreachable) }
         let visitor = Visitor(key: key, app: app, address: address)

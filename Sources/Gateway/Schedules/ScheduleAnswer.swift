@@ -6,12 +6,12 @@ internal import LiveActivity
 enum ScheduleAnswer {
     static let conflict = HTTPResponse.error(
         409, "idempotency_conflict",
-        "another body came with this Idempotency-Key within 24 hours; use a key for each request")
+        message: "another body came with this Idempotency-Key within 24 hours; use a key for each request")
 
     /// Nothing was changed.
     static let silent: HTTPResponse = {
         var response = HTTPResponse.error(
-            503, "scheduler_silent", "the scheduler has not answered within 2 s; try again")
+            503, "scheduler_silent", message: "the scheduler has not answered within 2 s; try again")
         response.headers.add("Retry-After", "5")
         return response
     }()
@@ -49,7 +49,7 @@ enum ScheduleAnswer {
         case .canceled(let count, let tooLate):
             json.field("canceled", count)
             json.field("tooLate", tooLate == 0 ? nil : tooLate)
-        case .refused(let why): return .error(422, "not_canceled", why)
+        case .refused(let why): return .error(422, "not_canceled", message: why)
         case .scheduled, .listed, .conflict, nil: json.field("underWay", true)
         }
         json.endObject()

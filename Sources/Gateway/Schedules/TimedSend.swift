@@ -84,7 +84,7 @@ enum TimedOutcome {
         switch reply {
         case .scheduled(let scheduled): self = .scheduled(scheduled)
         case .conflict: self = .refused(ScheduleAnswer.conflict)
-        case .refused(let why): self = .refused(.error(422, "not_scheduled", why))
+        case .refused(let why): self = .refused(.error(422, "not_scheduled", message: why))
         case .canceled, .listed, nil: self = .underWay
         }
     }

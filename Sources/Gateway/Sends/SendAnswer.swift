@@ -51,13 +51,16 @@ enum SendAnswer {
 
     static let unknown = HTTPResponse.error(
         404, "send_unknown",
-        "there is no such send of this app in the last seven days; ids are what POST /v1/sends answers")
+        message:
+            "there is no such send of this app in the last seven days; ids are what POST /v1/sends answers")
 
     /// The topic is longer than can be read for one question.
     static let notFoundInTime: HTTPResponse = {
         var response = HTTPResponse.error(
             503, "search_too_long",
-            "the send was not found in the time for one question; add ?at= with the acceptedAt of its answer")
+            message:
+                "the send was not found in the time for one question; add ?at= with the acceptedAt of its answer"
+        )
         response.headers.add("Retry-After", "5")
         return response
     }()

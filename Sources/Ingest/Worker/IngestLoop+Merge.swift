@@ -42,7 +42,9 @@ extension IngestLoop {
         var rosters: [Roster] = []
         var left = bound.records
         for place in parts.indices where !parts[place].isTaken && left > 0 && !output.isFull {
-            guard let roster = try decide(&parts[place], reportsMax: left, now, &tally) else { return false }
+            guard let roster = try decide(&parts[place], reportsMax: left, at: now, tally: &tally) else {
+                return false
+            }
             left -= roster.reports
             rosters.append(roster)
         }
@@ -161,7 +163,7 @@ extension IngestLoop {
     }
 
     private func bury(
-        _ place: Int, of batch: borrowing RecordBatch, _ misfit: Misfit, _ now: Int64, _ tally: inout Tally
+        _ place: Int, of batch: borrowing RecordBatch, as misfit: Misfit, at now: Int64, tally: inout Tally
     ) {
         let record = batch[place]
         tally.rejected += 1
@@ -178,7 +180,7 @@ extension IngestLoop {
     /// As many of the part's reports as the transaction takes. Nil when the partition's view turned out to
     /// be unusable, and the batch has to be read again.
     private func decide(
-        _ part: inout BatchPart, reportsMax: Int, _ now: Int64, _ tally: inout Tally
+        _ part: inout BatchPart, reportsMax: Int, at now: Int64, tally: inout Tally
     ) throws -> Roster? {
         guard let overlay = views.overlays[part.partition], let view = views[part.partition] else {
             return nil
@@ -189,7 +191,9 @@ extension IngestLoop {
                 while !part.isTaken, roster.reports < reportsMax, !output.isFull {
                     let place = part.places[part.taken]
                     part.taken += 1
-                    try hear(place, now, &roster, &tally, overlay, view, picture)
+                    try hear(
+                        place, at: now, roster: &roster, tally: &tally, overlay: overlay, view: view,
+                        picture: picture)
                     roster.heard(batch[place].offset)
                 }
             }
@@ -202,15 +206,15 @@ extension IngestLoop {
     }
 
     private func hear(
-        _ place: Int, _ now: Int64, _ roster: inout Roster, _ tally: inout Tally, _ overlay: Overlay,
-        _ view: TopicView, _ picture: borrowing ReadView
+        _ place: Int, at now: Int64, roster: inout Roster, tally: inout Tally, overlay: Overlay,
+        view: TopicView, picture: borrowing ReadView
     ) throws(StoreError) {
         let report: Report
         let arrival: Arrival
         do throws(Misfit) {
             (report, arrival) = try read(batch[place])
         } catch {
-            bury(place, of: batch, error, now, &tally)
+            bury(place, of: batch, as: error, at: now, tally: &tally)
             return
         }
         let isEverywhere = report.isErasureOfUser ? batch[place].isEverywhere : false
@@ -218,11 +222,11 @@ extension IngestLoop {
         let murmur = Murmur2.hash(key.span)
         let home = Int32(Murmur2.partition(ofHash: murmur, of: layout.lanes))
         guard home == roster.partition || isEverywhere else {
-            forward(place, of: batch, arrival, to: home, &tally)
+            forward(place, of: batch, arrival: arrival, to: home, tally: &tally)
             return
         }
         guard let merge = merger.merge(for: report.app, age: now - arrival.receivedAt) else {
-            bury(place, of: batch, .unknownApp(report.app), now, &tally)
+            bury(place, of: batch, as: .unknownApp(report.app), at: now, tally: &tally)
             return
         }
         var number = roster.number(of: key, murmur: murmur)
@@ -230,21 +234,21 @@ extension IngestLoop {
             let key = KeyBytes(key, murmur: murmur)
             let known =
                 if let record = overlay[key] { remembered(record) } else {
-                    try look(key, in: view, picture, &roster)
+                    try look(key, in: view, seen: picture, roster: &roster)
                 }
             number = roster.add(key, murmur: murmur, known)
         }
         let outcome = merge.merge(report, arrival, into: roster.entries[number!].installation, now: now)
         if report.isErasureOfUser, !isEverywhere, case .merged = outcome {
-            copyEverywhere(place, of: batch, report, arrival)
+            copyEverywhere(place, of: batch, report: report, arrival: arrival)
         }
-        take(outcome, number!, place, now, &roster, &tally)
+        take(outcome, of: number!, from: place, at: now, roster: &roster, tally: &tally)
     }
 
     /// The user's installations lie in all partitions. The copies are acknowledged before the offset is
     /// committed; one that is there twice is the same again.
     private func copyEverywhere(
-        _ place: Int, of batch: borrowing RecordBatch, _ report: Report, _ arrival: Arrival
+        _ place: Int, of batch: borrowing RecordBatch, report: Report, arrival: Arrival
     ) {
         let record = batch[place]
         guard let value = record.value else { return }
@@ -255,11 +259,12 @@ extension IngestLoop {
     }
 
     private func take(
-        _ outcome: consuming Merge.Outcome, _ number: Int, _ place: Int, _ now: Int64, _ roster: inout Roster,
-        _ tally: inout Tally
+        _ outcome: consuming Merge.Outcome, of number: Int, from place: Int, at now: Int64,
+        roster: inout Roster,
+        tally: inout Tally
     ) {
         switch consume outcome {
-        case .rejected(let rejection): bury(place, of: batch, Misfit(rejection), now, &tally)
+        case .rejected(let rejection): bury(place, of: batch, as: Misfit(rejection), at: now, tally: &tally)
         case .unchanged: tally.unchanged += 1
         case .merged(var merged):
             let isFirst = roster.entries[number].fate != .changed
@@ -278,8 +283,8 @@ extension IngestLoop {
     }
 
     private func forward(
-        _ place: Int, of batch: borrowing RecordBatch, _ arrival: Arrival, to home: Int32,
-        _ tally: inout Tally
+        _ place: Int, of batch: borrowing RecordBatch, arrival: Arrival, to home: Int32,
+        tally: inout Tally
     ) {
         let record = batch[place]
         guard let value = record.value else { return }
@@ -304,7 +309,7 @@ extension IngestLoop {
 
     /// What the view has of an installation.
     private func look(
-        _ key: KeyBytes, in view: TopicView, _ picture: borrowing ReadView, _ roster: inout Roster
+        _ key: KeyBytes, in view: TopicView, seen picture: borrowing ReadView, roster: inout Roster
     ) throws(StoreError) -> Installation? {
         var found: Installation?
         var newer: RecordError?

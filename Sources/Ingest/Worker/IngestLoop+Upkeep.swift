@@ -91,7 +91,8 @@ extension IngestLoop {
                 }
                 let key = KeyBytes([UInt8](copying: key))
                 // What is newer than the view has its turn in the next pass.
-                guard views.overlays[number]?[key] == nil, let left = sweepRow(key, value, now) else {
+                guard views.overlays[number]?[key] == nil, let left = sweepRow(key, value: value, now: now)
+                else {
                     return
                 }
                 for change in left.changes { output.add(change) }
@@ -127,7 +128,7 @@ extension IngestLoop {
         return !more
     }
 
-    private func sweepRow(_ key: KeyBytes, _ value: Span<UInt8>, _ now: Int64) -> Swept? {
+    private func sweepRow(_ key: KeyBytes, value: Span<UInt8>, now: Int64) -> Swept? {
         let installation = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
             try unsafe Installation.decode(bytes, with: merger.reader)
         }

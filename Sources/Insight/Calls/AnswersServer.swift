@@ -80,7 +80,8 @@ final class AnswersServer: @unchecked Sendable {
         ) -> HTTPAdmission {
             let shown = Array((request.headers["authorization"] ?? "").utf8)
             guard equalInConstantTime(SHA256.digest(shown), SHA256.digest(wanted)) else {
-                return .refused(.error(401, "secret_wrong", "show the secret that stands in members"))
+                return .refused(
+                    .error(401, "secret_wrong", message: "show the secret that stands in members"))
             }
             return .admitted(take)
         }
@@ -104,7 +105,7 @@ final class AnswersServer: @unchecked Sendable {
     }
 
     private static let unreadable = HTTPResponse.error(
-        400, "invalid", "this is no question; do all processes run the same version?")
+        400, "invalid", message: "this is no question; do all processes run the same version?")
 
     func stop(by deadline: Instant) async {
         await server.stop(by: deadline)

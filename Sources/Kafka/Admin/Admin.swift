@@ -15,7 +15,8 @@ package final class Admin: Sendable {
         var configuration = try Configuration(settings)
         ConsumerOptions(.manual).apply(to: &configuration)
         client = try Client(
-            .consumer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
+            .consumer, configuration,
+            events: ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
     }
 
     /// Makes a request, again while it fails for what heals in time, and hands its answer to `read`.
@@ -54,7 +55,7 @@ package final class Admin: Sendable {
         defer { unsafe rd_kafka_event_destroy(event) }
         let code = unsafe ErrorCode(rd_kafka_event_error(event))
         guard code == .none else {
-            throw KafkaError(action, code, unsafe String(cString: rd_kafka_event_error_string(event)))
+            throw KafkaError(action, code, text: unsafe String(cString: rd_kafka_event_error_string(event)))
         }
         return unsafe read(event)
     }

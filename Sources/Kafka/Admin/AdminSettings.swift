@@ -31,7 +31,7 @@ extension Admin {
             var count = 0
             let resources = unsafe rd_kafka_AlterConfigs_result_resources(
                 rd_kafka_event_AlterConfigs_result(event), &count)
-            return unsafe failure("alter topic", resources, count)
+            return unsafe failure("alter topic", resources, count: count)
         }
         if let failed { throw failed }
     }
@@ -61,7 +61,7 @@ extension Admin {
 }
 
 private func failure(
-    _ action: String, _ resources: UnsafeMutablePointer<OpaquePointer?>?, _ count: Int
+    _ action: String, _ resources: UnsafeMutablePointer<OpaquePointer?>?, count: Int
 ) -> KafkaError? {
     for index in 0..<count {
         guard let resource = unsafe resources?[index] else { continue }
@@ -69,7 +69,7 @@ private func failure(
         guard code != .none else { continue }
         let name = unsafe String(cString: rd_kafka_ConfigResource_name(resource))
         let text = unsafe rd_kafka_ConfigResource_error_string(resource).map { unsafe String(cString: $0) }
-        return KafkaError("\(action) \(name)", code, text ?? code.text)
+        return KafkaError("\(action) \(name)", code, text: text ?? code.text)
     }
     return nil
 }
@@ -81,7 +81,7 @@ private func readSettings(
     var count = 0
     let resources = unsafe rd_kafka_DescribeConfigs_result_resources(
         rd_kafka_event_DescribeConfigs_result(event), &count)
-    if let failed = unsafe failure("describe topic", resources, count) { return ([:], failed) }
+    if let failed = unsafe failure("describe topic", resources, count: count) { return ([:], failed) }
     for index in 0..<count {
         guard let resource = unsafe resources?[index] else { continue }
         var entries = 0

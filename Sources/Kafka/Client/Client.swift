@@ -22,7 +22,7 @@ final class Client: @unchecked Sendable {
     private var kept: [SharedBody] = []
 
     init(
-        _ kind: Kind, _ configuration: consuming Configuration, _ events: ClientEvents
+        _ kind: Kind, _ configuration: consuming Configuration, events: ClientEvents
     ) throws(ConfigurationError) {
         wakeup = try Wakeup()
         self.events = events
@@ -45,7 +45,7 @@ final class Client: @unchecked Sendable {
     deinit {
         unsafe rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
         unsafe rd_kafka_queue_destroy(queue)
-        let ending = unsafe ClientEnding(pointer, events, kept)
+        let ending = unsafe ClientEnding(pointer, events: events, kept: kept)
         if !ending.run(withinMilliseconds: Self.destroyMillisecondsMax) {
             events.log.warning("kafka client did not end in time and is left behind")
         }
@@ -65,7 +65,7 @@ final class Client: @unchecked Sendable {
         var code = RD_KAFKA_RESP_ERR_NO_ERROR
         let text = unsafe writtenText { code = unsafe rd_kafka_fatal_error(pointer, $0, $1) }
         return code == RD_KAFKA_RESP_ERR_NO_ERROR
-            ? nil : KafkaError("use this kafka client", ErrorCode(code), text)
+            ? nil : KafkaError("use this kafka client", ErrorCode(code), text: text)
     }
 }
 

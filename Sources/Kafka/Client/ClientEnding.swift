@@ -11,7 +11,7 @@ final class ClientEnding {
     private let kept: [SharedBody]
     private let hasEnded = Atomic<Bool>(false)
 
-    init(_ pointer: OpaquePointer, _ events: ClientEvents, _ kept: [SharedBody]) {
+    init(_ pointer: OpaquePointer, events: ClientEvents, kept: [SharedBody]) {
         unsafe self.pointer = pointer
         self.events = events
         self.kept = kept

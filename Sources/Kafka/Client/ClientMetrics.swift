@@ -92,12 +92,12 @@ final class ClientMetrics {
         for (partition, now) in statistics.partitions {
             guard let lag = now.lag else { continue }
             gauge(
-                partition, in: &lags, "flotilla_kafka_consumer_lag",
-                "Records that may be read and were not handed over yet"
+                of: partition, in: &lags, name: "flotilla_kafka_consumer_lag",
+                help: "Records that may be read and were not handed over yet"
             ).set(Double(lag))
             gauge(
-                partition, in: &stableAges, "flotilla_kafka_lso_age_seconds",
-                "How long an open transaction has hidden the records behind it"
+                of: partition, in: &stableAges, name: "flotilla_kafka_lso_age_seconds",
+                help: "How long an open transaction has hidden the records behind it"
             ).set(age[partition] ?? 0)
         }
         // A partition that went is somebody else's to report.
@@ -109,7 +109,7 @@ final class ClientMetrics {
     }
 
     private func gauge(
-        _ partition: TopicPartition, in known: inout [TopicPartition: Gauge], _ name: String, _ help: String
+        of partition: TopicPartition, in known: inout [TopicPartition: Gauge], name: String, help: String
     ) -> Gauge {
         if let gauge = known[partition] { return gauge }
         let gauge = metrics.gauge(

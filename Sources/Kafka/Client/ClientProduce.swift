@@ -2,7 +2,7 @@ internal import CRdKafka
 
 extension Client {
     func produce(
-        _ topic: Topic, _ partition: Int32?, _ key: Span<UInt8>?, _ value: Span<UInt8>?, flags: Int32,
+        to topic: Topic, partition: Int32?, key: Span<UInt8>?, value: Span<UInt8>?, flags: Int32,
         headers: OpaquePointer?, tag: UInt64, timestamp: Int64
     ) -> SendResult {
         unsafe withPointer(to: key) { key, keyCount in
@@ -19,13 +19,14 @@ extension Client {
     }
 
     func produce(
-        _ topic: Topic, _ partition: Int32?, _ key: Span<UInt8>?, _ value: Span<UInt8>?, flags: Int32,
+        to topic: Topic, partition: Int32?, key: Span<UInt8>?, value: Span<UInt8>?, flags: Int32,
         headers: inout RecordHeaders, tag: UInt64, timestamp: Int64
     ) -> SendResult {
         var result = SendResult.queued
         unsafe headers.offer { pointer in
             result = unsafe produce(
-                topic, partition, key, value, flags: flags, headers: pointer, tag: tag, timestamp: timestamp)
+                to: topic, partition: partition, key: key, value: value, flags: flags, headers: pointer,
+                tag: tag, timestamp: timestamp)
             return result == .queued
         }
         return result

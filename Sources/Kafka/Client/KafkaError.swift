@@ -7,13 +7,13 @@ package struct KafkaError: Error, Hashable, CustomStringConvertible {
     package let code: ErrorCode
     package let text: String
 
-    package init(_ action: String, _ code: ErrorCode, _ text: String) {
+    package init(_ action: String, _ code: ErrorCode, text: String) {
         self.action = action
         self.code = code
         self.text = text
     }
 
-    init(_ action: String, _ code: ErrorCode) { self.init(action, code, code.text) }
+    init(_ action: String, _ code: ErrorCode) { self.init(action, code, text: code.text) }
 
     package var description: String { "cannot \(action): \(text) (\(code.name)); \(code.remedy)" }
 }

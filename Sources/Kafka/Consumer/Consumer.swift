@@ -25,7 +25,7 @@ package final class Consumer {
         options.apply(to: &configuration)
         let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
         events.group.attach(to: configuration)
-        client = try Client(.consumer, configuration, events)
+        client = try Client(.consumer, configuration, events: events)
         self.options = options
         fetchPause = FetchPause(prefetchKibibytesMax: options.prefetchKibibytesMax)
         guard case .group(let group, _, let topics) = options.membership else {
@@ -103,11 +103,11 @@ package final class Consumer {
         // The loss itself follows.
         case (.maxPollExceeded, _): client.events.failed(code, text, fatal: false)
         case (.fatal, _):
-            let error = fatalError ?? KafkaError("use this kafka client", code, text)
+            let error = fatalError ?? KafkaError("use this kafka client", code, text: text)
             events.append(.failed(error.code.isFencing ? .fenced(error) : .rebuild(error)))
         case (_, let partition?):
-            events.append(.failed(.partition(partition, KafkaError("read \(partition)", code, text))))
-        case (_, nil): events.append(.failed(.client(KafkaError("read from kafka", code, text))))
+            events.append(.failed(.partition(partition, KafkaError("read \(partition)", code, text: text))))
+        case (_, nil): events.append(.failed(.client(KafkaError("read from kafka", code, text: text))))
         }
     }
 

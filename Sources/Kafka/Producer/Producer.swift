@@ -22,7 +22,8 @@ package final class Producer: Sendable {
         configuration.set("message.timeout.ms", "\(options.deliveryMillisecondsMax)")
         unsafe rd_kafka_conf_set_events(configuration.unfinished, RD_KAFKA_EVENT_DR)
         client = try Client(
-            .producer, configuration, ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
+            .producer, configuration,
+            events: ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
     }
 
     package func topic(_ name: String) throws(KafkaError) -> Topic { try Topic(name, of: client) }
@@ -55,7 +56,8 @@ package final class Producer: Sendable {
         timestamp: Int64 = 0
     ) -> SendResult {
         unsafe client.produce(
-            topic, partition, key, value, flags: RD_KAFKA_MSG_F_COPY, headers: nil, tag: tag,
+            to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY, headers: nil,
+            tag: tag,
             timestamp: timestamp)
     }
 
@@ -65,7 +67,8 @@ package final class Producer: Sendable {
         headers: inout RecordHeaders, tag: UInt64, timestamp: Int64 = 0
     ) -> SendResult {
         client.produce(
-            topic, partition, key, value, flags: RD_KAFKA_MSG_F_COPY, headers: &headers, tag: tag,
+            to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY,
+            headers: &headers, tag: tag,
             timestamp: timestamp)
     }
 

@@ -17,7 +17,8 @@ extension Producer {
         case .notStored(let code): throw KafkaError(action, code)
         case .unknown(let code):
             throw KafkaError(
-                action, code, "\(code.text); perhaps it is done all the same: look before you repeat it")
+                action, code, text: "\(code.text); perhaps it is done all the same: look before you repeat it"
+            )
         }
     }
 }

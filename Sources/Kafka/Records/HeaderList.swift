@@ -22,7 +22,7 @@ package struct HeaderList: ~Escapable {
             var value: UnsafeRawPointer?
             var length = 0
             _ = unsafe rd_kafka_header_get_all(pointer!, index, &name, &value, &length)
-            return unsafe _overrideLifetime(Header(name, value, length), copying: self)
+            return unsafe _overrideLifetime(Header(name, value: value, count: length), copying: self)
         }
     }
 
@@ -44,7 +44,7 @@ package struct Header: ~Escapable {
     private let valueCount: Int
 
     @_lifetime(immortal)
-    init(_ name: UnsafePointer<CChar>?, _ value: UnsafeRawPointer?, _ count: Int) {
+    init(_ name: UnsafePointer<CChar>?, value: UnsafeRawPointer?, count: Int) {
         unsafe nameStart = name
         unsafe nameCount = name.map { unsafe strlen($0) } ?? 0
         unsafe valueStart = value

@@ -41,7 +41,10 @@ package final class Slot: Sendable {
     ) throws(SlotError) -> Slot {
         try makeDirectory(directory)
         for number in 0..<slotsMax {
-            if let slot = try take("\(directory)/slot-\(number)", number, randomByte) { return slot }
+            if let slot = try take(in: "\(directory)/slot-\(number)", number: number, randomByte: randomByte)
+            {
+                return slot
+            }
         }
         throw .allTaken(directory, slotsMax)
     }
@@ -52,7 +55,7 @@ package final class Slot: Sendable {
 
     /// Nil when another process holds the slot.
     static func take(
-        _ path: String, _ number: Int, _ randomByte: () -> UInt8
+        in path: String, number: Int, randomByte: () -> UInt8
     ) throws(SlotError) -> Slot? {
         while true {
             try makeDirectory(path)

@@ -13,7 +13,7 @@ extension Slot {
         for number in 0..<slotsMax {
             let path = "\(directory)/slot-\(number)"
             guard unsafe access(path, F_OK) == 0 else { continue }
-            if let slot = try take(path, number, { .random(in: .min ... .max) }) {
+            if let slot = try take(in: path, number: number, randomByte: { .random(in: .min ... .max) }) {
                 found.append(.free(slot))
             } else {
                 found.append(.held(path: path))

@@ -52,7 +52,7 @@ package final class StageTransaction {
                 return nil
             } catch let failure as TransactionFailure {
                 if failure.code.isAccessRefused {
-                    throw KafkaError(failure.operation.rawValue, failure.code, failure.text)
+                    throw KafkaError(failure.operation.rawValue, failure.code, text: failure.text)
                 }
                 // A call that was not over in time goes on where it stands, with the same producer.
                 if failure.advice != .callAgain { try judge(failure) }

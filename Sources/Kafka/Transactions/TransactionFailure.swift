@@ -40,7 +40,7 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
     package let text: String
     package let kind: Class
 
-    package init(_ operation: Operation, _ code: ErrorCode, _ text: String, _ kind: Class) {
+    package init(_ operation: Operation, _ code: ErrorCode, text: String, as kind: Class) {
         self.operation = operation
         self.code = code
         self.text = text

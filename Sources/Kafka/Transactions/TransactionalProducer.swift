@@ -36,7 +36,7 @@ package final class TransactionalProducer {
         configuration.set("retry.backoff.ms", "5")
         let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
         events.implied.attach(to: configuration)
-        client = try Client(.producer, configuration, events)
+        client = try Client(.producer, configuration, events: events)
     }
 
     package func topic(_ name: String) throws(KafkaError) -> Topic { try Topic(name, of: client) }
@@ -76,7 +76,8 @@ package final class TransactionalProducer {
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?, timestamp: Int64 = 0
     ) -> SendResult {
         unsafe client.produce(
-            topic, partition, key, value, flags: RD_KAFKA_MSG_F_COPY, headers: nil, tag: 0,
+            to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY, headers: nil,
+            tag: 0,
             timestamp: timestamp)
     }
 
@@ -86,7 +87,8 @@ package final class TransactionalProducer {
         headers: inout RecordHeaders, timestamp: Int64 = 0
     ) -> SendResult {
         client.produce(
-            topic, partition, key, value, flags: RD_KAFKA_MSG_F_COPY, headers: &headers, tag: 0,
+            to: topic, partition: partition, key: key, value: value, flags: RD_KAFKA_MSG_F_COPY,
+            headers: &headers, tag: 0,
             timestamp: timestamp)
     }
 
@@ -97,7 +99,8 @@ package final class TransactionalProducer {
     ) -> SendResult {
         client.keep(body)
         return client.produce(
-            topic, partition, key, body.span, flags: 0, headers: &headers, tag: 0, timestamp: timestamp)
+            to: topic, partition: partition, key: key, value: body.span, flags: 0, headers: &headers, tag: 0,
+            timestamp: timestamp)
     }
 
     /// Room in the queue after `full`; false when none came in the time.
@@ -130,7 +133,7 @@ package final class TransactionalProducer {
         guard implied == 0 else {
             throw TransactionFailure(
                 .flush, .outOfOrderSequence,
-                "\(implied) records were not acknowledged, but later ones were", .abortable)
+                text: "\(implied) records were not acknowledged, but later ones were", as: .abortable)
         }
         // The library asks for its own limit here, what is left of the transaction's time.
         try unsafe retrying(.commit, until: Deadline(milliseconds: Self.transactionMilliseconds)) {
@@ -164,7 +167,8 @@ package final class TransactionalProducer {
         while outstanding > 0 {
             if deadline.millisecondsLeft == 0 {
                 throw TransactionFailure(
-                    .flush, .timedOut, "\(outstanding) records were not acknowledged in time", .abortable)
+                    .flush, .timedOut, text: "\(outstanding) records were not acknowledged in time",
+                    as: .abortable)
             }
             serve()
             usleep(pause)
@@ -203,6 +207,6 @@ package final class TransactionalProducer {
             }
         throw TransactionFailure(
             operation, unsafe ErrorCode(rd_kafka_error_code(error)),
-            unsafe String(cString: rd_kafka_error_string(error)), kind)
+            text: unsafe String(cString: rd_kafka_error_string(error)), as: kind)
     }
 }

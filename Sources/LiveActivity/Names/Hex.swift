@@ -106,7 +106,7 @@ private struct EightDigits {
     init(_ word: UInt64) { self.word = UInt64(littleEndian: word) }
 
     /// The top bit of every byte from `first` to `last`, if no byte has one already.
-    private static func between(_ first: UInt8, _ last: UInt8, _ word: UInt64) -> UInt64 {
+    private static func between(_ first: UInt8, _ last: UInt8, in word: UInt64) -> UInt64 {
         let isFrom = (word | tops) &- ones &* UInt64(first)
         let isBehind = (word | tops) &- ones &* UInt64(last + 1)
         return isFrom & ~isBehind & tops
@@ -114,11 +114,11 @@ private struct EightDigits {
 
     /// Of both cases: a letter and no other byte becomes a small letter with this bit.
     private var letters: UInt64 {
-        Self.between(UInt8(ascii: "a"), UInt8(ascii: "f"), word | Self.ones &* 0x20)
+        Self.between(UInt8(ascii: "a"), UInt8(ascii: "f"), in: word | Self.ones &* 0x20)
     }
 
     var areHex: Bool {
-        let decimals = Self.between(UInt8(ascii: "0"), UInt8(ascii: "9"), word)
+        let decimals = Self.between(UInt8(ascii: "0"), UInt8(ascii: "9"), in: word)
         return word & Self.tops == 0 && decimals | letters == Self.tops
     }
 

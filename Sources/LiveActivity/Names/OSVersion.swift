@@ -4,7 +4,7 @@ package struct OSVersion: Sendable, Hashable, Comparable {
     package let minor: UInt8
     package let patch: UInt8
 
-    package init(_ major: UInt8, _ minor: UInt8, _ patch: UInt8 = 0) {
+    package init(_ major: UInt8, _ minor: UInt8, patch: UInt8 = 0) {
         self.major = major
         self.minor = minor
         self.patch = patch
@@ -49,7 +49,7 @@ package struct OSVersion: Sendable, Hashable, Comparable {
         }
         if let number { take(number) }
         guard numbers.0 > 0 else { return nil }
-        self.init(numbers.0, numbers.1, numbers.2)
+        self.init(numbers.0, numbers.1, patch: numbers.2)
     }
 
     package static func < (a: OSVersion, b: OSVersion) -> Bool { a.number < b.number }

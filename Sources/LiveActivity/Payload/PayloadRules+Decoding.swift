@@ -32,7 +32,7 @@ extension PayloadRules {
 
     func decoding(of content: PushContent, _ group: GroupAttribute?) -> [PayloadViolation] {
         var found: [PayloadViolation] = []
-        func check(_ value: RawJSON?, _ schema: ContentSchema?, _ field: PayloadViolation.Field) {
+        func check(_ value: RawJSON?, against schema: ContentSchema?, of field: PayloadViolation.Field) {
             guard let value, let schema, value.isObject else { return }
             let findings = schema.findings(in: value, now: now)
             found += (findings.failures + findings.doubts).map { finding in
@@ -41,9 +41,9 @@ extension PayloadRules {
                     message: finding.path.isEmpty ? finding.message : "at \(finding)")
             }
         }
-        check(content.contentState, contentStateSchema, .contentState)
+        check(content.contentState, against: contentStateSchema, of: .contentState)
         if content.event == .start {
-            check(PayloadBuilder.attributes(of: content, group), attributesSchema, .attributes)
+            check(PayloadBuilder.attributes(of: content, group), against: attributesSchema, of: .attributes)
         }
         return found
     }

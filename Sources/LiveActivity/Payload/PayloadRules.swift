@@ -75,7 +75,7 @@ private struct Check {
     private var event: PushEvent { content.event }
 
     private mutating func add(
-        _ field: PayloadViolation.Field, _ rule: PayloadViolation.Rule, _ message: String
+        _ field: PayloadViolation.Field, _ rule: PayloadViolation.Rule, message: String
     ) {
         found.append(PayloadViolation(field: field, rule: rule, message: message))
     }
@@ -85,12 +85,12 @@ private struct Check {
             if !state.isObject {
                 add(
                     .contentState, .notAnObject,
-                    "must be a JSON object, the ContentState of the activity type")
+                    message: "must be a JSON object, the ContentState of the activity type")
             }
         } else if event != .end {
             add(
                 .contentState, .required,
-                "is required on \(event.phrase); give the whole state, not a change to it")
+                message: "is required on \(event.phrase); give the whole state, not a change to it")
         }
     }
 
@@ -99,31 +99,34 @@ private struct Check {
             if content.attributesType?.isEmpty ?? true {
                 add(
                     .attributesType, .required,
-                    "is required on a start; give the name of the ActivityAttributes type")
+                    message: "is required on a start; give the name of the ActivityAttributes type")
             }
             guard let attributes = content.attributes else {
                 return add(
                     .attributes, .required,
-                    "is required on a start; give every property of the attributes type")
+                    message: "is required on a start; give every property of the attributes type")
             }
             if !attributes.isObject {
                 return add(
-                    .attributes, .notAnObject, "must be a JSON object, the properties of the attributes type")
+                    .attributes, .notAnObject,
+                    message: "must be a JSON object, the properties of the attributes type")
             }
             let members = attributes.members
             for name in rules.requiredAttributes where members[name] == nil {
                 add(
                     .attributes, .required,
-                    "lacks \(name), which the activity type requires; without it no phone starts")
+                    message: "lacks \(name), which the activity type requires; without it no phone starts")
             }
         } else {
             if content.attributesType != nil {
-                add(.attributesType, .notAllowed, "belongs to a start only; leave it out of \(event.phrase)")
+                add(
+                    .attributesType, .notAllowed,
+                    message: "belongs to a start only; leave it out of \(event.phrase)")
             }
             if content.attributes != nil {
                 add(
                     .attributes, .notAllowed,
-                    "belongs to a start only; they cannot be changed by \(event.phrase)")
+                    message: "belongs to a start only; they cannot be changed by \(event.phrase)")
             }
         }
     }
@@ -131,19 +134,19 @@ private struct Check {
     mutating func alert() {
         if let alert = content.alert {
             if alert.isEmpty {
-                add(.alert, .empty, "has neither title nor body; give one, or leave the alert out")
+                add(.alert, .empty, message: "has neither title nor body; give one, or leave the alert out")
             }
         } else if event == .start {
             add(
                 .alert, .required,
-                "is required on a start; without a title or a body iOS does not show the activity")
+                message: "is required on a start; without a title or a body iOS does not show the activity")
         }
     }
 
     mutating func dates() {
         if let date = content.staleDate {
             if event == .end {
-                add(.staleDate, .notAllowed, "has no meaning on an end; give dismissal-date instead")
+                add(.staleDate, .notAllowed, message: "has no meaning on an end; give dismissal-date instead")
             } else {
                 // In the past it is allowed: the state is then shown as outdated at once.
                 checkSeconds(date, .staleDate)
@@ -154,37 +157,41 @@ private struct Check {
                 // In the past it is allowed: the activity then leaves the Lock Screen at once.
                 checkSeconds(date, .dismissalDate)
             } else {
-                add(.dismissalDate, .notAllowed, "belongs to an end only; leave it out of \(event.phrase)")
+                add(
+                    .dismissalDate, .notAllowed,
+                    message: "belongs to an end only; leave it out of \(event.phrase)")
             }
         }
     }
 
     private mutating func checkSeconds(_ date: Int64, _ field: PayloadViolation.Field) {
         guard date > PayloadRules.secondsMax else { return }
-        add(field, .notSeconds, "must be in seconds since 1970; \(date) looks like milliseconds")
+        add(field, .notSeconds, message: "must be in seconds since 1970; \(date) looks like milliseconds")
     }
 
     mutating func rest() {
         if let score = content.relevanceScore, !score.isFinite {
             add(
                 .relevanceScore, .notANumber,
-                "must be a finite number; it is compared with the app's other activities")
+                message: "must be a finite number; it is compared with the app's other activities")
         }
         if event != .start {
             if content.asksForToken {
-                add(.asksForToken, .notAllowed, "belongs to a start only; leave it out")
+                add(.asksForToken, .notAllowed, message: "belongs to a start only; leave it out")
             }
-            if content.channel != nil { add(.channel, .notAllowed, "belongs to a start only; leave it out") }
+            if content.channel != nil {
+                add(.channel, .notAllowed, message: "belongs to a start only; leave it out")
+            }
         } else if content.asksForToken, content.channel != nil {
             add(
                 .asksForToken, .conflict,
-                "cannot stand beside input-push-channel; an activity listens to one of them")
+                message: "cannot stand beside input-push-channel; an activity listens to one of them")
         }
         if content.channel?.isEmpty == true {
-            add(.channel, .empty, "is empty; give the channel's id or leave it out")
+            add(.channel, .empty, message: "is empty; give the channel's id or leave it out")
         }
         if event == .start, rules.route == .channel {
-            add(.payload, .notAllowed, "cannot start an activity through a channel; start by token")
+            add(.payload, .notAllowed, message: "cannot start an activity through a channel; start by token")
         }
     }
 
@@ -193,21 +200,23 @@ private struct Check {
         if let group, event == .start, attributes == nil {
             return add(
                 .attributes, .conflict,
-                "has another \(group.name) than the group; leave it out, it is put in for you")
+                message: "has another \(group.name) than the group; leave it out, it is put in for you")
         }
         let attributesBytes = attributes?.count ?? knownAttributesBytes
         let data = attributesBytes + (content.contentState?.count ?? 0)
         if data > PayloadRules.dataBytesMax {
             add(
                 .contentState, .tooLarge,
-                "and the attributes have \(data) bytes together; ActivityKit allows \(PayloadRules.dataBytesMax)"
+                message:
+                    "and the attributes have \(data) bytes together; ActivityKit allows \(PayloadRules.dataBytesMax)"
             )
         }
         let body = PayloadBuilder.body(content, timestamp: rules.now, group: group)
         if body.count > rules.route.bytesMax {
             add(
                 .payload, .tooLarge,
-                "has \(body.count) bytes; APNs allows \(rules.route.bytesMax), so shorten the state or the alert"
+                message:
+                    "has \(body.count) bytes; APNs allows \(rules.route.bytesMax), so shorten the state or the alert"
             )
         }
     }

@@ -33,7 +33,8 @@ package enum CivilTime {
             else { return nil }
             offset = (has("-", at: 19) ? -60 : 60) * (hours * 60 + minutes)
         }
-        return daysSince1970(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        return daysSince1970(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60
+            + second - offset
     }
 
     /// Such a date with a fraction of a second, which Swift's decoder takes in its later versions.
@@ -58,7 +59,7 @@ package enum CivilTime {
     }
 
     /// Years that begin in March have their leap day last, so the months before need no cases.
-    private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
         let before = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400

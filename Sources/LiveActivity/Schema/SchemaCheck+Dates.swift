@@ -11,9 +11,9 @@ extension SchemaCheck {
 
     mutating func dateNumber(_ value: JSONValue, _ scalar: SchemaScalar) {
         let remedy = "send a number, or register the property as date.iso8601 if the app decodes that"
-        guard expect(value, [.integer, .number], "Date", remedy) else { return }
+        guard expect(value, kinds: [.integer, .number], swiftName: "Date", remedy: remedy) else { return }
         if TextForm.isUnderflow(value, isFloat: false) {
-            return note(value, .outOfRange, "does not fit a Double; send another number")
+            return note(value, .outOfRange, message: "does not fit a Double; send another number")
         }
         let number = value.double()
         guard !isNear(Self.seconds(number, scalar)) else { return }
@@ -26,20 +26,23 @@ extension SchemaCheck {
             let meant = Self.number(Self.seconds(number, other), scalar)
             return note(
                 value, .wrongUnit,
-                "looks like \(unit), and the phone will take it for \(shown); send \(meant)")
+                message: "looks like \(unit), and the phone will take it for \(shown); send \(meant)")
         }
     }
 
     mutating func dateText(_ value: JSONValue) {
-        guard expect(value, [.string], "Date", "send it like 2026-11-20T20:00:00Z") else { return }
+        guard expect(value, kinds: [.string], swiftName: "Date", remedy: "send it like 2026-11-20T20:00:00Z")
+        else { return }
         guard unsafe CivilTime.seconds(iso8601: value.utf8) == nil else { return }
         if unsafe CivilTime.hasFraction(iso8601: value.utf8) {
             note(
                 value, .notPortable,
-                "has a fraction of a second, which only newer systems decode; send it like 2026-11-20T20:00:00Z"
+                message:
+                    "has a fraction of a second, which only newer systems decode; send it like 2026-11-20T20:00:00Z"
             )
         } else {
-            note(value, .malformed, "is no date as Swift reads it; send it like 2026-11-20T20:00:00Z")
+            note(
+                value, .malformed, message: "is no date as Swift reads it; send it like 2026-11-20T20:00:00Z")
         }
     }
 
@@ -66,7 +69,7 @@ extension SchemaCheck {
     }
 
     /// Nil where the bounds cannot be compared because they do not decode.
-    func isOrdered(_ lower: JSONValue, _ upper: JSONValue, _ scalar: SchemaScalar) -> Bool? {
+    func isOrdered(_ lower: JSONValue, before upper: JSONValue, as scalar: SchemaScalar) -> Bool? {
         switch scalar {
         case .string:
             return lower.kind == .string && upper.kind == .string ? lower.string() <= upper.string() : nil

@@ -11,44 +11,50 @@ struct SchemaCheck {
         case .optional(let wrapped): if !value.isNull { check(value, wrapped) }
         case .scalar(.any): break
         // A struct without properties asks its decoder for nothing.
-        case .object(let members): if !members.isEmpty { object(value, type, members) }
+        case .object(let members): if !members.isEmpty { object(value, as: type, members: members) }
         case .scalar(let scalar): check(value, scalar)
-        case .array(let element): array(value, type, element)
+        case .array(let element): array(value, as: type, of: element)
         case .dictionary(let keys, let values):
             if keys.isObjectKey {
-                dictionary(value, type, keys, values)
+                dictionary(value, as: type, keys: keys, values: values)
             } else {
-                alternating(value, type, keys, values)
+                alternating(value, as: type, keys: keys, values: values)
             }
         case .names(let names): rawName(value, names)
         case .numbers(let numbers): rawNumber(value, numbers)
         case .cases(let cases): self.cases(value, cases)
-        case .range(let bound): range(value, type, bound)
+        case .range(let bound): range(value, as: type, of: bound)
         }
     }
 
-    mutating func note(_ value: JSONValue, _ code: SchemaFinding.Code, _ message: String) {
+    mutating func note(_ value: JSONValue, _ code: SchemaFinding.Code, message: String) {
         findings.add(SchemaFinding(path: value.path, code: code, message: message))
     }
 
     /// Whether the value is of the kind that its type needs; noted when it is not.
     mutating func expect(
-        _ value: JSONValue, _ kinds: Set<JSONKind>, _ swiftName: String, _ remedy: String
+        _ value: JSONValue, kinds: Set<JSONKind>, swiftName: String, remedy: String
     ) -> Bool {
         guard let kind = value.kind else { return false }
         if kinds.contains(kind) { return true }
         if kind == .null {
-            note(value, .null, "is null, and \(swiftName) is not optional; \(remedy)")
+            note(value, .null, message: "is null, and \(swiftName) is not optional; \(remedy)")
         } else {
-            note(value, .wrongType, "is \(kind.phrase), and \(swiftName) does not decode from it; \(remedy)")
+            note(
+                value, .wrongType,
+                message: "is \(kind.phrase), and \(swiftName) does not decode from it; \(remedy)")
         }
         return false
     }
 
     // MARK: Containers
 
-    private mutating func object(_ value: JSONValue, _ type: SchemaType, _ members: [SchemaMember]) {
-        guard expect(value, [.object], type.swiftName, "send an object of its properties") else { return }
+    private mutating func object(_ value: JSONValue, as type: SchemaType, members: [SchemaMember]) {
+        guard
+            expect(
+                value, kinds: [.object], swiftName: type.swiftName, remedy: "send an object of its properties"
+            )
+        else { return }
         self.members(of: value, members)
     }
 
@@ -79,49 +85,55 @@ struct SchemaCheck {
         }
     }
 
-    private mutating func array(_ value: JSONValue, _ type: SchemaType, _ element: SchemaType) {
-        guard expect(value, [.array], type.swiftName, "send an array") else { return }
+    private mutating func array(_ value: JSONValue, as type: SchemaType, of element: SchemaType) {
+        guard expect(value, kinds: [.array], swiftName: type.swiftName, remedy: "send an array") else {
+            return
+        }
         for item in value.array(countMax: .max) { check(item, element) }
     }
 
     private mutating func dictionary(
-        _ value: JSONValue, _ type: SchemaType, _ keys: SchemaType, _ values: SchemaType
+        _ value: JSONValue, as type: SchemaType, keys: SchemaType, values: SchemaType
     ) {
-        guard expect(value, [.object], type.swiftName, "send an object") else { return }
+        guard expect(value, kinds: [.object], swiftName: type.swiftName, remedy: "send an object") else {
+            return
+        }
         for (name, member) in value.object().members {
             if keys == .scalar(.int), Int(name) == nil {
-                note(member, .malformed, "has a key that is no Int; \(type.swiftName) needs digits there")
+                note(
+                    member, .malformed,
+                    message: "has a key that is no Int; \(type.swiftName) needs digits there")
             }
             check(member, values)
         }
     }
 
     private mutating func alternating(
-        _ value: JSONValue, _ type: SchemaType, _ keys: SchemaType, _ values: SchemaType
+        _ value: JSONValue, as type: SchemaType, keys: SchemaType, values: SchemaType
     ) {
         let remedy = "send an array in which keys and values alternate, as Swift writes it"
-        guard expect(value, [.array], type.swiftName, remedy) else { return }
+        guard expect(value, kinds: [.array], swiftName: type.swiftName, remedy: remedy) else { return }
         let elements = value.array(countMax: .max)
         if !elements.count.isMultiple(of: 2) {
-            note(value, .malformed, "has an odd number of elements; \(remedy)")
+            note(value, .malformed, message: "has an odd number of elements; \(remedy)")
         }
         for (index, element) in elements.enumerated() {
             check(element, index.isMultiple(of: 2) ? keys : values)
         }
     }
 
-    private mutating func range(_ value: JSONValue, _ type: SchemaType, _ bound: SchemaType) {
+    private mutating func range(_ value: JSONValue, as type: SchemaType, of bound: SchemaType) {
         let remedy = "send an array of the lower and the upper bound"
-        guard expect(value, [.array], type.swiftName, remedy) else { return }
+        guard expect(value, kinds: [.array], swiftName: type.swiftName, remedy: remedy) else { return }
         var elements = value.array(countMax: .max)
         guard let lower = elements.next(), let upper = elements.next() else {
-            return note(value, .malformed, "has no two bounds; \(remedy)")
+            return note(value, .malformed, message: "has no two bounds; \(remedy)")
         }
         check(lower, bound)
         check(upper, bound)
         guard case .scalar(let scalar) = bound else { return }
-        if isOrdered(lower, upper, scalar) == false {
-            note(value, .wrongOrder, "has its lower bound above the upper one; exchange them")
+        if isOrdered(lower, before: upper, as: scalar) == false {
+            note(value, .wrongOrder, message: "has its lower bound above the upper one; exchange them")
         }
     }
 }

@@ -72,11 +72,11 @@ struct SchemaReading {
         if keys != nil, built.word != "$dictionary" {
             return note(value, "has $keys beside \(built.word); they belong to $dictionary")
         }
-        return constructed(built.word, built.value, keys: keys, depth)
+        return constructed(built.word, value: built.value, keys: keys, depth: depth)
     }
 
     private mutating func constructed(
-        _ word: String, _ value: JSONValue, keys: JSONValue?, _ depth: Int
+        _ word: String, value: JSONValue, keys: JSONValue?, depth: Int
     ) -> SchemaType {
         switch word {
         case "$object":

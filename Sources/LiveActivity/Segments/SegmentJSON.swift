@@ -36,12 +36,12 @@ extension JSONValue {
         guard nodes <= SegmentRule.nodesMax, depth <= SegmentRule.depthMax else { return .or([]) }
         let object = object()
         guard kind == .object else { return .or([]) }
-        let rule = predicate(object, depth, &nodes)
+        let rule = predicate(object, depth: depth, nodes: &nodes)
         object.refuseUnknownFields()
         return rule
     }
 
-    private func predicate(_ object: JSONObject, _ depth: Int, _ nodes: inout Int) -> SegmentRule {
+    private func predicate(_ object: JSONObject, depth: Int, nodes: inout Int) -> SegmentRule {
         let (and, or, not) = (object["and"], object["or"], object["not"])
         let (tag, attribute, field) = (object["tag"], object["attribute"], object["field"])
         let given = [and, or, not, tag, attribute, field].filter { !$0.isMissing }

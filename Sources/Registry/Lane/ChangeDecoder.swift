@@ -24,7 +24,9 @@ struct ChangeDecoder {
     ) throws(StoreError) -> String? {
         guard let recordKey else { return Self.noKey }
         if let parts = KeyParts(plain: recordKey) {
-            return try append(parts, of: recordKey, recordKey, recordValue, &batch, &names, file)
+            return try append(
+                parts, of: recordKey, key: recordKey, record: recordValue, to: &batch, names: &names,
+                file: file)
         }
         guard let registryKey = unsafe recordKey.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }) else {
             return Self.noKey
@@ -32,7 +34,9 @@ struct ChangeDecoder {
         keyText.removeAll(keepingCapacity: true)
         let parts = KeyParts(registryKey, in: &keyText)
         let (text, canonical) = (keyText, registryKey.bytes)
-        return try append(parts, of: text.span, canonical.span, recordValue, &batch, &names, file)
+        return try append(
+            parts, of: text.span, key: canonical.span, record: recordValue, to: &batch, names: &names,
+            file: file)
     }
 
     /// The key of the change that the record of this key makes, without a value; nothing for no key.
@@ -45,11 +49,11 @@ struct ChangeDecoder {
     private static let noKey = "the key is none of the registry"
 
     private mutating func append(
-        _ parts: KeyParts, of text: Span<UInt8>, _ topicKey: Span<UInt8>, _ record: Span<UInt8>?,
-        _ batch: inout RowBatch, _ names: inout Names, _ file: StateFile
+        _ parts: KeyParts, of text: Span<UInt8>, key topicKey: Span<UInt8>, record: Span<UInt8>?,
+        to batch: inout RowBatch, names: inout Names, file: StateFile
     ) throws(StoreError) -> String? {
         key.removeAll(keepingCapacity: true)
-        guard try appendKey(parts, text, &names, file) else {
+        guard try appendKey(parts, of: text, names: &names, in: file) else {
             return "a name in the key is empty, too long, or has control characters"
         }
         guard let record else {
@@ -57,13 +61,13 @@ struct ChangeDecoder {
             return nil
         }
         value.removeAll(keepingCapacity: true)
-        let problem = try appendValue(parts, text, topicKey, record, &names, file)
+        let problem = try appendValue(parts, of: text, key: topicKey, record: record, names: &names, in: file)
         if problem == nil { batch.put(key.span, value.span) } else { batch.remove(key.span) }
         return problem
     }
 
     private mutating func appendKey(
-        _ parts: KeyParts, _ text: Span<UInt8>, _ names: inout Names, _ file: StateFile
+        _ parts: KeyParts, of text: Span<UInt8>, names: inout Names, in file: StateFile
     ) throws(StoreError) -> Bool {
         let app = try names.number(text.extracting(parts.app), in: file)
         let name = text.extracting(parts.name)
@@ -72,7 +76,7 @@ struct ChangeDecoder {
         switch parts.kind {
         case .start:
             if !name.isEmpty, !NameCode.isName(name) { return false }
-            OrderedNumber.append(try number(name, &names, file), to: &key)
+            OrderedNumber.append(try number(of: name, names: &names, in: file), to: &key)
         case .update: if !NameCode.append(name, to: &key) { return false }
         case .profile: break
         }
@@ -82,8 +86,8 @@ struct ChangeDecoder {
     }
 
     private mutating func appendValue(
-        _ parts: KeyParts, _ text: Span<UInt8>, _ topicKey: Span<UInt8>, _ record: Span<UInt8>,
-        _ names: inout Names, _ file: StateFile
+        _ parts: KeyParts, of text: Span<UInt8>, key topicKey: Span<UInt8>, record: Span<UInt8>,
+        names: inout Names, in file: StateFile
     ) throws(StoreError) -> String? {
         do throws(RecordError) {
             if parts.kind == .profile {
@@ -98,9 +102,9 @@ struct ChangeDecoder {
         var isLong = parts.hasLongNames
         let type: Int
         if parts.kind == .start {
-            type = try number(text.extracting(parts.name), &names, file)
+            type = try number(of: text.extracting(parts.name), names: &names, in: file)
         } else {
-            type = try number(token[token.attributesType ?? 0..<0], &names, file)
+            type = try number(of: token[token.attributesType ?? 0..<0], names: &names, in: file)
             guard Self.append(group: token, to: &value) else { return "the group cannot be a name" }
             isLong = isLong || token.group?.count ?? 0 > NameCode.textBytesMax
         }
@@ -116,7 +120,7 @@ struct ChangeDecoder {
     }
 
     private func number(
-        _ type: Span<UInt8>, _ names: inout Names, _ file: StateFile
+        of type: Span<UInt8>, names: inout Names, in file: StateFile
     ) throws(StoreError) -> Int {
         type.isEmpty ? Names.none : try names.number(type, in: file)
     }

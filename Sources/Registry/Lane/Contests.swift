@@ -103,7 +103,7 @@ struct Contests {
     }
 
     private func topicKey(_ row: Contender, _ view: borrowing ReadView) throws(StoreError) -> [UInt8] {
-        try topicKeys.bytes(row.kind, row.entryKey.span, row.value.span, view)
+        try topicKeys.bytes(of: row.kind, key: row.entryKey.span, value: row.value.span, seen: view)
     }
 }
 

@@ -146,7 +146,8 @@ package final class Lane {
             var writer = RowWriter(tables, topicKeys)
             for index in 0..<changes.count where changes.isLast(index) {
                 let isNews = newsStart.map { changes.start(index) >= $0 } ?? false
-                try writer.apply(changes.key(index), changes.value(index), isNews: isNews, &transaction)
+                try writer.apply(
+                    changes.key(index), value: changes.value(index), isNews: isNews, in: &transaction)
             }
             try writer.settle(isNews: newsStart != nil, &transaction)
             try transaction.setApplied(now, of: partition)

@@ -75,7 +75,7 @@ package final class LaneRestore {
                 try output.put(key, value, in: tables.starts)
                 guard TokenValue.hasToken(value) else { return }
                 TableKey.token(.start, key, hash: TokenValue.hash(value), into: &tableKey)
-                try derived.put(Derived.token, tableKey.span, Span(), &scratch)
+                try derived.put(in: Derived.token, key: tableKey.span, value: Span(), scratch: &scratch)
             case .update:
                 var end = 0
                 NameCode.skip(value, at: &end)
@@ -83,12 +83,12 @@ package final class LaneRestore {
                 let row = value.extracting(end..<value.count)
                 try output.put(key, group, in: tables.activities)
                 TableKey.update(ofActivity: key, group: group, into: &tableKey)
-                try derived.put(Derived.update, tableKey.span, row, &scratch)
+                try derived.put(in: Derived.update, key: tableKey.span, value: row, scratch: &scratch)
                 TableKey.recipient(ofActivity: key, into: &tableKey)
-                try derived.put(Derived.recipient, tableKey.span, Span(), &scratch)
+                try derived.put(in: Derived.recipient, key: tableKey.span, value: Span(), scratch: &scratch)
                 guard TokenValue.hasToken(row) else { return }
                 TableKey.token(.update, key, hash: TokenValue.hash(row), into: &tableKey)
-                try derived.put(Derived.token, tableKey.span, Span(), &scratch)
+                try derived.put(in: Derived.token, key: tableKey.span, value: Span(), scratch: &scratch)
             case .profile: try output.put(key, value, in: tables.profiles)
             case nil: preconditionFailure("a change of no kind")
             }
@@ -149,7 +149,7 @@ package final class LaneRestore {
 
 extension RowSorter {
     fileprivate mutating func put(
-        _ table: LaneRestore.Derived, _ key: Span<UInt8>, _ value: Span<UInt8>, _ scratch: inout [UInt8]
+        in table: LaneRestore.Derived, key: Span<UInt8>, value: Span<UInt8>, scratch: inout [UInt8]
     ) throws(StoreError) {
         scratch.removeAll(keepingCapacity: true)
         scratch.append(table.rawValue)

@@ -24,7 +24,7 @@ struct Names {
         if let number = remembered[name] { return number }
         let (table, name) = (table, Array(name))
         let number = try file.write { transaction throws(StoreError) in
-            if let number = try Self.number(name.span, table, transaction.view) {
+            if let number = try Self.number(of: name.span, in: table, seen: transaction.view) {
                 transaction.rollBack()
                 return number
             }
@@ -43,7 +43,7 @@ struct Names {
     /// The number of a name, nil when no row has it.
     func known(_ name: Span<UInt8>, _ view: borrowing ReadView) throws(StoreError) -> Int? {
         if let number = remembered[name] { return number }
-        return try Self.number(name, table, view)
+        return try Self.number(of: name, in: table, seen: view)
     }
 
     /// Appends the name of a number.
@@ -55,7 +55,7 @@ struct Names {
     }
 
     private static func number(
-        _ name: Span<UInt8>, _ table: Table, _ view: borrowing ReadView
+        of name: Span<UInt8>, in table: Table, seen view: borrowing ReadView
     ) throws(StoreError) -> Int? {
         let key = [Column.byName.rawValue] + Array(name)
         guard let digits = try view.value(of: key.span, in: table) else { return nil }

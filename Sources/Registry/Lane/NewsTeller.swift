@@ -34,9 +34,10 @@ struct NewsTeller: ~Copyable {
         if kinds.isEmpty { return }
         try nameApp(of: changed.key.span, view)
         news.append(app: app, kinds, hasOld: changed.was != nil)
-        try Self.append(changed, value, in: group, by: &filler, to: &news.rows, view)
+        try Self.append(changed, value: value, in: group, by: &filler, to: &news.rows, seen: view)
         if let was = changed.was {
-            try Self.append(changed, was.span, in: changed.wasIn, by: &oldFiller, to: &news.oldRows, view)
+            try Self.append(
+                changed, value: was.span, in: changed.wasIn, by: &oldFiller, to: &news.oldRows, seen: view)
         } else {
             news.oldRows.entries.append(TokenPage.Entry())
         }
@@ -63,19 +64,19 @@ struct NewsTeller: ~Copyable {
     }
 
     private static func append(
-        _ changed: ChangedRow, _ value: Span<UInt8>, in group: [UInt8]?, by filler: inout PageFiller,
-        to page: inout TokenPage, _ view: borrowing ReadView
+        _ changed: ChangedRow, value: Span<UInt8>, in group: [UInt8]?, by filler: inout PageFiller,
+        to page: inout TokenPage, seen view: borrowing ReadView
     ) throws(StoreError) {
         var suffix = Array(TableKey.holder(changed.kind, changed.key.span))
         filler.forgetGroup()
         if changed.kind == .start {
-            return try filler.append(suffix.span, value, group: nil, to: &page, view)
+            return try filler.append(suffix.span, value, group: nil, to: &page, seen: view)
         }
         var offset = 0
         _ = OrderedNumber.read(changed.key.span, at: &offset)
         suffix += changed.key[offset..<changed.key.count - suffix.count]
         let code = group ?? [NameCode.Tag.none]
-        try filler.append(suffix.span, value, group: code.span, to: &page, view)
+        try filler.append(suffix.span, value, group: code.span, to: &page, seen: view)
     }
 
     private mutating func nameApp(of key: Span<UInt8>, _ view: borrowing ReadView) throws(StoreError) {

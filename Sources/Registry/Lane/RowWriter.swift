@@ -16,13 +16,13 @@ struct RowWriter: ~Copyable {
 
     /// A change as `ChangeDecoder` makes it; nil removes.
     mutating func apply(
-        _ change: Span<UInt8>, _ value: Span<UInt8>?, isNews: Bool, _ transaction: inout WriteTransaction
+        _ change: Span<UInt8>, value: Span<UInt8>?, isNews: Bool, in transaction: inout WriteTransaction
     ) throws(StoreError) {
         self.isNews = isNews
         let key = change.extracting(1..<change.count)
         switch RowKind(rawValue: change[0]) {
-        case .start: try applyStart(key, value, &transaction)
-        case .update: try applyUpdate(key, value, &transaction)
+        case .start: try applyStart(key, value: value, in: &transaction)
+        case .update: try applyUpdate(key, change: value, in: &transaction)
         case .profile:
             if let value {
                 try transaction.put(key, value, in: tables.profiles)
@@ -40,22 +40,22 @@ struct RowWriter: ~Copyable {
     }
 
     private mutating func applyStart(
-        _ key: Span<UInt8>, _ value: Span<UInt8>?, _ transaction: inout WriteTransaction
+        _ key: Span<UInt8>, value: Span<UInt8>?, in transaction: inout WriteTransaction
     ) throws(StoreError) {
         let old = try read(key, in: tables.starts, transaction.view)
         guard let value else {
             guard let old else { return }
             try transaction.remove(key, in: tables.starts)
-            return try removeToken(.start, key, old, &transaction)
+            return try removeToken(.start, key: key, token: old, in: &transaction)
         }
         if let old, TokenValue.saysTheSame(old.span, value) { return }
         try transaction.put(key, value, in: tables.starts)
         if isNews { changed.append(ChangedRow(.start, Array(key), was: old)) }
-        try moveToken(.start, key, from: old, to: value, &transaction)
+        try moveToken(.start, key: key, from: old, to: value, in: &transaction)
     }
 
     private mutating func applyUpdate(
-        _ key: Span<UInt8>, _ change: Span<UInt8>?, _ transaction: inout WriteTransaction
+        _ key: Span<UInt8>, change: Span<UInt8>?, in transaction: inout WriteTransaction
     ) throws(StoreError) {
         var tableKey: [UInt8] = []
         var old: [UInt8]?
@@ -70,7 +70,7 @@ struct RowWriter: ~Copyable {
             try transaction.remove(key, in: tables.activities)
             TableKey.recipient(ofActivity: key, into: &tableKey)
             try transaction.remove(tableKey.span, in: tables.recipients)
-            return try removeToken(.update, key, old, &transaction)
+            return try removeToken(.update, key: key, token: old, in: &transaction)
         }
         var end = 0
         NameCode.skip(change, at: &end)
@@ -90,17 +90,17 @@ struct RowWriter: ~Copyable {
         }
         try transaction.put(tableKey.span, value, in: tables.updates)
         if isNews { changed.append(ChangedRow(.update, Array(key), was: old, in: group)) }
-        try moveToken(.update, key, from: old, to: value, &transaction)
+        try moveToken(.update, key: key, from: old, to: value, in: &transaction)
     }
 
     private mutating func moveToken(
-        _ kind: RowKind, _ key: Span<UInt8>, from old: [UInt8]?, to value: Span<UInt8>,
-        _ transaction: inout WriteTransaction
+        _ kind: RowKind, key: Span<UInt8>, from old: [UInt8]?, to value: Span<UInt8>,
+        in transaction: inout WriteTransaction
     ) throws(StoreError) {
         let hasToken = TokenValue.hasToken(value)
         if let old {
             let isSame = hasToken && TokenValue.hash(old.span).equals(TokenValue.hash(value))
-            if !isSame { try removeToken(kind, key, old, &transaction) }
+            if !isSame { try removeToken(kind, key: key, token: old, in: &transaction) }
         }
         guard hasToken else { return }
         var index: [UInt8] = []
@@ -110,7 +110,7 @@ struct RowWriter: ~Copyable {
     }
 
     private mutating func removeToken(
-        _ kind: RowKind, _ key: Span<UInt8>, _ old: [UInt8], _ transaction: inout WriteTransaction
+        _ kind: RowKind, key: Span<UInt8>, token old: [UInt8], in transaction: inout WriteTransaction
     ) throws(StoreError) {
         guard TokenValue.hasToken(old.span) else { return }
         var index: [UInt8] = []

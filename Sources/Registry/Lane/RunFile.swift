@@ -19,7 +19,7 @@ struct RunFile: ~Copyable {
         self.directory = directory
         let path = directory + "/run"
         descriptor = unsafe linux_open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
-        guard descriptor >= 0 else { throw Self.error("create", directory, errno) }
+        guard descriptor >= 0 else { throw Self.error("create", in: directory, reason: errno) }
         unsafe unlink(path)
     }
 
@@ -48,7 +48,9 @@ struct RunFile: ~Copyable {
             let count = unsafe block.withUnsafeBytes { bytes in
                 unsafe pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, written)
             }
-            guard count > 0 else { throw Self.error("write", directory, count == 0 ? ENOSPC : errno) }
+            guard count > 0 else {
+                throw Self.error("write", in: directory, reason: count == 0 ? ENOSPC : errno)
+            }
             done += count
             written += count
         }
@@ -58,11 +60,11 @@ struct RunFile: ~Copyable {
     /// Reads what is at the offset, as much as the buffer holds; returns how many bytes there were.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
         let count = unsafe pread(descriptor, buffer.baseAddress!, buffer.count, offset)
-        guard count >= 0 else { throw Self.error("read", directory, errno) }
+        guard count >= 0 else { throw Self.error("read", in: directory, reason: errno) }
         return count
     }
 
-    private static func error(_ action: String, _ directory: String, _ reason: Int32) -> StoreError {
+    private static func error(_ action: String, in directory: String, reason: Int32) -> StoreError {
         if reason == ENOSPC || reason == EDQUOT || reason == EFBIG { return .diskFull(path: directory) }
         return .system(
             action: "\(action) a run in", path: directory, reason: unsafe String(cString: strerror(reason)))

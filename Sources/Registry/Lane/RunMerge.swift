@@ -40,7 +40,7 @@ internal import Store
             if unsafe runs[top].isAtEnd { return }
             let head = unsafe runs[top].headOfKey
             if unsafe head != lastHead || !Self.hasKey(runs[top], last.span) {
-                unsafe try Self.handOut(runs[top], &last, body)
+                unsafe try Self.handOut(runs[top], last: &last, body: body)
                 lastHead = head
             }
             unsafe try runs[top].advance()
@@ -53,8 +53,8 @@ internal import Store
     }
 
     private static func handOut(
-        _ run: borrowing RunReader, _ last: inout [UInt8],
-        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>?) throws(StoreError) -> Void
+        _ run: borrowing RunReader, last: inout [UInt8],
+        body: (_ key: Span<UInt8>, _ value: Span<UInt8>?) throws(StoreError) -> Void
     ) throws(StoreError) {
         try body(run.key, run.value)
         last.removeAll(keepingCapacity: true)

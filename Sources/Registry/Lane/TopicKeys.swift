@@ -10,7 +10,7 @@ struct TopicKeys {
 
     /// - Parameter key: as `starts`, `activities` or `profiles` have it.
     func bytes(
-        _ kind: RowKind, _ key: Span<UInt8>, _ value: Span<UInt8>, _ view: borrowing ReadView
+        of kind: RowKind, key: Span<UInt8>, value: Span<UInt8>, seen view: borrowing ReadView
     ) throws(StoreError) -> [UInt8] {
         if kind == .profile, let long = ProfileValue.longKey(value) { return Array(long) }
         if kind != .profile, let long = TokenValue.more(.key, value) { return Array(long) }

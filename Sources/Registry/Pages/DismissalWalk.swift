@@ -15,8 +15,8 @@ struct DismissalWalk: ~Copyable, ~Escapable {
 
     @_lifetime(borrow view)
     init(
-        _ dismissals: Selection.Dismissals?, app: [UInt8], _ table: Table, from lower: [UInt8],
-        _ view: borrowing ReadView
+        _ dismissals: Selection.Dismissals?, app: [UInt8], in table: Table, from lower: [UInt8],
+        seen view: borrowing ReadView
     ) throws(StoreError) {
         var prefix = app
         let group = Array((dismissals?.group ?? "").utf8)

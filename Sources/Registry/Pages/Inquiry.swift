@@ -66,8 +66,10 @@ extension Lane {
         try file.read { view throws(StoreError) in
             guard let number = try names.known(Array(app.utf8).span, view) else { return }
             OrderedNumber.append(number, to: &prefix)
-            for key in try Self.starts(of: code, prefix, tables.starts, view) {
-                if let token = try KnownToken(.start, key, tables, topicKeys, now: now, view) {
+            for key in try Self.starts(of: code, app: prefix, in: tables.starts, seen: view) {
+                if let token = try KnownToken(
+                    .start, key: key, in: tables, topicKeys: topicKeys, now: now, seen: view)
+                {
                     found.append(token)
                 }
             }
@@ -85,7 +87,7 @@ extension Lane {
 
     /// The keys of a recipient's start tokens: one jump for each activity type of the app.
     private static func starts(
-        of code: [UInt8], _ app: [UInt8], _ table: Table, _ view: borrowing ReadView
+        of code: [UInt8], app: [UInt8], in table: Table, seen view: borrowing ReadView
     ) throws(StoreError) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         var cursor = try view.cursor(of: table, from: app.span)
@@ -125,7 +127,8 @@ extension Lane {
                 }
                 var part: [KnownToken] = []
                 for (kind, key) in keys {
-                    if let token = try KnownToken(kind, key, tables, topicKeys, now: now, view),
+                    if let token = try KnownToken(
+                        kind, key: key, in: tables, topicKeys: topicKeys, now: now, seen: view),
                         isWanted(token)
                     {
                         part.append(token)
@@ -142,8 +145,8 @@ extension Lane {
 
 extension KnownToken {
     fileprivate init?(
-        _ kind: RowKind, _ key: [UInt8], _ tables: LaneTables, _ topicKeys: TopicKeys, now: Int64,
-        _ view: borrowing ReadView
+        _ kind: RowKind, key: [UInt8], in tables: LaneTables, topicKeys: TopicKeys, now: Int64,
+        seen view: borrowing ReadView
     ) throws(StoreError) {
         var row = key
         var group: String?
@@ -157,7 +160,7 @@ extension KnownToken {
         }
         let table = kind == .start ? tables.starts : tables.updates
         guard let value = try view.value(of: row.span, in: table),
-            let topicKey = RegistryKey(try topicKeys.bytes(kind, key.span, value, view))
+            let topicKey = RegistryKey(try topicKeys.bytes(of: kind, key: key.span, value: value, seen: view))
         else { return nil }
         if let long = TokenValue.more(.group, value) { group = String(decoding: Array(long), as: UTF8.self) }
         self.key = topicKey

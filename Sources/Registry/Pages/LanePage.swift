@@ -15,7 +15,7 @@ extension Lane {
         page.removeAll()
         let (tables, names) = (tables, names)
         return try file.read { view throws(StoreError) in
-            var walk = PageWalk(selection, tables, names, rowsMax: rowsMax)
+            var walk = PageWalk(selection, of: tables, names: names, rowsMax: rowsMax)
             return try walk.run(from: cursor, into: &page, view)
         }
     }

@@ -19,7 +19,7 @@ struct PageFiller: ~Copyable {
     ///   - group: the group's code, nil for a start.
     mutating func append(
         _ suffix: Span<UInt8>, _ value: Span<UInt8>, group: Span<UInt8>?, to page: inout TokenPage,
-        _ view: borrowing ReadView
+        seen view: borrowing ReadView
     ) throws(StoreError) {
         var entry = TokenPage.Entry()
         entry.flags = value[0]
@@ -35,9 +35,9 @@ struct PageFiller: ~Copyable {
         }
         entry.start = page.text.count
         if let key = TokenValue.more(.key, value) {
-            appendLong(key, &page, &entry)
+            appendLong(key, to: &page, entry: &entry)
         } else {
-            appendNames(suffix, isStart: group == nil, &page, &entry)
+            appendNames(of: suffix, isStart: group == nil, to: &page, entry: &entry)
         }
         StoredToken.read(value, at: offset, to: &page.text)
         entry.ends.3 = page.text.count
@@ -56,7 +56,7 @@ struct PageFiller: ~Copyable {
     }
 
     private func appendNames(
-        _ suffix: Span<UInt8>, isStart: Bool, _ page: inout TokenPage, _ entry: inout TokenPage.Entry
+        of suffix: Span<UInt8>, isStart: Bool, to page: inout TokenPage, entry: inout TokenPage.Entry
     ) {
         var offset = 0
         _ = RecipientCode.read(suffix, at: &offset, to: &page.text)
@@ -81,7 +81,7 @@ struct PageFiller: ~Copyable {
     private static let start = Array("start:".utf8)
     private static let update = Array("update:".utf8)
 
-    private func appendLong(_ key: Span<UInt8>, _ page: inout TokenPage, _ entry: inout TokenPage.Entry) {
+    private func appendLong(_ key: Span<UInt8>, to page: inout TokenPage, entry: inout TokenPage.Entry) {
         let key = unsafe key.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
         page.text.append(Array((key?.recipient.text ?? "").utf8).span)
         entry.ends.0 = page.text.count

@@ -11,7 +11,7 @@ struct PageWalk: ~Copyable {
     private var filler: PageFiller
     private var examinedLeft = Lane.examinedMax
 
-    init(_ selection: Selection, _ tables: LaneTables, _ names: Names, rowsMax: Int) {
+    init(_ selection: Selection, of tables: LaneTables, names: Names, rowsMax: Int) {
         self.selection = selection
         self.tables = tables
         self.names = names
@@ -36,16 +36,18 @@ struct PageWalk: ~Copyable {
                 OrderedNumber.append(number, to: &prefix)
                 typed = prefix
             }
-            var source = Source(app, tables.starts, typed, typeless, nil)
+            var source = Source(app: app, table: tables.starts, first: typed, second: typeless, group: nil)
             source.type = Array(type.utf8)
-            return try goRound(source, cursor, &page, view)
+            return try goRound(source, from: cursor, to: &page, seen: view)
         case .updates(let group):
             var code: [UInt8] = []
             let name = Array((group ?? "").utf8)
             guard TableKey.append(group: group == nil ? nil : name.span, to: &code) else { return nil }
-            return try goRound(Source(app, tables.updates, app + code, nil, code), cursor, &page, view)
+            return try goRound(
+                Source(app: app, table: tables.updates, first: app + code, second: nil, group: code),
+                from: cursor, to: &page, seen: view)
         case .activities(let activities):
-            return try walk(activities, app, from: cursor, &page, view)
+            return try walk(activities, of: app, from: cursor, filling: &page, seen: view)
         }
     }
 
@@ -60,7 +62,7 @@ struct PageWalk: ~Copyable {
         /// What is to be started: the second source serves every type, and may except this one.
         var type: [UInt8]?
 
-        init(_ app: [UInt8], _ table: Table, _ first: [UInt8]?, _ second: [UInt8]?, _ group: [UInt8]?) {
+        init(app: [UInt8], table: Table, first: [UInt8]?, second: [UInt8]?, group: [UInt8]?) {
             self.app = app
             self.table = table
             self.first = first
@@ -71,11 +73,11 @@ struct PageWalk: ~Copyable {
 
     /// To the end, then from the first to where it began.
     private mutating func goRound(
-        _ source: Source, _ start: PageCursor, _ page: inout TokenPage, _ view: borrowing ReadView
+        _ source: Source, from start: PageCursor, to page: inout TokenPage, seen view: borrowing ReadView
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         if !cursor.isWrapped {
-            if let next = try walk(source, from: cursor.next, to: nil, &page, view) {
+            if let next = try walk(source, from: cursor.next, to: nil, filling: &page, seen: view) {
                 cursor.next = next
                 return cursor
             }
@@ -83,7 +85,8 @@ struct PageWalk: ~Copyable {
             cursor.isWrapped = true
             cursor.next = []
         }
-        guard let next = try walk(source, from: cursor.next, to: cursor.origin, &page, view) else {
+        guard let next = try walk(source, from: cursor.next, to: cursor.origin, filling: &page, seen: view)
+        else {
             return nil
         }
         cursor.next = next
@@ -92,11 +95,11 @@ struct PageWalk: ~Copyable {
 
     /// Walks one stretch; returns the first key it did not look at, nil when there is none.
     private mutating func walk(
-        _ source: Source, from lower: [UInt8], to upper: [UInt8]?, _ page: inout TokenPage,
-        _ view: borrowing ReadView
+        _ source: Source, from lower: [UInt8], to upper: [UInt8]?, filling page: inout TokenPage,
+        seen view: borrowing ReadView
     ) throws(StoreError) -> [UInt8]? {
         guard let recipients = selection.recipients else {
-            return try walk(source, Bounds(lower: lower, upper: upper), &page, view)
+            return try walk(source, within: Bounds(lower: lower, upper: upper), filling: &page, seen: view)
         }
         for code in recipients.codes[recipients.index(from: lower)...] {
             let first = code.lexicographicallyPrecedes(lower) ? lower : code
@@ -106,16 +109,20 @@ struct PageWalk: ~Copyable {
             examinedLeft -= 1
             var end = code.behindPrefix
             if let upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true { end = upper }
-            if let next = try walk(source, Bounds(lower: first, upper: end), &page, view) { return next }
+            if let next = try walk(
+                source, within: Bounds(lower: first, upper: end), filling: &page, seen: view)
+            {
+                return next
+            }
         }
         return nil
     }
 
     private mutating func walk(
-        _ source: Source, _ bounds: Bounds, _ page: inout TokenPage, _ view: borrowing ReadView
+        _ source: Source, within bounds: Bounds, filling page: inout TokenPage, seen view: borrowing ReadView
     ) throws(StoreError) -> [UInt8]? {
-        var a = try Stretch(view, source.table, source.first, bounds)
-        var b = try Stretch(view, source.table, source.second, bounds)
+        var a = try Stretch(of: view, in: source.table, prefix: source.first, within: bounds)
+        var b = try Stretch(of: view, in: source.table, prefix: source.second, within: bounds)
         if !a.isInside, !b.isInside { return nil }
         // The user's own profile may be before the row where the walk goes on.
         let firstProfile = source.app + bounds.lower.prefix(RecipientCode.bucketBytes)
@@ -123,7 +130,7 @@ struct PageWalk: ~Copyable {
         var profileKeys = ProfileKeys(app: source.app)
         var (user, installation) = (Span<UInt8>(), Span<UInt8>())
         var dismissals = try DismissalWalk(
-            selection.dismissals, app: source.app, tables.updates, from: bounds.lower, view)
+            selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, seen: view)
         let group = source.group?.span
         while a.isInside || b.isInside {
             let order = !b.isInside ? -1 : !a.isInside ? 1 : a.suffix.order(to: b.suffix)
@@ -152,7 +159,7 @@ struct PageWalk: ~Copyable {
             if let exclusion {
                 page.exclusions.count(exclusion)
             } else {
-                try filler.append(suffix, value, group: group, to: &page, view)
+                try filler.append(suffix, value, group: group, to: &page, seen: view)
             }
             if order <= 0 { try a.next() }
             // The installation's own token goes before the one that serves every type.
@@ -163,13 +170,15 @@ struct PageWalk: ~Copyable {
     }
 
     private mutating func walk(
-        _ activities: [String], _ app: [UInt8], from start: PageCursor, _ page: inout TokenPage,
-        _ view: borrowing ReadView
+        _ activities: [String], of app: [UInt8], from start: PageCursor, filling page: inout TokenPage,
+        seen view: borrowing ReadView
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         while cursor.activity < activities.count {
             let lower = cursor.isWrapped ? cursor.next : []
-            if let next = try append(activities[cursor.activity], app, from: lower, &page, view) {
+            if let next = try append(
+                activities[cursor.activity], of: app, from: lower, filling: &page, seen: view)
+            {
                 return PageCursor(origin: [], next: next, isWrapped: true, activity: cursor.activity)
             }
             cursor.activity += 1
@@ -181,15 +190,16 @@ struct PageWalk: ~Copyable {
 
     /// Returns the first key of the activity's rows that it did not look at, nil when there is none.
     private mutating func append(
-        _ activity: String, _ app: [UInt8], from lower: [UInt8], _ page: inout TokenPage,
-        _ view: borrowing ReadView
+        _ activity: String, of app: [UInt8], from lower: [UInt8], filling page: inout TokenPage,
+        seen view: borrowing ReadView
     ) throws(StoreError) -> [UInt8]? {
         if page.count >= rowsMax || examinedLeft <= 0 { return lower }
         // One of which the lane has nothing costs a look too.
         examinedLeft -= 1
         var prefix = app
         guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return nil }
-        var entries = try Stretch(view, tables.activities, prefix, Bounds(lower: lower, upper: nil))
+        var entries = try Stretch(
+            of: view, in: tables.activities, prefix: prefix, within: Bounds(lower: lower, upper: nil))
         var key: [UInt8] = []
         while entries.isInside {
             if page.count >= rowsMax || examinedLeft <= 0 { return Array(entries.suffix) }
@@ -204,7 +214,7 @@ struct PageWalk: ~Copyable {
                 } else {
                     let suffix = key.span.extracting(app.count + group.count..<key.count)
                     filler.forgetGroup()
-                    try filler.append(suffix, value, group: group, to: &page, view)
+                    try filler.append(suffix, value, group: group, to: &page, seen: view)
                 }
             }
             try entries.next()

@@ -18,7 +18,7 @@ struct Stretch: ~Copyable, ~Escapable {
     /// - Parameter prefix: nil for no rows at all.
     @_lifetime(borrow view)
     init(
-        _ view: borrowing ReadView, _ table: Table, _ prefix: [UInt8]?, _ bounds: Bounds
+        of view: borrowing ReadView, in table: Table, prefix: [UInt8]?, within bounds: Bounds
     ) throws(StoreError) {
         let beginning = prefix ?? []
         prefixBytes = beginning.count

@@ -12,6 +12,6 @@ extension OSVersion {
     }
 
     static func read(_ value: Span<UInt8>, at offset: Int) -> OSVersion? {
-        value[offset] == 0 ? nil : OSVersion(value[offset], value[offset + 1], value[offset + 2])
+        value[offset] == 0 ? nil : OSVersion(value[offset], value[offset + 1], patch: value[offset + 2])
     }
 }

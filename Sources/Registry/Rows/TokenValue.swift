@@ -74,12 +74,14 @@ enum TokenValue {
         if let expiresAt = row.expiresAt { value.append(number: expiresAt, bytes: timeBytes) }
         OrderedNumber.append(type, to: &value)
         StoredToken.append(row[row.token], to: &value)
-        if appendMore(row, isStart, longKey, to: &value) { value[start] |= Flag.hasMore }
+        if appendMore(of: row, isStart: isStart, longKey: longKey, to: &value) {
+            value[start] |= Flag.hasMore
+        }
         return true
     }
 
     private static func appendMore(
-        _ row: borrowing TokenFields, _ isStart: Bool, _ longKey: Span<UInt8>, to value: inout [UInt8]
+        of row: borrowing TokenFields, isStart: Bool, longKey: Span<UInt8>, to value: inout [UInt8]
     ) -> Bool {
         let start = value.count
         if let channel = row.channel { append(.channel, row[channel], to: &value) }

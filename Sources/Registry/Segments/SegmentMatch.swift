@@ -9,11 +9,11 @@ extension SegmentProgram {
     ///   - installation: that of the installation; empty when there is none.
     ///   - os: what the token's row says, for a phone without a profile.
     func matches(user: Span<UInt8>, installation: Span<UInt8>, os: OSVersion?) -> Bool {
-        nodes.isEmpty || matches(0, user, installation, os)
+        nodes.isEmpty || matches(0, user: user, installation: installation, os: os)
     }
 
     private func matches(
-        _ index: Int, _ user: Span<UInt8>, _ installation: Span<UInt8>, _ os: OSVersion?
+        _ index: Int, user: Span<UInt8>, installation: Span<UInt8>, os: OSVersion?
     ) -> Bool {
         let node = nodes[index]
         switch node.operation {
@@ -21,24 +21,26 @@ extension SegmentProgram {
             let isOr = if case .or = node.operation { true } else { false }
             var child = index + 1
             while child < node.end {
-                if matches(child, user, installation, os) == isOr { return isOr }
+                if matches(child, user: user, installation: installation, os: os) == isOr { return isOr }
                 child = nodes[child].end
             }
             return !isOr
-        case .not: return !matches(index + 1, user, installation, os)
+        case .not: return !matches(index + 1, user: user, installation: installation, os: os)
         case .tag:
             let tag = constants.span.extracting(node.text)
             return !installation.isEmpty && ProfileValue.hasTag(tag, installation)
                 || !user.isEmpty && ProfileValue.hasTag(tag, user)
         case .text, .integer, .number, .boolean: return false
         case .exists, .isIn, .compares:
-            guard let field = node.field else { return matchesAttribute(index, user, installation) }
-            return matches(index, field, user, installation, os)
+            guard let field = node.field else {
+                return matchesAttribute(index, user: user, installation: installation)
+            }
+            return matches(index, field: field, user: user, installation: installation, os: os)
         }
     }
 
     private func matchesAttribute(
-        _ index: Int, _ user: Span<UInt8>, _ installation: Span<UInt8>
+        _ index: Int, user: Span<UInt8>, installation: Span<UInt8>
     ) -> Bool {
         let name = constants.span.extracting(nodes[index].text)
         if !installation.isEmpty, let offset = ProfileValue.attributeOffset(name, installation) {
@@ -113,20 +115,22 @@ extension SegmentProgram {
     }
 
     private func matches(
-        _ index: Int, _ field: SegmentRule.Field, _ user: Span<UInt8>, _ installation: Span<UInt8>,
-        _ os: OSVersion?
+        _ index: Int, field: SegmentRule.Field, user: Span<UInt8>, installation: Span<UInt8>,
+        os: OSVersion?
     ) -> Bool {
         if !installation.isEmpty, let text = ProfileValue.text(field.text, installation) {
-            return test(index, field, text)
+            return test(index, of: field, text: text)
         }
-        if !user.isEmpty, let text = ProfileValue.text(field.text, user) { return test(index, field, text) }
+        if !user.isEmpty, let text = ProfileValue.text(field.text, user) {
+            return test(index, of: field, text: text)
+        }
         guard field == .os, let os else { return isMissingWanted(index) }
         return test(index) { value in
             Version.order([os.major, os.minor, os.patch], to: constants.span.extracting(nodes[value].text))
         }
     }
 
-    private func test(_ index: Int, _ field: SegmentRule.Field, _ text: Span<UInt8>) -> Bool {
+    private func test(_ index: Int, of field: SegmentRule.Field, text: Span<UInt8>) -> Bool {
         test(index) { value in
             let wanted = constants.span.extracting(nodes[value].text)
             return field.isVersion ? Version.order(text, to: wanted) : text.order(to: wanted)

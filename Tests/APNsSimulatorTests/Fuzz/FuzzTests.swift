@@ -66,7 +66,7 @@ import Testing
         let port = ServedPort(
             kind: random.below(4) == 0 ? .channels : .push,
             environment: random.below(4) == 0 ? .sandbox : .production)
-        let connection = ServedConnection(transport, subject.simulator, port, number: seed)
+        let connection = ServedConnection(transport, simulator: subject.simulator, port: port, number: seed)
         connection.established(applicationProtocol: "h2")
         var limits = ClientLimits()
         limits.streamsBeforeSettings = requestsMax

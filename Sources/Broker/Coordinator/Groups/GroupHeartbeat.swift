@@ -13,7 +13,7 @@ extension GroupCoordinator {
 
     /// The member that a request of a generation comes from, or what is wrong with it.
     func reach(
-        _ groupID: String, _ memberID: String, _ instanceID: String?, _ generation: Int32
+        _ groupID: String, member memberID: String, instance instanceID: String?, generation: Int32
     ) -> Result<Reached, Refusal> {
         guard !groupID.isEmpty else { return .failure(Refusal(error: .invalidGroupID)) }
         guard let group = groups[groupID] else { return .failure(Refusal(error: .unknownMemberID)) }
@@ -29,7 +29,10 @@ extension GroupCoordinator {
     }
 
     func heartbeat(_ request: HeartbeatRequest) -> ErrorCode {
-        switch reach(request.groupID, request.memberID, request.instanceID, request.generation) {
+        switch reach(
+            request.groupID, member: request.memberID, instance: request.instanceID,
+            generation: request.generation)
+        {
         case .failure(let refusal): return refusal.error
         case .success(let found):
             switch found.group.state {

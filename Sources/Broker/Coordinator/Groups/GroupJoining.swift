@@ -8,9 +8,9 @@ extension GroupCoordinator {
             reply(caller.token, .join(.failed(refusal.error, memberID: request.memberID)))
         case .success(let group):
             if request.memberID.isEmpty {
-                joinNew(request, group, caller)
+                joinNew(request, to: group, from: caller)
             } else {
-                joinAgain(request, group, caller)
+                joinAgain(request, to: group, from: caller)
             }
             completeJoinIfAllCame(group)
         }
@@ -62,11 +62,11 @@ extension GroupCoordinator {
         return group
     }
 
-    private func joinNew(_ request: JoinGroupRequest, _ group: Group, _ caller: Caller) {
+    private func joinNew(_ request: JoinGroupRequest, to group: Group, from caller: Caller) {
         let id = newMemberID(request.instanceID ?? caller.clientID)
         if let instanceID = request.instanceID {
             if let old = group.staticMembers[instanceID].flatMap({ group.members[$0] }) {
-                return replaceStatic(old, by: id, request, group, caller)
+                return replaceStatic(old, by: id, asking: request, in: group, from: caller)
             }
         } else if request.version >= 4 {
             // The client must come back with this id, so that a join which it gave up on does not
@@ -76,12 +76,12 @@ extension GroupCoordinator {
             deadlines.schedule(group.id, at: deadline)
             return reply(caller.token, .join(.failed(.memberIDRequired, memberID: id)))
         }
-        addMember(id, request, group, caller)
+        addMember(id, asking: request, to: group, from: caller)
     }
 
-    private func joinAgain(_ request: JoinGroupRequest, _ group: Group, _ caller: Caller) {
+    private func joinAgain(_ request: JoinGroupRequest, to group: Group, from caller: Caller) {
         if group.promisedIDs[request.memberID] != nil, request.instanceID == nil {
-            return addMember(request.memberID, request, group, caller)
+            return addMember(request.memberID, asking: request, to: group, from: caller)
         }
         if let error = group.memberError(request.memberID, request.instanceID) {
             return reply(caller.token, .join(.failed(error, memberID: request.memberID)))
@@ -91,18 +91,18 @@ extension GroupCoordinator {
         switch group.state {
         case .completingRebalance where unchanged:
             // It did not hear the answer to its last join.
-            answerJoinAgain(member, group, caller.token)
+            answerJoinAgain(member, of: group, to: caller.token)
         case .stable where unchanged && group.leaderID != member.id:
             reply(caller.token, .join(joinResponse(for: member, in: group)))
         case .preparingRebalance, .completingRebalance, .stable:
-            update(member, request, caller.token)
+            update(member, as: request, answering: caller.token)
             prepareRebalance(group)
         case .empty, .dead:
             reply(caller.token, .join(.failed(.unknownMemberID, memberID: request.memberID)))
         }
     }
 
-    private func answerJoinAgain(_ member: GroupMember, _ group: Group, _ token: ReplyToken) {
+    private func answerJoinAgain(_ member: GroupMember, of group: Group, to token: ReplyToken) {
         let answer = joinResponse(for: member, in: group)
         // The generation itself may still be on its way to the log: stand behind it.
         persist(
@@ -111,7 +111,9 @@ extension GroupCoordinator {
                 group: group.id, generation: group.generation, [.init(token: token, response: answer)]))
     }
 
-    private func addMember(_ id: String, _ request: JoinGroupRequest, _ group: Group, _ caller: Caller) {
+    private func addMember(
+        _ id: String, asking request: JoinGroupRequest, to group: Group, from caller: Caller
+    ) {
         let member = GroupMember(
             id: id, instanceID: request.instanceID, clientID: caller.clientID, clientHost: caller.clientHost,
             order: nextMemberOrder(), sessionTimeoutMilliseconds: Int(request.sessionTimeoutMilliseconds),
@@ -130,7 +132,7 @@ extension GroupCoordinator {
         prepareRebalance(group)
     }
 
-    private func update(_ member: GroupMember, _ request: JoinGroupRequest, _ token: ReplyToken) {
+    private func update(_ member: GroupMember, as request: JoinGroupRequest, answering token: ReplyToken) {
         if let earlier = member.joining {
             reply(earlier, .join(.failed(.rebalanceInProgress, memberID: member.id)))
         }
@@ -143,7 +145,8 @@ extension GroupCoordinator {
     /// A restarted process takes the place of its former self. Whoever still uses the old id is
     /// fenced. If nothing changes for the others, they are left in peace.
     private func replaceStatic(
-        _ old: GroupMember, by id: String, _ request: JoinGroupRequest, _ group: Group, _ caller: Caller
+        _ old: GroupMember, by id: String, asking request: JoinGroupRequest, in group: Group,
+        from caller: Caller
     ) {
         let formerLeader = group.leaderID ?? ""
         let member = GroupMember(

@@ -13,7 +13,7 @@ extension GroupCoordinator {
                 return reply(token, .commit(response))
             }
             let records = offsets.keys.sorted().compactMap { partition in
-                offsets[partition].map { GroupRecords.offset(group.id, partition, $0) }
+                offsets[partition].map { GroupRecords.offset(of: group.id, in: partition, $0) }
             }
             persist(records, then: .committed(group: group.id, offsets, token, response))
         }

@@ -9,7 +9,7 @@ enum GroupRecords {
     static let version: Int16 = 1
 
     static func offset(
-        _ group: String, _ partition: TopicPartition, _ offset: CommittedOffset
+        of group: String, in partition: TopicPartition, _ offset: CommittedOffset
     ) -> CoordinatorRecord {
         CoordinatorRecord(
             key: offsetKey(group, partition), value: bytes { writer in write(offset, to: &writer) })
@@ -20,10 +20,11 @@ enum GroupRecords {
     }
 
     static func pending(
-        _ group: String, _ partition: TopicPartition, _ offset: CommittedOffset, producer: Int64, epoch: Int16
+        of group: String, in partition: TopicPartition, _ offset: CommittedOffset, producer: Int64,
+        epoch: Int16
     ) -> CoordinatorRecord {
         CoordinatorRecord(
-            key: pendingKey(group, partition, producer),
+            key: pendingKey(of: group, in: partition, producer: producer),
             value: bytes { writer in
                 write(offset, to: &writer)
                 writer.int16(epoch)
@@ -33,7 +34,7 @@ enum GroupRecords {
     static func pendingRemoved(
         _ group: String, _ partition: TopicPartition, producer: Int64
     ) -> CoordinatorRecord {
-        CoordinatorRecord(key: pendingKey(group, partition, producer), value: nil)
+        CoordinatorRecord(key: pendingKey(of: group, in: partition, producer: producer), value: nil)
     }
 
     static func groupRemoved(_ id: String) -> CoordinatorRecord {
@@ -85,7 +86,7 @@ enum GroupRecords {
         }
     }
 
-    private static func pendingKey(_ group: String, _ partition: TopicPartition, _ producer: Int64) -> [UInt8]
+    private static func pendingKey(of group: String, in partition: TopicPartition, producer: Int64) -> [UInt8]
     {
         key(pendingKind) { writer in
             writer.string(group)

@@ -5,9 +5,9 @@ extension GroupCoordinator {
         for group in continuation.groupIDs { groups[group]?.appendsInFlight -= 1 }
         switch continuation {
         case .joined(let group, let generation, let replies):
-            settleJoin(group, generation, replies, durable)
+            settleJoin(of: group, generation: generation, replies: replies, durable: durable)
         case .assigned(let group, let generation):
-            settleAssignment(group, generation, durable)
+            settleAssignment(of: group, generation: generation, durable: durable)
         case .emptied: break
         case .committed(let group, let offsets, let token, let response):
             if durable { groups[group]?.offsets.merge(offsets) { $1 } }
@@ -21,14 +21,15 @@ extension GroupCoordinator {
             if durable { applyEnd(of: producer, commits: commits, ended) }
             act(.transactionEnded(markers, durable: durable))
         case .deleted(let groups, let token, let response):
-            settleDeletion(groups, token, response, durable)
+            settleDeletion(of: groups, answering: token, with: response, durable: durable)
         case .forgotten(let group, let partitions, let token, let response):
-            settleForgotten(group, partitions, token, response, durable)
+            settleForgotten(
+                of: group, partitions: partitions, answering: token, with: response, durable: durable)
         }
     }
 
     private func settleJoin(
-        _ id: String, _ generation: Int32, _ replies: [GroupContinuation.JoinReply], _ durable: Bool
+        of id: String, generation: Int32, replies: [GroupContinuation.JoinReply], durable: Bool
     ) {
         for each in replies {
             let failure = JoinGroupResponse.failed(.coordinatorNotAvailable, memberID: each.response.memberID)
@@ -39,7 +40,7 @@ extension GroupCoordinator {
         prepareRebalance(group)
     }
 
-    private func settleAssignment(_ id: String, _ generation: Int32, _ durable: Bool) {
+    private func settleAssignment(of id: String, generation: Int32, durable: Bool) {
         // Meanwhile the group may have begun the next generation: then this one is history.
         guard let group = groups[id], group.state == .completingRebalance, group.generation == generation
         else { return }
@@ -56,7 +57,7 @@ extension GroupCoordinator {
     }
 
     private func settleDeletion(
-        _ ids: [String], _ token: ReplyToken?, _ response: DeleteGroupsResponse, _ durable: Bool
+        of ids: [String], answering token: ReplyToken?, with response: DeleteGroupsResponse, durable: Bool
     ) {
         for id in ids {
             if durable {
@@ -77,8 +78,9 @@ extension GroupCoordinator {
     }
 
     private func settleForgotten(
-        _ id: String, _ partitions: [TopicPartition], _ token: ReplyToken?, _ response: PartitionErrors,
-        _ durable: Bool
+        of id: String, partitions: [TopicPartition], answering token: ReplyToken?,
+        with response: PartitionErrors,
+        durable: Bool
     ) {
         if durable { for partition in partitions { groups[id]?.offsets[partition] = nil } }
         guard let token else { return }

@@ -25,7 +25,10 @@ extension GroupCoordinator {
 
     /// The member that asks, or nil when it has been told why not.
     private func member(for request: SyncGroupRequest, _ token: ReplyToken) -> (Group, GroupMember)? {
-        switch reach(request.groupID, request.memberID, request.instanceID, request.generation) {
+        switch reach(
+            request.groupID, member: request.memberID, instance: request.instanceID,
+            generation: request.generation)
+        {
         case .failure(let refusal):
             refuseSync(token, refusal.error)
         case .success(let found):

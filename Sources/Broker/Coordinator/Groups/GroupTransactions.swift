@@ -14,7 +14,7 @@ extension GroupCoordinator {
             let records = offsets.keys.sorted().compactMap { partition in
                 offsets[partition].map { offset in
                     GroupRecords.pending(
-                        group.id, partition, offset, producer: request.producerID,
+                        of: group.id, in: partition, offset, producer: request.producerID,
                         epoch: request.producerEpoch)
                 }
             }
@@ -53,7 +53,7 @@ extension GroupCoordinator {
                 ended[id] = offsets
                 for partition in offsets.offsets.keys.sorted() {
                     if commits, let offset = offsets.offsets[partition] {
-                        records.append(GroupRecords.offset(id, partition, offset))
+                        records.append(GroupRecords.offset(of: id, in: partition, offset))
                     }
                     records.append(GroupRecords.pendingRemoved(id, partition, producer: producerID))
                 }

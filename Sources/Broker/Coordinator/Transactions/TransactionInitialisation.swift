@@ -8,21 +8,23 @@ extension TransactionCoordinator {
                 token, .initProducerID(InitProducerIDResponse(producerID: producerID, producerEpoch: 0)))
         }
         guard !id.isEmpty, (request.producerID == -1) == (request.producerEpoch == -1) else {
-            return refuse(request, token, .invalidRequest)
+            return refuse(request, answering: token, with: .invalidRequest)
         }
         guard request.timeoutMilliseconds > 0,
             Int(request.timeoutMilliseconds) <= settings.timeoutMaximumMilliseconds
-        else { return refuse(request, token, .invalidTransactionTimeout) }
-        if let transaction = transactions[id] { return initialise(transaction, request, token) }
+        else { return refuse(request, answering: token, with: .invalidTransactionTimeout) }
+        if let transaction = transactions[id] {
+            return initialise(transaction, as: request, answering: token)
+        }
         guard transactions.count < settings.transactionalIDsMax else {
-            return refuse(request, token, .policyViolation)
+            return refuse(request, answering: token, with: .policyViolation)
         }
         guard let producerID = producerIDs.take() else { return waitForIDs(request, token) }
         let facts = TransactionFacts(
             producerID: producerID, timeoutMilliseconds: request.timeoutMilliseconds, updatedAt: now.wall)
         let transaction = Transaction(id: id, facts: facts)
         transactions[id] = transaction
-        initialise(transaction, request, token)
+        initialise(transaction, as: request, answering: token)
     }
 
     private func waitForIDs(_ request: InitProducerIDRequest, _ token: ReplyToken) {
@@ -31,23 +33,26 @@ extension TransactionCoordinator {
         persist([TransactionRecords.producerIDs(end: end)], then: .producerIDs(end: end))
     }
 
-    private func refuse(_ request: InitProducerIDRequest, _ token: ReplyToken, _ error: ErrorCode) {
+    private func refuse(_ request: InitProducerIDRequest, answering token: ReplyToken, with error: ErrorCode)
+    {
         let told: ErrorCode =
             error == .producerFenced && request.version < 4 ? .invalidProducerEpoch : error
         reply(token, .initProducerID(InitProducerIDResponse(error: told)))
     }
 
     private func initialise(
-        _ transaction: Transaction, _ request: InitProducerIDRequest, _ token: ReplyToken
+        _ transaction: Transaction, as request: InitProducerIDRequest, answering token: ReplyToken
     ) {
-        if transaction.isChanging { return refuse(request, token, .concurrentTransactions) }
-        guard isOwner(request, transaction.facts) else { return refuse(request, token, .producerFenced) }
+        if transaction.isChanging { return refuse(request, answering: token, with: .concurrentTransactions) }
+        guard isOwner(request, transaction.facts) else {
+            return refuse(request, answering: token, with: .producerFenced)
+        }
         switch transaction.facts.state {
-        case .prepareCommit, .prepareAbort: refuse(request, token, .concurrentTransactions)
+        case .prepareCommit, .prepareAbort: refuse(request, answering: token, with: .concurrentTransactions)
         case .ongoing:
             // Answered when the decision is durable; by then the client waits for the markers.
             fence(transaction, token)
-        case .empty, .completeCommit, .completeAbort: moveOn(transaction, request, token)
+        case .empty, .completeCommit, .completeAbort: moveOn(transaction, as: request, answering: token)
         }
     }
 
@@ -61,7 +66,9 @@ extension TransactionCoordinator {
     }
 
     /// Gives the next epoch, or the next producer id where epochs have run out.
-    private func moveOn(_ transaction: Transaction, _ request: InitProducerIDRequest, _ token: ReplyToken) {
+    private func moveOn(
+        _ transaction: Transaction, as request: InitProducerIDRequest, answering token: ReplyToken
+    ) {
         var facts = transaction.facts
         let namesItself = request.producerID != -1
         facts.timeoutMilliseconds = request.timeoutMilliseconds
@@ -78,15 +85,15 @@ extension TransactionCoordinator {
         {
             // Its former request was carried out and the answer lost: same answer.
             guard request.producerEpoch == facts.lastEpoch else {
-                return refuse(request, token, .producerFenced)
+                return refuse(request, answering: token, with: .producerFenced)
             }
         } else {
             facts.lastEpoch = namesItself ? facts.epoch : TransactionFacts.noEpoch
             facts.epoch = facts.epoch == TransactionFacts.noEpoch ? 0 : facts.epoch + 1
         }
         change(
-            transaction, to: facts, token,
-            .initProducerID(
+            transaction, to: facts, answering: token,
+            with: .initProducerID(
                 InitProducerIDResponse(producerID: facts.producerID, producerEpoch: facts.epoch)))
     }
 
@@ -98,7 +105,7 @@ extension TransactionCoordinator {
         facts.epoch = facts.epoch == .max ? .max : facts.epoch + 1
         facts.lastEpoch = TransactionFacts.noEpoch
         change(
-            transaction, to: facts, token,
-            .initProducerID(InitProducerIDResponse(error: .concurrentTransactions)))
+            transaction, to: facts, answering: token,
+            with: .initProducerID(InitProducerIDResponse(error: .concurrentTransactions)))
     }
 }

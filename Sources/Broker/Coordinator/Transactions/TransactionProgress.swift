@@ -8,19 +8,21 @@ extension TransactionCoordinator {
         guard unknown.isEmpty else {
             return reply(token, .addPartitions(.refused(request.topics, unknown: unknown)))
         }
-        let producer = Producer(request.transactionalID, request.producerID, request.producerEpoch)
+        let producer = Producer(
+            of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
         switch owned(by: producer) {
         case .failure(let refusal):
             let error = told(refusal.error, fencedFrom: 2, request.version)
             reply(token, .addPartitions(.all(request.topics, error)))
         case .success(let transaction):
             let answer = TransactionAnswer.addPartitions(.all(request.topics, .none))
-            extend(transaction, partitions: named, groups: [], token, answer)
+            extend(transaction, partitions: named, groups: [], answering: token, with: answer)
         }
     }
 
     func add(_ request: AddOffsetsToTxnRequest, from token: ReplyToken) {
-        let producer = Producer(request.transactionalID, request.producerID, request.producerEpoch)
+        let producer = Producer(
+            of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
         switch owned(by: producer) {
         case .failure(let refusal):
             let error = told(refusal.error, fencedFrom: 2, request.version)
@@ -34,8 +36,8 @@ extension TransactionCoordinator {
                 return reply(token, .addOffsets(TransactionResponse(error: .invalidRequest)))
             }
             extend(
-                transaction, partitions: [], groups: [request.groupID], token,
-                .addOffsets(TransactionResponse()))
+                transaction, partitions: [], groups: [request.groupID], answering: token,
+                with: .addOffsets(TransactionResponse()))
         }
     }
 
@@ -44,7 +46,7 @@ extension TransactionCoordinator {
         let id: Int64
         let epoch: Int16
 
-        init(_ transactionalID: String, _ id: Int64, _ epoch: Int16) {
+        init(of transactionalID: String, producer id: Int64, epoch: Int16) {
             self.transactionalID = transactionalID
             self.id = id
             self.epoch = epoch
@@ -78,8 +80,9 @@ extension TransactionCoordinator {
     }
 
     private func extend(
-        _ transaction: Transaction, partitions: [TopicPartition], groups: [String], _ token: ReplyToken,
-        _ answer: TransactionAnswer
+        _ transaction: Transaction, partitions: [TopicPartition], groups: [String],
+        answering token: ReplyToken,
+        with answer: TransactionAnswer
     ) {
         var facts = transaction.facts
         if facts.state != .ongoing {
@@ -91,7 +94,7 @@ extension TransactionCoordinator {
         facts.partitions.formUnion(partitions)
         facts.groups.formUnion(groups)
         if facts == transaction.facts { return reply(token, answer) }
-        change(transaction, to: facts, token, answer)
+        change(transaction, to: facts, answering: token, with: answer)
     }
 
     func end(_ request: EndTxnRequest, from token: ReplyToken) {
@@ -103,7 +106,7 @@ extension TransactionCoordinator {
         guard transaction.facts.state == .ongoing else { return reply(token, .end(TransactionResponse())) }
         var facts = transaction.facts
         facts.state = request.commits ? .prepareCommit : .prepareAbort
-        decide(transaction, facts, token)
+        decide(transaction, to: facts, answering: token)
     }
 
     /// Nil also for a decision that was made before and is asked for again.

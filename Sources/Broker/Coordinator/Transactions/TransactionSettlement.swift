@@ -4,19 +4,19 @@ internal import Lifecycle
 extension TransactionCoordinator {
     /// Sends a change to the log; it holds, and is answered, when the log has it.
     func change(
-        _ transaction: Transaction, to facts: TransactionFacts, _ token: ReplyToken?,
-        _ answer: TransactionAnswer?
+        _ transaction: Transaction, to facts: TransactionFacts, answering token: ReplyToken?,
+        with answer: TransactionAnswer?
     ) {
-        send(transaction, facts) { .changed(id: transaction.id, $0, token, answer) }
+        send(transaction, of: facts) { .changed(id: transaction.id, $0, token, answer) }
     }
 
-    func decide(_ transaction: Transaction, _ facts: TransactionFacts, _ token: ReplyToken) {
-        send(transaction, facts) { .decided(id: transaction.id, $0, token) }
+    func decide(_ transaction: Transaction, to facts: TransactionFacts, answering token: ReplyToken) {
+        send(transaction, of: facts) { .decided(id: transaction.id, $0, token) }
     }
 
     private func send(
-        _ transaction: Transaction, _ facts: TransactionFacts,
-        _ continuation: (TransactionFacts) -> TransactionContinuation
+        _ transaction: Transaction, of facts: TransactionFacts,
+        then continuation: (TransactionFacts) -> TransactionContinuation
     ) {
         var facts = facts
         facts.updatedAt = now.wall
@@ -29,14 +29,14 @@ extension TransactionCoordinator {
         switch continuation {
         case .changed(let id, let facts, let token, let answer):
             if let token, let answer { reply(token, durable ? answer : answer.unavailable) }
-            settleChange(id, facts, durable)
+            settleChange(of: id, to: facts, durable: durable)
         case .decided(let id, let facts, let token):
             if durable {
                 transactions[id]?.ending = token
             } else {
                 reply(token, .end(TransactionResponse(error: .coordinatorNotAvailable)))
             }
-            settleChange(id, facts, durable)
+            settleChange(of: id, to: facts, durable: durable)
         case .completed: break
         case .producerIDs(let end):
             producerIDs.extended(to: durable ? end : nil)
@@ -51,7 +51,7 @@ extension TransactionCoordinator {
         }
     }
 
-    private func settleChange(_ id: String, _ facts: TransactionFacts, _ durable: Bool) {
+    private func settleChange(of id: String, to facts: TransactionFacts, durable: Bool) {
         guard let transaction = transactions[id] else { return }
         transaction.isChanging = false
         guard durable else {

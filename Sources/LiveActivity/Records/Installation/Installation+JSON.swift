@@ -148,7 +148,7 @@ extension Installation.Activity {
 extension JSONWriter {
     /// An array of objects; left out when empty.
     fileprivate mutating func list<Element>(
-        _ name: StaticString, _ elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+        _ name: StaticString, _ elements: [Element], write: (Element, inout JSONWriter) -> Void
     ) {
         guard !elements.isEmpty else { return }
         self.name(name)

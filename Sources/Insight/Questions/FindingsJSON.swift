@@ -50,21 +50,10 @@ extension JSONValue {
 }
 
 extension PushSeen {
+    /// As in an answer, and whose it was.
     func write(to writer: inout JSONWriter) {
-        writer.field("at", at)
-        writer.field("acceptedAt", acceptedAt)
-        writer.field("sendId", send)
-        writer.field("groupId", group)
-        writer.field("version", version)
-        writer.field("event", event.rawValue)
-        writer.field("environment", environment.rawValue)
-        writer.field("installationId", addressee.installation)
-        writer.field("entry", addressee.entry)
+        writeReport(to: &writer)
         writer.field("recipient", addressee.recipient)
-        writer.field("attempt", attempt)
-        writer.field("outcome", outcome.rawValue)
-        writer.field("status", status)
-        writer.field("reason", reason)
     }
 
     init(from object: JSONObject) {

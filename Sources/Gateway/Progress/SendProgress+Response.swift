@@ -27,7 +27,7 @@ extension SendProgress {
         json.field("targeted", targeted)
         json.field("expanded", expanded)
         json.field("dropped", dropped)
-        writeExclusions(to: &json)
+        writeExcluded(to: &json)
         writeLanes(to: &json)
         if let report, !report.isEmpty {
             json.name("report")
@@ -37,18 +37,6 @@ extension SendProgress {
         }
         json.endObject()
         return .json(json.bytes)
-    }
-
-    private func writeExclusions(to json: inout JSONWriter) {
-        var excluded: [String: Int] = [:]
-        for tally in lanes.values { excluded.merge(tally.excluded, uniquingKeysWith: +) }
-        json.name("excluded")
-        json.beginObject()
-        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
-            json.name(reason)
-            json.value(count)
-        }
-        json.endObject()
     }
 
     private func writeLanes(to json: inout JSONWriter) {

@@ -39,15 +39,7 @@ struct SendLine {
         writer.field("targeted", progress.targeted)
         writer.field("expanded", progress.expanded)
         writer.field("dropped", progress.dropped)
-        var excluded: [String: Int] = [:]
-        for tally in progress.lanes.values { excluded.merge(tally.excluded, uniquingKeysWith: +) }
-        writer.name("excluded")
-        writer.beginObject()
-        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
-            writer.name(reason)
-            writer.value(count)
-        }
-        writer.endObject()
+        progress.writeExcluded(to: &writer)
         writer.name("report")
         writer.beginObject()
         writeReport(to: &writer)

@@ -1,3 +1,5 @@
+package import JSON
+
 /// What is known of one send: the planner's part and what each lane wrote, in any order.
 package struct SendProgress: Sendable {
     package let id: String
@@ -61,6 +63,19 @@ package struct SendProgress: Sendable {
     package var expanded: Int { lanes.values.reduce(0) { $0 + $1.expanded } }
     /// What a newer send made needless before it became jobs.
     package var dropped: Int { lanes.values.reduce(0) { $0 + $1.dropped } }
+
+    /// How many were left out, by reason: a member of an answer.
+    package func writeExcluded(to json: inout JSONWriter) {
+        var excluded: [String: Int] = [:]
+        for tally in lanes.values { excluded.merge(tally.excluded, uniquingKeysWith: +) }
+        json.name("excluded")
+        json.beginObject()
+        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
+            json.name(reason)
+            json.value(count)
+        }
+        json.endObject()
+    }
 
     /// Nothing more will come.
     package var isComplete: Bool {

@@ -123,7 +123,7 @@ private struct WhoLine {
         let owner = key.installation ?? "–"
         switch row {
         case .token(let token):
-            let shown = token.dismissedAt != nil ? "dismissed" : Self.short(token)
+            let shown = token.dismissedAt != nil ? "dismissed" : PushToken.short(hash: token.tokenHash)
             return [
                 owner, key.entry.text, shown, token.attributesType ?? "–", token.group ?? "–",
                 time(token.registeredAt), time(token.expiresAt), token.movedTo?.text ?? "–",
@@ -133,8 +133,6 @@ private struct WhoLine {
             return [owner, key.entry.text, "–", "tags \(tags)", "–", time(profile.updatedAt), "–", "–"]
         }
     }
-
-    private static func short(_ token: TokenRow) -> String { "tok:\(token.tokenHash.prefix(8))" }
 
     /// What there is, under the names of the record; what there is not is left out. Times are milliseconds
     /// since 1970.
@@ -147,7 +145,7 @@ private struct WhoLine {
             if let at = token.dismissedAt {
                 line.field("dismissedAt", at)
             } else {
-                line.field("token", Self.short(token))
+                line.field("token", PushToken.short(hash: token.tokenHash))
             }
             if let type = token.attributesType { line.field("attributesType", type) }
             if let group = token.group { line.field("groupId", group) }

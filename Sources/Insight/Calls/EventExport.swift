@@ -43,7 +43,7 @@ struct EventExport {
                 WallTime(milliseconds: event.eventTime).rfc3339,
                 WallTime(milliseconds: event.receivedAt).rfc3339,
                 event.code.rawValue, event.installation, event.user, event.attributesType, event.activity,
-                event.group, event.tokenHash.map { "tok:\($0.prefix(8))" }, event.cause?.rawValue,
+                event.group, event.tokenHash.map(PushToken.short), event.cause?.rawValue,
                 event.environment?.rawValue, event.scheduleID, event.scheduleName,
             ]
             text += fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\r\n"

@@ -56,7 +56,7 @@ struct InstallationReport {
 
     private func writeToken(_ token: Installation.Token?, to writer: inout JSONWriter) {
         guard let token else { return }
-        writer.field("token", token.hash.isEmpty ? nil : "tok:\(token.hash.prefix(8))")
+        writer.field("token", token.hash.isEmpty ? nil : PushToken.short(hash: token.hash))
         writer.field("environment", token.environment.rawValue)
         writer.field("at", token.at.event)
         guard facts.installation.isRefused(token) else { return }
@@ -109,7 +109,7 @@ extension Event {
         writer.field("attributesType", attributesType)
         writer.field("activityId", activity)
         writer.field("groupId", group)
-        writer.field("token", tokenHash.map { "tok:\($0.prefix(8))" })
+        writer.field("token", tokenHash.map(PushToken.short))
         writer.field("cause", cause?.rawValue)
         writer.field("environment", environment?.rawValue)
         writer.field("scheduleId", scheduleID)

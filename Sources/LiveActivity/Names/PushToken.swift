@@ -51,6 +51,11 @@ package struct PushToken: Sendable, Hashable {
     /// Lower-case digits, as the path of a push wants them. Never for logs.
     package var hex: [UInt8] { Hex.encode(bytes) }
 
+    /// The short form by which people recognise a token, as `description` has it.
+    ///
+    /// - Parameter hash: in hexadecimal.
+    package static func short(hash: String) -> String { "tok:\(hash.prefix(8))" }
+
     /// What a report with a bad token is told.
     package static let problem = "must be hexadecimal, an even number of digits, at most \(2 * bytesMax)"
 }

@@ -39,10 +39,8 @@ private struct LagRow {
         let partitions = try admin.topics().flatMap { topic in
             topic.partitions.map { TopicPartition(topic.name, $0) }
         }
-        return try (named.isEmpty ? known.sorted() : named).flatMap { group -> [LagRow] in
-            // The ends are asked only of what the group reads: a cluster may have thousands of partitions.
-            let read = try admin.committed(by: group, partitions).filter { $0.offset != nil }.map(\.partition)
-            return read.isEmpty ? [] : try admin.lag(of: group, read).map { LagRow(group: group, lag: $0) }
+        return try (named.isEmpty ? known.sorted() : named).flatMap { group in
+            try admin.lagOfWhatIsRead(by: group, among: partitions).map { LagRow(group: group, lag: $0) }
         }
     }
 

@@ -65,10 +65,7 @@ final class FleetQuestions: @unchecked Sendable {
             topic.partitions.map { TopicPartition(topic.name, $0) }
         }
         return try admin.groups().filter { $0.hasPrefix(prefix) }.sorted().flatMap { group -> [Lag] in
-            // The ends are asked only of what the group reads.
-            let read = try admin.committed(by: group, partitions).filter { $0.offset != nil }.map(\.partition)
-            if read.isEmpty { return [] }
-            let byTopic = Dictionary(grouping: try admin.lag(of: group, read)) {
+            let byTopic = Dictionary(grouping: try admin.lagOfWhatIsRead(by: group, among: partitions)) {
                 $0.committed.partition.topic
             }
             return byTopic.sorted { $0.key < $1.key }.map { topic, lags in

@@ -56,8 +56,23 @@ extension Admin {
         of group: String, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 10_000
     ) throws(KafkaError) -> [GroupLag] {
         let deadline = Deadline(milliseconds: limit)
+        return try lags(committed(by: group, partitions, withinMilliseconds: limit), until: deadline)
+    }
+
+    /// The same for those of these partitions that the group has committed something of. Only their ends are asked: a
+    /// cluster may have thousands of partitions.
+    package func lagOfWhatIsRead(
+        by group: String, among partitions: [TopicPartition], withinMilliseconds limit: Int = 10_000
+    ) throws(KafkaError) -> [GroupLag] {
+        let deadline = Deadline(milliseconds: limit)
+        let committed = try committed(by: group, partitions, withinMilliseconds: limit)
+        return try lags(committed.filter { $0.offset != nil }, until: deadline)
+    }
+
+    private func lags(_ offsets: [CommittedOffset], until deadline: Deadline) throws(KafkaError) -> [GroupLag]
+    {
         var lags: [GroupLag] = []
-        for committed in try committed(by: group, partitions, withinMilliseconds: limit) {
+        for committed in offsets {
             lags.append(
                 GroupLag(committed: committed, ends: try client.watermarks(committed.partition, deadline)))
         }

@@ -6,7 +6,7 @@ import { ago, time } from "./format.js";
 const stillAfter = 20_000;
 
 /** Whether insight, rather than what was asked for, is missing. */
-const isInsightAway = (error) => error.code === "insight_away" || (error.status === 404 && error.code === "not_found");
+const isInsightAway = (error) => error.code === "insight_away";
 
 /**
  * Remembers whether figures still move.

@@ -138,7 +138,7 @@ function onePage(place, { parameters: { id }, asked }) {
     group = answer;
     draw();
   }, (error) => {
-    if (error.status === 404 && error.code !== "not_found" && !group) {
+    if (error.status === 404 && !group) {
       return show(body, card("Group", null, empty("Nobody has heard of this group", what(error))));
     }
     freshness.failed(error);

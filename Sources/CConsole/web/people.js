@@ -127,7 +127,7 @@ function person(place, kind, id) {
     found = answer;
     draw();
   }, (error) => {
-    if (error.status === 404 && error.code !== "not_found" && !found) {
+    if (error.status === 404 && !found) {
       return show(body, finder(kind, id), card("Nobody", null, empty(`No ${kind} of this app has this id`, "It has reported nothing, or is another app's. Ids are compared letter by letter.")));
     }
     freshness.failed(error);

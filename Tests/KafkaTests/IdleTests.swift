@@ -31,6 +31,7 @@ import Testing
             try Producer(
                 KafkaSettings(brokers: cluster.brokers), name: "idle-\($0)", log: .silent, metrics: Metrics())
         }
+        // What idle time costs is the question, so it is time that is waited for: first until they have begun.
         try await Task.sleep(for: .seconds(2))
         let begun = Self.used(by: "rdk:main").filter { !before.contains($0.key) }
         try await Task.sleep(for: .seconds(4))

@@ -22,8 +22,8 @@ package final class AppFlow {
 
     package let name: Name
     let number: UInt64
-    var urgent = Queue<Sheet>()
-    var usual = Queue<Sheet>()
+    var urgent = LaneTurns()
+    var usual = LaneTurns()
     var again = Queue<Again>()
     /// Sheets in the queues that have nothing to send any more.
     var over = 0

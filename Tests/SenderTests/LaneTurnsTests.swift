@@ -1,0 +1,70 @@
+import APNs
+import Lifecycle
+import LiveActivity
+import Testing
+
+@testable import Sender
+
+/// One process with three lanes, of which Kafka hands over one after the other.
+@Suite struct LaneTurnsTests {
+    private static let lanes = 3
+    private static let sheetsPerLane: Int64 = 4
+
+    private var core = SenderCore(SenderLimits(), seed: 1)
+    private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+
+    private func sheet(_ lane: Int, at offset: Int64, version: Int64) throws -> SheetRecord {
+        let head = SheetHead(
+            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
+            environment: .production, send: "s\(version)", group: "match", scope: .group, generation: 0,
+            version: version, event: .update, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall)
+        let phone = "\(lane)-\(offset)"
+        return try SheetRecord(
+            SheetContent(
+                body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
+                to: Array("00\ti\(phone)\tupdate:a\(phone)\ti:i\(phone)\n".utf8)), origin: nil)
+    }
+
+    private mutating func assignAll() {
+        core.informed()
+        let tracks = JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: nil) }
+        core.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), tracks: tracks) })
+        for lane in 0..<Self.lanes { core.foundAll(lane: Int32(lane), end: 0, moment) }
+    }
+
+    private mutating func arriveAll(version: Int64, from first: Int64) throws {
+        for lane in 0..<Self.lanes {
+            for offset in first..<first + Self.sheetsPerLane {
+                let sheet = try sheet(lane, at: offset, version: version)
+                core.arrived(sheet, from: .usual, lane: Int32(lane), at: offset, moment)
+            }
+        }
+    }
+
+    /// Lanes of what leaves while APNs takes so many.
+    private mutating func lanesServed(room: Int) -> [Int32] {
+        core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
+        core.turn(moment) { _, _ in .open(room: room) }
+        defer { core.orders.removeAll() }
+        for push in core.orders.pushes { core.accepted(push.tag, moment) }
+        return core.orders.pushes.map(\.sheet.lane.number)
+    }
+
+    @Test mutating func `lanes take turns, though one was read before the other`() throws {
+        assignAll()
+        try arriveAll(version: 1, from: 0)
+        #expect(lanesServed(room: 5) == [0, 1, 2, 0, 1])
+        #expect(lanesServed(room: 5) == [2, 0, 1, 2, 0])
+        #expect(lanesServed(room: 5) == [1, 2])
+    }
+
+    @Test mutating func `no lane is left out where the next update comes before a pass is done`() throws {
+        assignAll()
+        var served: Set<Int32> = []
+        for update in 0..<4 {
+            try arriveAll(version: Int64(update) + 1, from: Int64(update) * Self.sheetsPerLane)
+            served.formUnion(lanesServed(room: Self.lanes))
+        }
+        #expect(served.count == Self.lanes)
+    }
+}

@@ -123,40 +123,6 @@ import Testing
         #expect(try await channels.list(Pusher.profile) == ["a"])
     }
 
-    @Test func `a newer push takes the place of one that waits, and the older is told as withdrawn`()
-        async throws
-    {
-        let order = TracedLock<[UInt64]>([])
-        let server = try ScriptedServer { connection, request in
-            order.withLock { $0.append(request.tag) }
-            connection.after(milliseconds: 20) { connection.accept(request) }
-        }
-        let pusher = try Pusher(server) {
-            $0.pool.connectionsMax = 1
-            $0.pool.streamsPerConnectionMax = 1
-        }
-        let isReplaced = pusher.onLoop { client -> Bool in
-            guard let template = try? Pusher.template(client) else { return false }
-            let limits = PushLimits(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
-            let handles = (1...4).map { tag in
-                let token = Pusher.token(UInt64(tag))
-                return try? client.push(
-                    template, token: token.span, id: PushID(high: 0, low: UInt64(tag)), tag: UInt64(tag),
-                    limits: limits)
-            }
-            guard let second = handles[1] else { return false }
-            let token = Pusher.token(12)
-            return client.replace(
-                second, with: template, token: token.span, id: PushID(high: 0, low: 12), tag: 12,
-                limits: limits)
-        }
-        #expect(isReplaced)
-        let seen = try await pusher.all(5)
-        #expect(seen[2]?.map(\.end) == [.withdrawn])
-        #expect(order.withLock { $0 } == [1, 12, 3, 4])
-        #expect(pusher.onLoop { $0.open } == 0)
-    }
-
     @Test func `all that has not left of one app is taken back at once, and another app's is not`()
         async throws
     {

@@ -82,20 +82,6 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
         }
     }
 
-    /// Puts another push in the place of one that waits for a connection: a newer state to the same token,
-    /// which leaves when the older would have left. The older ends as `withdrawn`, and the handle names the
-    /// newer. False when it is too late: withdraw the older or await its end, and push the newer.
-    package func replace(
-        _ handle: PushHandle, with template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64,
-        limits: PushLimits
-    ) -> Bool {
-        precondition(token.count <= PushToken.bytesMax, "the token is too long")
-        guard !isStopped, let pool = pools[handle.pool] else { return false }
-        // Over another pool it would be another place.
-        guard pool === template.pool(isSuspect: pool.key.purpose == .suspects) else { return false }
-        return pool.replace(handle.ticket, template, token: token, id: id, tag: tag, limits)
-    }
-
     /// Takes back a push that has not left to its end; its outcome says `withdrawn`. False when it is too late.
     package func withdraw(_ handle: PushHandle) -> Bool {
         pools[handle.pool]?.withdraw(handle.ticket) ?? false
@@ -216,13 +202,6 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
     func lateOver(_ pool: ConnectedPool, _ slot: Int) {
         let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: false)
         if parcel.completion == nil { outcomes.append(tag: parcel.tag, .unknown(.overdue), isLate: true) }
-        hook()
-    }
-
-    /// A push that waited has another in its place, which is open in its stead.
-    func replaced(_ pool: ConnectedPool, _ slot: Int) {
-        let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: false)
-        outcomes.append(tag: parcel.tag, .withdrawn, isLate: false)
         hook()
     }
 

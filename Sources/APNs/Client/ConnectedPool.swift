@@ -79,18 +79,6 @@ final class ConnectedPool {
         return ticket
     }
 
-    /// Puts another push in the place of one that still waits here.
-    func replace(
-        _ ticket: PoolTicket, _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64,
-        _ limits: PushLimits
-    ) -> Bool {
-        guard pool.replace(ticket, leaveBy: limits.leaveBy, attempts: limits.attempts) else { return false }
-        client.replaced(self, Int(ticket.index))
-        let parcel = unsafe parcels.take(Int(ticket.index), token)
-        unsafe parcel.pointee.begin(template, id, tag, limits, at: now, nil)
-        return true
-    }
-
     /// Takes back a push that has not left.
     func withdraw(_ ticket: PoolTicket) -> Bool {
         guard pool.isCurrent(ticket) else { return false }

@@ -131,21 +131,6 @@ package struct Pool {
         actions.append(.end(ticket, .notProcessed(fault)))
     }
 
-    /// Another request in the place of one that waits or rests: it keeps the ticket. False when it has been
-    /// sent, or has ended.
-    package mutating func replace(
-        _ ticket: PoolTicket, leaveBy: Instant, attempts: Int = PushLimits.attemptsUsual
-    ) -> Bool {
-        guard !isStopped, isCurrent(ticket) else { return false }
-        switch requests[Int(ticket.index)].phase {
-        case .waiting, .resting: break
-        case .free, .open, .late: return false
-        }
-        requests[Int(ticket.index)].leaveBy = leaveBy
-        requests[Int(ticket.index)].attemptsLeft = attempts - 1
-        return true
-    }
-
     /// Takes back a request that has not been sent; false when it has, or has ended.
     package mutating func withdraw(_ ticket: PoolTicket) -> Bool {
         guard isCurrent(ticket) else { return false }

@@ -382,20 +382,6 @@ func `an answer that asks for another try ends a push that is past its time to l
     #expect(stand.pool.connections[0].windowMax == 40)
 }
 
-@Test func `a push that replaces another leaves in its place`() {
-    var stand = Stand { $0.connectionsMax = 1 }
-    stand.open(streams: 1)
-    stand.submit(3, 100)
-    let first = stand.sends(100)
-    let isTooLate = !stand.pool.replace(first[0].ticket, leaveBy: at(9_000))
-    #expect(isTooLate, "it has been sent")
-    let second = PoolTicket(index: first[0].ticket.index + 1, generation: 1)
-    let isReplaced = stand.pool.replace(second, leaveBy: at(150))
-    #expect(isReplaced)
-    _ = stand.pool.ended(first[0].ticket, .answered(.authorises), at: at(140))
-    #expect(stand.sends(140).map(\.ticket) == [second])
-}
-
 @Test func `there is room for the free streams and a little more, and never beyond the pool's limit`() {
     var stand = Stand {
         $0.waitingMax = 5

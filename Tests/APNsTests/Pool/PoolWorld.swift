@@ -69,7 +69,7 @@ struct PoolWorld {
         case 8: misbehave()
         case 9: pass(milliseconds: 1 + random.below(80))
         case 10: pass(milliseconds: 200 + random.below(2_000))
-        case 11: random.below(2) == 0 ? replace() : withdraw()
+        case 11: withdraw()
         default: rare()
         }
         send()
@@ -113,11 +113,11 @@ struct PoolWorld {
         }
     }
 
-    private mutating func own(_ ticket: PoolTicket, _ limits: PushLimits, place: Int?) -> Int {
+    private mutating func own(_ ticket: PoolTicket, _ limits: PushLimits, place: Int) -> Int {
         lastOwner += 1
         owners[ticket] = lastOwner
         owned[lastOwner] = Owned(limits: limits, place: place)
-        if let place { unsentPlaces.insert(place) }
+        unsentPlaces.insert(place)
         return lastOwner
     }
 
@@ -135,20 +135,6 @@ struct PoolWorld {
         links[number]?.streams[id]?.isReported = true
         links[number]?.streams[id]?.isGivenUp = true
         outcome(number, ticket, .withdrawn)
-    }
-
-    private mutating func replace() {
-        let tickets = owners.keys.sorted { $0.tag < $1.tag }
-        guard !tickets.isEmpty else { return }
-        let ticket = tickets[random.below(tickets.count)]
-        let limits = limits()(&random)
-        guard let old = owners[ticket],
-            pool.replace(ticket, leaveBy: limits.leaveBy, attempts: limits.attempts)
-        else { return }
-        if pool.connection(of: ticket) != nil { faults.insert("replaced a request that was sent") }
-        let place = owned[old]?.place
-        end(ticket, .withdrawn)
-        _ = own(ticket, limits, place: place)
     }
 
     private mutating func withdrawAll() {

@@ -2,6 +2,7 @@ import Glibc
 import IngestTesting
 import Kafka
 import KafkaTesting
+import Lifecycle
 import ProcessTesting
 import Telemetry
 import Testing
@@ -23,10 +24,10 @@ import Topics
         write(1)
         let consumer = try Consumer(
             bed.settings, ConsumerOptions(.manual), name: "receipts", log: .silent, metrics: Metrics())
-        let reader = ReceiptsReader(consumer, topic: bed.layout.name(.receipts))
+        let reader = ReceiptsReader(consumer, topic: bed.layout.name(.receipts), log: .silent)
         defer { reader.close() }
         var end: Int64?
-        func poll() throws { _ = try reader.poll({ _, _ in }, end: { end = $1 }) }
+        func poll() throws { _ = try reader.poll(at: .now(), { _, _ in }, end: { end = $1 }) }
         reader.read(lane: 0, from: 0)
         try await eventually("it is at the end") {
             try poll()
@@ -41,6 +42,58 @@ import Topics
             try poll()
         }
         #expect(wakes < 10)
+    }
+
+    /// A cluster that breaks on request, with two receipts in a lane.
+    private struct Breakable {
+        let cluster: MockCluster
+        let reader: ReceiptsReader
+
+        init() throws {
+            cluster = try #require(MockCluster(brokers: 1))
+            cluster.createTopic("receipts", partitions: 1)
+            let settings = KafkaSettings(brokers: cluster.brokers)
+            let producer = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+            let topic = try producer.topic("receipts")
+            for _ in 0..<2 { _ = try producer.store("write", in: topic, key: [], value: Array("{}".utf8)) }
+            let consumer = try Consumer(
+                settings, ConsumerOptions(.manual), name: "receipts", log: .silent, metrics: Metrics())
+            reader = ReceiptsReader(consumer, topic: "receipts", log: .silent)
+        }
+
+        /// Each poll is a minute later than the one before, so that no question has to wait.
+        func readsToItsEnd(_ lane: Int32) async throws -> Int64? {
+            var now = Instant.now()
+            var found: Int64?
+            try await eventually("it is at the end") {
+                now = now.advanced(byMilliseconds: 60_000)
+                _ = try reader.poll(at: now, { _, _ in }, end: { if $0 == lane { found = $1 } })
+                return found != nil
+            }
+            return found
+        }
+    }
+
+    @Test func `where receipts are gone that were to be read, those that are there are read`() async throws {
+        let stand = try Breakable()
+        defer { stand.reader.close() }
+        stand.cluster.fail(.fetch, with: ErrorCode.offsetOutOfRange.rawValue)
+        stand.reader.read(lane: 0, from: 0)
+        #expect(try await stand.readsToItsEnd(0) == 2)
+    }
+
+    @Test func `a lane whose end the cluster does not say waits, and others do not`() async throws {
+        let stand = try Breakable()
+        defer { stand.reader.close() }
+        let now = Instant.now()
+        var ends: [Int32] = []
+        // There is no such partition.
+        stand.reader.read(lane: 7, from: 0)
+        _ = try stand.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
+        stand.reader.read(lane: 0, from: 1)
+        _ = try stand.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
+        #expect(ends.isEmpty, "the next question waits")
+        #expect(try await stand.readsToItsEnd(0) == 2)
     }
 
     private func isReadable(_ descriptor: Int32, withinMilliseconds limit: Int32) -> Bool {

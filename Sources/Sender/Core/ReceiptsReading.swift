@@ -13,6 +13,7 @@ struct ReceiptsReading: Sendable {
 
     private var asked: [Int32: Int64] = [:]
     private var stretches: [Int32: Stretch] = [:]
+    private var silent: Int32?
 
     var isIdle: Bool { asked.isEmpty && stretches.isEmpty }
 
@@ -22,8 +23,23 @@ struct ReceiptsReading: Sendable {
         stretches[lane] = nil
     }
 
-    /// Lanes of which the end has to be asked for.
-    var lanesWithoutEnd: [Int32] { asked.keys.sorted() }
+    /// Lanes of which the end has to be asked for; one that the cluster was silent about comes after the others.
+    var lanesWithoutEnd: [Int32] {
+        let lanes = asked.keys.sorted()
+        guard let silent else { return lanes }
+        return lanes.filter { $0 > silent } + lanes.filter { $0 <= silent }
+    }
+
+    /// The cluster has not said where a lane ends.
+    mutating func isSilent(_ lane: Int32) { silent = lane }
+
+    /// What is next of a lane is not there any more: it is asked for anew where the lane begins. False for a lane that
+    /// nobody reads.
+    mutating func isGone(_ lane: Int32) -> Bool {
+        guard let stretch = stretches.removeValue(forKey: lane) else { return false }
+        asked[lane] = stretch.next
+        return true
+    }
 
     /// The cluster has said where a lane begins and ends, after it was asked for.
     mutating func begin(_ lane: Int32, low: Int64, high: Int64) {

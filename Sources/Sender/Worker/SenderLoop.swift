@@ -93,7 +93,7 @@ final class SenderLoop: TurnHook {
         let manual = ConsumerOptions(.manual)
         receipts = ReceiptsReader(
             try Consumer(kafka, manual, name: "sender-receipts-\(number)", log: log, metrics: all),
-            topic: layout.name(.receipts))
+            topic: layout.name(.receipts), log: log)
         var state = manual
         state.outOfRange = .earliest
         notes = try NotesReader(
@@ -161,7 +161,8 @@ final class SenderLoop: TurnHook {
         if bells.jobs.answer() || asksAll { try poll() }
         if bells.receipts.answer() || asksAll {
             let hasMore = try receipts.poll(
-                { core.found($0, lane: $1) }, end: { core.foundAll(lane: $0, end: $1, moment) })
+                at: moment.now, { core.found($0, lane: $1) },
+                end: { core.foundAll(lane: $0, end: $1, moment) })
             if hasMore { bells.receipts.ring() }
         }
         if bells.deliveries.answer() || asksAll { try collect() }

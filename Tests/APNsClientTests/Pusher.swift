@@ -39,7 +39,8 @@ final class Pusher: Sendable {
         let path = try keys.write("key.p8", key.pem)
         chmodOwnerOnly(path)
         tokens = ProviderTokens(.files([key.name: path]), metrics: metrics) { now in
-            WallTime(nanoseconds: wall().nanoseconds - Instant.now().nanoseconds + now.nanoseconds)
+            ProviderClocks(
+                WallTime(nanoseconds: wall().nanoseconds - Instant.now().nanoseconds + now.nanoseconds))
         }
         let problems = tokens.reload()
         guard problems.isEmpty else { throw problems[0] }

@@ -39,15 +39,15 @@ private func wall(_ minute: Int) -> WallTime {
 @Test func `an expired token is made anew once, and never within twenty minutes`() {
     var policy = ProviderTokenPolicy()
     policy.made(at: minutes(0), wall: wall(0))
-    let tooSoon = policy.expired(at: minutes(19))
+    let tooSoon = policy.expired(at: minutes(19), isMisdated: false)
     #expect(!tooSoon)
     #expect(policy.decide(at: minutes(19), wall: wall(19)) == .keep)
-    let inTime = policy.expired(at: minutes(20))
+    let inTime = policy.expired(at: minutes(20), isMisdated: false)
     #expect(inTime)
     #expect(policy.decide(at: minutes(20), wall: wall(20)) == .make)
     policy.made(at: minutes(20), wall: wall(20))
     #expect(policy.decide(at: minutes(20), wall: wall(20)) == .keep)
-    let again = policy.expired(at: minutes(21))
+    let again = policy.expired(at: minutes(21), isMisdated: false)
     #expect(!again, "the answers of pushes that were under way")
 }
 

@@ -37,7 +37,7 @@ private struct KeyDirectory {
             WallTime(nanoseconds: 1_700_000_000_000_000_000 + $0.nanoseconds)
         }
     ) -> ProviderTokens {
-        ProviderTokens(.directory(directory.path), metrics: Metrics(), wall: wall)
+        ProviderTokens(.directory(directory.path), metrics: Metrics()) { ProviderClocks(wall($0)) }
     }
 }
 
@@ -130,7 +130,9 @@ private struct KeyDirectory {
         #expect(tokens.bearer(name, at: minutes(0)) == nil)
     }
 
-    @Test func `a wall clock that is stepped makes one token, however often it is`() throws {
+    @Test func `a wall clock that is stepped makes one token, and when it is back that before is good again`()
+        throws
+    {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
         let wall = Mutex(WallTime(milliseconds: 1_700_000_000_000))
@@ -139,9 +141,37 @@ private struct KeyDirectory {
         let first = tokens.bearer(name, at: minutes(0))
         wall.withLock { $0 = WallTime(milliseconds: 1_800_000_000_000) }
         let second = tokens.bearer(name, at: minutes(1))
-        #expect(second?.text != first?.text)
-        wall.withLock { $0 = WallTime(milliseconds: 1_700_000_000_000) }
+        #expect(second?.text != first?.text && second?.turn != first?.turn)
+        wall.withLock { $0 = WallTime(milliseconds: 1_900_000_000_000) }
         #expect(tokens.bearer(name, at: minutes(2))?.text == second?.text)
+        wall.withLock { $0 = WallTime(milliseconds: 1_700_000_180_000) }
+        let back = tokens.bearer(name, at: minutes(3))
+        #expect(back?.text == first?.text)
+        #expect(back?.turn != second?.turn, "no connection that had the other one takes it")
+    }
+
+    @Test func `where APNs refuses a young token, another clock is tried that says otherwise`() throws {
+        let keys = try KeyDirectory()
+        try keys.put(SigningKey().pem)
+        let trusted = Mutex<Int64>(0)
+        let began: Int64 = 1_700_000_000_000
+        let tokens = ProviderTokens(.directory(keys.directory.path), metrics: Metrics()) { now in
+            let right = began + now.nanoseconds / 1_000_000
+            return ProviderClocks(
+                WallTime(milliseconds: right + trusted.withLock { $0 }), else: WallTime(milliseconds: right))
+        }
+        tokens.reload()
+        let first = try #require(tokens.bearer(name, at: minutes(0)))
+        #expect(!tokens.expired(name, revision: first.revision, at: minutes(1)), "both clocks say the same")
+        trusted.withLock { $0 = 3 * 3_600_000 }
+        let wrong = try #require(tokens.bearer(name, at: minutes(2)))
+        #expect(wrong.text != first.text)
+        #expect(tokens.expired(name, revision: wrong.revision, at: minutes(3)))
+        let right = try #require(tokens.bearer(name, at: minutes(3)))
+        #expect(right.text == first.text, "it says the time that the other clock says, and is young")
+        #expect(tokens.expired(name, revision: wrong.revision, at: minutes(3)), "a newer one is there")
+        #expect(tokens.bearer(name, at: minutes(40))?.text == first.text)
+        #expect(tokens.bearer(name, at: minutes(50))?.text != first.text)
     }
 
     @Test func `a thousand expired answers make one token, and a young token none`() throws {

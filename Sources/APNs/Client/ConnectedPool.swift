@@ -194,10 +194,13 @@ final class ConnectedPool {
                 >= client.provider.settings.idlePoolMilliseconds
     }
 
-    /// The present token; connections that were opened with another key are over.
+    /// The present token; connections that were opened with another key are over, and so are those that take no
+    /// other token so soon.
     func refreshBearer() {
         let fresh = client.provider.tokens.bearer(key.profile.key, at: now)
-        if let bearer, fresh?.keyRevision != bearer.keyRevision { pool.retireAll(at: now) }
+        if let bearer, fresh?.keyRevision != bearer.keyRevision || fresh?.turn != bearer.turn {
+            pool.retireAll(at: now)
+        }
         bearer = fresh
     }
 

@@ -6,6 +6,8 @@ package struct ProviderBearer: Sendable, CustomStringConvertible, CustomReflecta
     package let revision: Int
     /// Another one when the key file is another key: connections opened with the old one are over.
     package let keyRevision: Int
+    /// Another one when the token came before its time: connections that had the one before are over.
+    package let turn: Int
 
     package var description: String { "bearer \(revision)" }
     package var customMirror: Mirror { Mirror(self, children: ["revision": revision]) }

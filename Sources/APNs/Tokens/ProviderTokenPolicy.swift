@@ -4,9 +4,9 @@ package import Telemetry
 /// When a provider token is made anew. Apple refuses tokens older than an hour, and refuses whoever
 /// makes them more often than every twenty minutes; signing the same claims again makes another token.
 ///
-/// Age is counted on the steady clock; the wall clock only fills in `iat`. When it has been stepped since,
+/// Age is counted on the steady clock; a wall clock only fills in `iat`. When it has been stepped since,
 /// the token says a time that never was and APNs may refuse it: it is made anew, once in twenty minutes,
-/// however often the clock goes to and fro.
+/// however often the clock goes to and fro; and when APNs has refused it, once more.
 package struct ProviderTokenPolicy: Sendable {
     /// Made anew at this age, well before Apple's hour ends.
     package static let refreshMilliseconds = 50 * 60_000
@@ -27,8 +27,11 @@ package struct ProviderTokenPolicy: Sendable {
     /// The wall clock less the steady one, in milliseconds, when the token was made.
     private var madeOffset: Int64 = 0
     private var steppedAt: Instant?
-    /// APNs said that this token has expired, or that there were too many.
+    /// APNs said that this token has expired.
     private var isExpired = false
+    /// The same of one that is young, and was made by a clock that says otherwise.
+    private var isMisdated = false
+    private var misdatedAt: Instant?
     private var restsUntil: Instant?
 
     package init() {}
@@ -36,8 +39,9 @@ package struct ProviderTokenPolicy: Sendable {
     /// Before a push leaves.
     package func decide(at now: Instant, wall: WallTime) -> Decision {
         guard let madeAt else { return .make }
+        if isMisdated { return .make }
         let age = now.milliseconds(since: madeAt)
-        if isStepped(at: now, wall), mayMakeForStep(at: now) { return .make }
+        if isStepped(at: now, wall: wall), mayMakeAgain(since: steppedAt, at: now) { return .make }
         if let restsUntil, now < restsUntil, age < Self.lastMilliseconds { return .keep }
         if age >= Self.refreshMilliseconds { return .make }
         return isExpired && age >= Self.leastMilliseconds ? .make : .keep
@@ -45,10 +49,11 @@ package struct ProviderTokenPolicy: Sendable {
 
     /// Takes note of the token that was just made.
     package mutating func made(at now: Instant, wall: WallTime) {
-        if isStepped(at: now, wall) { steppedAt = now }
+        if isMisdated { misdatedAt = now } else if isStepped(at: now, wall: wall) { steppedAt = now }
         madeAt = now
         madeOffset = ProviderTokenPolicy.offset(now, wall)
         isExpired = false
+        isMisdated = false
     }
 
     /// The token before is in use again.
@@ -56,17 +61,25 @@ package struct ProviderTokenPolicy: Sendable {
         madeAt = former.madeAt
         madeOffset = former.madeOffset
         isExpired = false
+        isMisdated = false
     }
 
-    private func isStepped(at now: Instant, _ wall: WallTime) -> Bool {
+    /// Whether a token that is not the present one may be that again: it says the right time, and is young.
+    package func isGood(at now: Instant, wall: WallTime) -> Bool {
+        guard let madeAt, !isExpired, !isMisdated else { return false }
+        return now.milliseconds(since: madeAt) < Self.refreshMilliseconds && !isStepped(at: now, wall: wall)
+    }
+
+    /// Whether the clock says otherwise than the one that the token was made by.
+    package func isStepped(at now: Instant, wall: WallTime) -> Bool {
         guard madeAt != nil else { return false }
         let (step, isFar) = ProviderTokenPolicy.offset(now, wall).subtractingReportingOverflow(madeOffset)
         return isFar || step.magnitude >= ProviderTokenPolicy.stepMilliseconds.magnitude
     }
 
-    private func mayMakeForStep(at now: Instant) -> Bool {
+    private func mayMakeAgain(since last: Instant?, at now: Instant) -> Bool {
         if let restsUntil, now < restsUntil { return false }
-        return steppedAt.map { now.milliseconds(since: $0) >= ProviderTokenPolicy.leastMilliseconds } ?? true
+        return last.map { now.milliseconds(since: $0) >= ProviderTokenPolicy.leastMilliseconds } ?? true
     }
 
     private static func offset(_ now: Instant, _ wall: WallTime) -> Int64 {
@@ -74,16 +87,24 @@ package struct ProviderTokenPolicy: Sendable {
     }
 
     /// APNs answered ExpiredProviderToken to the present token. False when it is too young to be made
-    /// anew: then the connection, or a clock, is at fault, and a new connection is the remedy.
-    package mutating func expired(at now: Instant) -> Bool {
-        guard let madeAt, now.milliseconds(since: madeAt) >= Self.leastMilliseconds else { return false }
-        isExpired = true
+    /// anew: then the connection is at fault, and a new one is the remedy.
+    ///
+    /// - Parameter isMisdated: there is a clock that says otherwise than the token.
+    package mutating func expired(at now: Instant, isMisdated: Bool) -> Bool {
+        guard let madeAt else { return false }
+        if now.milliseconds(since: madeAt) >= Self.leastMilliseconds {
+            isExpired = true
+        } else {
+            guard isMisdated, mayMakeAgain(since: misdatedAt, at: now) else { return false }
+            self.isMisdated = true
+        }
         return true
     }
 
     /// APNs answered TooManyProviderTokenUpdates: somebody, perhaps another process, makes too many.
     package mutating func tooMany(at now: Instant) {
         isExpired = false
+        isMisdated = false
         restsUntil = now.advanced(byMilliseconds: Self.leastMilliseconds)
     }
 }

@@ -20,19 +20,19 @@ package final class ProviderTokens: Sendable {
     }
 
     private let source: ProviderKeySource
-    private let wall: @Sendable (Instant) -> WallTime
+    private let clocks: @Sendable (Instant) -> ProviderClocks
     private let state = TracedLock(State())
     private let made: Counter
 
     /// Reads nothing yet: `reload` does, and says what is wrong.
     ///
-    /// - Parameter wall: what the wall clock shows at an instant, which is the present.
+    /// - Parameter clocks: what they show at an instant, which is the present; always as many.
     package init(
         _ source: ProviderKeySource, metrics: Metrics,
-        wall: @escaping @Sendable (Instant) -> WallTime = { _ in WallTime.now() }
+        clocks: @escaping @Sendable (Instant) -> ProviderClocks = { _ in ProviderClocks(.now()) }
     ) {
         self.source = source
-        self.wall = wall
+        self.clocks = clocks
         made = metrics.counter(
             "flotilla_apns_provider_tokens_total",
             help: "Provider tokens made; more than three an hour and key make Apple refuse them.")
@@ -44,10 +44,11 @@ package final class ProviderTokens: Sendable {
 
     /// The token for pushes of this team and key, nil without a key file.
     package func bearer(_ name: ProviderKeyName, at now: Instant) -> ProviderBearer? {
+        let clocks = clocks(now)
         let (bearer, isNew): (ProviderBearer?, Bool) = state.withLock { state in
             guard var signer = state.signers[name] else { return (nil, false) }
             let before = signer.madeCount
-            let bearer = signer.bearer(at: now, wall: wall) { state.nextRevision() }
+            let bearer = signer.bearer(at: now, by: clocks) { state.nextRevision() }
             state.signers[name] = signer
             return (bearer, signer.madeCount > before)
         }
@@ -56,9 +57,10 @@ package final class ProviderTokens: Sendable {
     }
 
     /// APNs said that this token has expired. True when a newer one is there; false when this one is
-    /// too young to be made anew, and a new connection is the remedy.
+    /// too young to be made anew, no clock says otherwise than it, and a new connection is the remedy.
     package func expired(_ name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
-        state.withLock { $0.signers[name]?.expired(revision, at: now) ?? false }
+        let clocks = clocks(now)
+        return state.withLock { $0.signers[name]?.expired(revision, at: now, by: clocks) ?? false }
     }
 
     /// APNs said that tokens are made too often.

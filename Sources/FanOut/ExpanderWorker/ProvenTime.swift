@@ -11,7 +11,7 @@ struct ProvenTime {
     /// Brokers are as one here.
     private static let cluster: Int32 = 0
 
-    private var stamps = ClusterClock()
+    private var stamps = PartitionClocks()
 
     /// The cluster has written this, or knows something that is as young.
     mutating func saw(_ stamp: Int64, at now: Instant) { stamps.saw(stamp, in: Self.cluster, at: now) }

@@ -52,7 +52,7 @@ final class PlannerLoop: StageLoop {
     var output: PlanOutput
     var bound: TransactionBound
     var held = HeldSends()
-    var clock = ClusterClock()
+    var clock = PartitionClocks()
     var walk = GroupWalk()
     var nextUpkeep = Instant.now()
     /// Views that were just read to their ends are of now; to ask for each anew holds up the first sends.

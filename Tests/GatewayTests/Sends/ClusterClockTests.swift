@@ -3,6 +3,7 @@ import KafkaTesting
 import Lifecycle
 import LiveActivity
 import ProcessTesting
+import Stages
 import Telemetry
 import Testing
 

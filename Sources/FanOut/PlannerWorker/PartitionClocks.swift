@@ -2,7 +2,7 @@ internal import Lifecycle
 
 /// The cluster's time in each partition, as far as the stamps on records prove it: never later than it is.
 /// This machine's wall clock has no say: what waits for a time waits for the cluster's.
-struct ClusterClock {
+struct PartitionClocks {
     /// What can be counted with.
     private static let stamps: ClosedRange<Int64> = 0...1 << 53
 

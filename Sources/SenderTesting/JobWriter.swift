@@ -16,7 +16,11 @@ package final class JobWriter {
     private static let flushMilliseconds = 60_000
 
     package init(_ bed: IngestBed) throws {
-        let producer = try Producer(bed.settings, name: "fan-out", log: .silent, metrics: Metrics())
+        var options = ProducerOptions()
+        // As fan-out has it: how dear reading is depends on it.
+        options.compression = .lz4
+        let producer = try Producer(
+            bed.settings, options, name: "fan-out", log: .silent, metrics: Metrics())
         self.producer = producer
         topics = try Dictionary(
             uniqueKeysWithValues: Self.targets.map { ($0, try producer.topic(bed.layout.name($0))) })

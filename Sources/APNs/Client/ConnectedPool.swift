@@ -124,6 +124,7 @@ final class ConnectedPool {
         gathered = 0
         guard pool.isWorkWaiting else { return }
         guard let bearer else { return endWithoutKey() }
+        let now = now
         var connection: PushConnection?
         while let next = pool.nextSend(at: now) {
             if connection?.number != next.connection { connection = self.connection(next.connection) }

@@ -23,6 +23,8 @@ package final class InstallationKills {
         package var wrongMilliseconds = 5_000
         /// So many of the faults, by the seed; nil for all of them.
         package var faultsMax: Int?
+        /// Nothing happens but that senders have wrong clocks, each in its turn.
+        package var isOfSendersClocks = false
         package var seed: UInt64 = 1
 
         package init() {}
@@ -35,7 +37,8 @@ package final class InstallationKills {
         case add(FleetPlan.Stage)
         /// Its state is made anew from its topics.
         case rebuild(FleetPlan.Stage)
-        case wrongClock(FleetPlan.Stage, aheadSeconds: Int64)
+        /// Of a process that runs, or of one that begins by it.
+        case wrongClock(FleetPlan.Stage, aheadSeconds: Int64, isFromItsStart: Bool = false)
         case killBroker
         /// APNs refuses every push, as it does where a key is wrong.
         case refuse
@@ -84,12 +87,17 @@ package final class InstallationKills {
         match = FleetMatch("match-\(canary)", of: fleet, by: backend, secret: secret)
         for stage in FleetPlan.Stage.allCases {
             acts += [.kill(stage), .freeze(stage), .stop(stage), .add(stage)]
-            // Two days ahead, a sender takes every deadline for passed, and says so of each job.
-            acts += Self.wrongSeconds.filter { stage != .sender || $0 < 172_800 }
-                .map { .wrongClock(stage, aheadSeconds: $0) }
+            acts += Self.wrongSeconds.map { .wrongClock(stage, aheadSeconds: $0) }
         }
         acts += [.rebuild(.ingest), .rebuild(.fanOut), .rebuild(.scheduler), .refuse]
         if fleet.broker != nil { acts.append(.killBroker) }
+        let fromTheirStart = Self.wrongSeconds.map {
+            Act.wrongClock(.sender, aheadSeconds: $0, isFromItsStart: true)
+        }
+        acts += fromTheirStart
+        if plan.isOfSendersClocks {
+            acts = fromTheirStart + Self.wrongSeconds.map { .wrongClock(.sender, aheadSeconds: $0) }
+        }
         acts.shuffle(using: &chance)
         if let most = plan.faultsMax { acts = Array(acts.prefix(most)) }
     }
@@ -193,15 +201,16 @@ package final class InstallationKills {
         case .add(let stage): _ = try fleet.add(stage)
         case .rebuild(let stage):
             if let member = victim(stage) { try await fleet.rebuild(member) }
-        case .wrongClock(let stage, let seconds):
+        case .wrongClock(let stage, let seconds, let isFromItsStart):
             guard let member = victim(stage), let clock = member.clock else { return }
             try clock.set(aheadSeconds: seconds)
+            if isFromItsStart {
+                try await member.kill()
+                note(.kill, stage, from: now)
+            }
             lasting.append(
                 Lasting(member: member, until: now + Int64(plan.wrongMilliseconds)) {
                     try clock.set(aheadSeconds: 0)
-                    // APNs takes one provider token in twenty minutes, and this one has the wrong time: whoever
-                    // mends the clock of a sender restarts it.
-                    if stage == .sender, !member.isRetired { try await member.restart() }
                 })
         case .killBroker:
             try await fleet.broker?.kill()

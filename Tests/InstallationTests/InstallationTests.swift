@@ -26,4 +26,24 @@ import Testing
         #expect(verdict.faults.isEmpty, "seed \(plan.seed): \(verdict.faults); \(verdict.summary)")
         #expect(verdict.tokens >= 2 * plan.phones)
     }
+
+    /// One sender, so that nobody else does its work.
+    @Test
+    func `a sender whose clock is wrong by an hour or two days pushes all the same, then and afterwards`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let programs = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
+        var plan = InstallationKills.Plan()
+        plan.phones = 300
+        plan.updates = 25
+        plan.each = 1
+        plan.wrongMilliseconds = 2_500
+        plan.paceMilliseconds = 3_000
+        plan.isOfSendersClocks = true
+        let kills = try await InstallationKills(
+            plan, programs: programs, brokers: TestCluster.given, directory: directory.path)
+        let verdict = try await kills.run()
+        #expect(verdict.faults.isEmpty, "\(verdict.faults); \(verdict.summary)")
+    }
 }

@@ -146,7 +146,9 @@ private func verdict(
     }
 
     @Test func `of permits one app leaves some to others`() {
-        let permits = Permits(limit: 1_000)
+        var permits = Permits(limit: 1_000)
+        #expect(permits.free == Permits.firstMax, "nobody has told the time")
+        permits.open()
         #expect(permits.room(holding: 0, isAlone: true) == 1_000)
         #expect(permits.room(holding: 0, isAlone: false) == 800)
     }

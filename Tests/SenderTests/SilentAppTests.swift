@@ -31,7 +31,8 @@ import Testing
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
             environment: .production, send: "s\(number)", group: "g\(number)", scope: .group, generation: 0,
-            version: number + 1, event: .update, deadline: moment.seconds + 3_600, acceptedAt: moment.wall)
+            version: number + 1, event: .update, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall
+        )
         return try SheetRecord(
             SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,

@@ -20,7 +20,7 @@ import Testing
         SheetHead(
             topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 1,
-            event: .update, deadline: moment.seconds + 3_600, acceptedAt: moment.wall)
+            event: .update, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall)
     }
 
     private func sheet(from origin: SheetOrigin? = nil) throws -> SheetRecord {

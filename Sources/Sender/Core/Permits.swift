@@ -1,12 +1,23 @@
 /// How many pushes may be without a stored outcome: as many can a SIGKILL double.
 struct Permits: Sendable {
-    let limit: Int
+    private(set) var limit: Int
+    private let limitMax: Int
     private(set) var taken = 0
     /// With other apps at work, an app may take so many times what is left. So the first app that gets no
     /// answers leaves a fifth to the others, and the second a ninth.
     static let shareOfFree = 4
 
-    init(limit: Int) { self.limit = limit }
+    /// Before anything was stored, so many: as long as nobody has told the time, what leaves may be too late, or carry
+    /// a provider token of a wrong date.
+    static let firstMax = 20
+
+    init(limit: Int) {
+        limitMax = limit
+        self.limit = min(limit, Self.firstMax)
+    }
+
+    /// Something was stored.
+    mutating func open() { limit = limitMax }
 
     var free: Int { limit - taken }
 

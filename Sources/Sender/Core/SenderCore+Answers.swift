@@ -172,7 +172,7 @@ extension SenderCore {
             return decide(
                 sheet, line, as: .final(.superseded, status: nil, reason: staleness.rawValue))
         }
-        if moment.seconds + Int64(tier.waitMilliseconds / 1000) >= sheet.head.deadline {
+        if moment.isPast(sheet.head.deadline - Int64(tier.waitMilliseconds / 1000)) {
             return decide(
                 sheet, line, as: .final(.expired, status: answer.status, reason: answer.word))
         }

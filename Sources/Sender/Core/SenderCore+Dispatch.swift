@@ -105,7 +105,7 @@ extension SenderCore {
         _ sheet: Sheet, line: Int, in turn: inout AppTurn,
         by way: (Sheet, _ isSuspect: Bool) -> PushWay
     ) -> Step {
-        if moment.seconds >= sheet.head.deadline {
+        if moment.isPast(sheet.head.deadline) {
             decideUnsent(sheet, as: .final(.expired, status: nil, reason: sheet.reason))
             return .went
         }

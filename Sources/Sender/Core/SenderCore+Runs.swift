@@ -13,7 +13,7 @@ extension SenderCore {
         by way: (Sheet, _ isSuspect: Bool) -> PushWay
     ) -> Int? {
         let app = sheet.app
-        guard sheet.isPlain, !app.breaker.isOpen, moment.seconds < sheet.head.deadline, turn.permits > 0
+        guard sheet.isPlain, !app.breaker.isOpen, !moment.isPast(sheet.head.deadline), turn.permits > 0
         else { return 0 }
         if sheet.asksLedger {
             if dropIfStale(sheet) { return nil }

@@ -85,6 +85,7 @@ extension SenderCore {
     /// - Parameter offset: where, in its partition; nil where that is not known.
     package mutating func stored(_ id: UInt64, at offset: Int64?, _ moment: Moment) {
         self.moment = moment
+        permits.open()
         guard let write = writes.removeValue(forKey: id) else { return }
         let lane = write.laneInHand
         lane.writing -= 1

@@ -14,6 +14,7 @@ extension SenderLoop {
     func poll() throws {
         try takeOffer()
         let events = consumer.poll(into: &batch)
+        if !knowsTime { noteStamps() }
         let moment = moment
         for index in 0..<batch.count {
             guard let topic = topics[consumer.topics[batch[index].topic]] else { continue }
@@ -27,6 +28,12 @@ extension SenderLoop {
         if batch.isFull { ringForJobs() }
         batch.clear()
         for event in events { try take(event) }
+    }
+
+    private func noteStamps() {
+        for index in 0..<batch.count where batch[index].isStampedByCluster {
+            if let stamp = batch[index].timestamp { shared.read(stamp, at: loop.now) }
+        }
     }
 
     private func take(_ event: ConsumerEvent) throws {

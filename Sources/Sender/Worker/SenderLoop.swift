@@ -50,6 +50,9 @@ final class SenderLoop: TurnHook {
     /// Lanes that were offered and whose offsets the cluster has not told yet.
     var offered: [TopicPartition]?
     var nextOffer = Instant(nanoseconds: 0)
+    /// Something was stored since the start: what is read says nothing of the time any more.
+    var knowsTime = false
+    private var isClockWrong = false
     /// Partitions that cannot be read, in words.
     var unreadable: [String] = []
     private let receiver = OutcomeReceiver()
@@ -129,7 +132,7 @@ final class SenderLoop: TurnHook {
         loop.atEndOfTurn(self)
     }
 
-    var moment: Moment { Moment(now: loop.now, wall: WallTime.now().milliseconds) }
+    var moment: Moment { shared.moment(at: loop.now) }
 
     func endOfTurn() {
         isHooked = false
@@ -206,7 +209,7 @@ final class SenderLoop: TurnHook {
     private func carryOut(_ orders: SenderOrders) throws {
         for (id, write) in orders.writes { writer.write(id, write) }
         push(orders.pushes)
-        if !orders.pushes.isEmpty { metrics.count(orders.pushes, at: WallTime.now().milliseconds) }
+        if !orders.pushes.isEmpty { metrics.count(orders.pushes, at: moment.wall) }
         if !orders.withdrawals.isEmpty { for profile in profiles { client?.withdrawAll(of: profile) } }
         for token in orders.deadTokens { report(token) }
         for read in orders.reads { receipts.read(lane: read.lane, from: read.from) }
@@ -254,7 +257,7 @@ final class SenderLoop: TurnHook {
         case "BadDeviceToken": "the app's environment: tokens of the sandbox are not known in production"
         case "DeviceTokenNotForTopic", "BadTopic", "TopicDisallowed": "the app's bundle id"
         case "no_provider_key": "the key file of the app's team and key id, under sender.keys"
-        case "ExpiredProviderToken": "this machine's clock"
+        case "ExpiredProviderToken": "the clocks of the cluster and of this machine"
         default: "the app's team id, key id and key file"
         }
     }
@@ -262,8 +265,13 @@ final class SenderLoop: TurnHook {
     // MARK: Records
 
     private func collect() throws {
-        let moment = moment
+        var moment = moment
         writer.collect(
+            stamped: {
+                shared.stored($0, at: loop.now)
+                knowsTime = true
+                moment = self.moment
+            },
             stored: { core.stored($0, at: $1, moment) },
             failed: { core.failed($0) })
         let fresh = writer.takeRefused()
@@ -298,10 +306,28 @@ final class SenderLoop: TurnHook {
         metrics.bytes.set(Double(core.bytesInHand))
         let oldest = core.oldestAcceptedAt.map { Double(max(0, moment.wall - $0)) / 1000 }
         metrics.oldestSeconds.set(oldest ?? 0)
+        if knowsTime { tellOfClock() }
         var obstacles = core.obstacles + unreadable
         if offered != nil { obstacles.append("the group's offsets are asked for") }
         shared.set(obstacles, of: number)
         core.isShared = environment.catalog.map { Self.isShared($0) } ?? true
+    }
+
+    /// Milliseconds; a machine's clock that is kept right differs less.
+    private static let wrongMilliseconds: Int64 = 60_000
+
+    private func tellOfClock() {
+        let ahead = WallTime.now().milliseconds - moment.wall
+        metrics.clockAhead.set(Double(ahead) / 1000)
+        guard (abs(ahead) >= Self.wrongMilliseconds) != isClockWrong else { return }
+        isClockWrong.toggle()
+        if isClockWrong {
+            log.warning(
+                "this machine's clock and the cluster's differ; jobs and provider tokens go by the cluster's",
+                .field("milliseconds_ahead", ahead))
+        } else {
+            log.info("this machine's clock and the cluster's agree again")
+        }
     }
 
     /// An app's pushes wait for APNs by themselves in each of its environments.

@@ -13,6 +13,7 @@ struct SenderMetrics {
     let oldestSeconds: Gauge
     let sheets: Gauge
     let bytes: Gauge
+    let clockAhead: Gauge
     let deadTokens: Counter
     let written: Counter
     let writeFailures: Counter
@@ -41,6 +42,9 @@ struct SenderMetrics {
             "flotilla_sender_oldest_seconds", help: "since when the oldest send in hand is accepted")
         sheets = metrics.gauge("flotilla_sender_sheets", help: "sheets in hand")
         bytes = metrics.gauge("flotilla_sender_hand_bytes", help: "memory of the sheets in hand")
+        clockAhead = metrics.gauge(
+            "flotilla_sender_clock_ahead_seconds",
+            help: "this machine's clock less the cluster's, by which jobs expire; below 0 it is behind")
         deadTokens = metrics.counter(
             "flotilla_sender_dead_tokens_total", help: "tokens reported as dead")
         written = metrics.counter(

@@ -39,7 +39,10 @@ package final class SenderService: Stage {
     package func start(_ context: ServiceContext) async throws {
         FreedMemory.keep()
         let destination = PushDestination(settings, standIn: environment.standIn?.served)
-        let tokens = ProviderTokens(destination.keys, metrics: context.metrics)
+        let shared = shared
+        let tokens = ProviderTokens(destination.keys, metrics: context.metrics) {
+            shared.providerClocks(at: $0)
+        }
         for problem in tokens.reload() {
             context.log.error(
                 "provider key cannot be used; correct its file", .field("problem", problem.description))

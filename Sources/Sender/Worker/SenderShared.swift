@@ -1,11 +1,36 @@
+internal import APNs
 internal import Lifecycle
+internal import Telemetry
 
 /// What a loop tells the rest of the process.
 final class SenderShared: Sendable {
     private let state = TracedLock([Int: [String]]())
+    private let clock = TracedLock(SenderClock(now: .now()))
 
     var obstacles: [String] { state.withLock { all in all.keys.sorted().flatMap { all[$0] ?? [] } } }
     func set(_ obstacles: [String], of loop: Int) { state.withLock { $0[loop] = obstacles } }
+
+    func stored(_ stamp: Int64, at now: Instant) { clock.withLock { $0.stored(stamp, at: now) } }
+    func read(_ stamp: Int64, at now: Instant) { clock.withLock { $0.read(stamp, at: now) } }
+
+    /// Before anything was stored, one of the two clocks is wrong where they differ, and APNs says which.
+    func providerClocks(at now: Instant) -> ProviderClocks {
+        let machine = WallTime.now()
+        return clock.withLock { clock in
+            let time = clock.time(by: machine.milliseconds, at: now)
+            return ProviderClocks(
+                WallTime(milliseconds: time),
+                else: WallTime(milliseconds: clock.least(at: now) ?? time), machine)
+        }
+    }
+
+    func moment(at now: Instant) -> Moment {
+        let machine = WallTime.now().milliseconds
+        return clock.withLock { clock in
+            Moment(
+                now: now, wall: clock.time(by: machine, at: now), passed: clock.passed(by: machine, at: now))
+        }
+    }
 }
 
 /// Why a sender cannot go on.

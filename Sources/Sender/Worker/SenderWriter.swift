@@ -149,9 +149,12 @@ final class SenderWriter {
 
     // MARK: Deliveries
 
-    /// Tells what is stored, and what is not, by id.
-    func collect(stored: (UInt64, _ offset: Int64?) -> Void, failed: (UInt64) -> Void) {
+    /// Tells what is stored, and what is not, by id, and first the newest of the cluster's stamps on it.
+    func collect(
+        stamped: (Int64) -> Void, stored: (UInt64, _ offset: Int64?) -> Void, failed: (UInt64) -> Void
+    ) {
         _ = producer.collect(into: &deliveries)
+        if let stamp = deliveries.lazy.compactMap(\.stamp).max() { stamped(stamp) }
         for delivery in deliveries where delivery.tag != Self.unawaited {
             switch delivery.outcome {
             case .stored(let offset):

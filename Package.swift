@@ -154,6 +154,7 @@ let package = Package(
             "SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity", "Kafka", "JSON",
             "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
+        module("SenderHistories", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
         .target(name: "CWrongClock"),
         module(
             "InstallationTesting", "SenderTesting", "IngestTesting", "APNsSimulator", "Catalog", "Topics",
@@ -167,7 +168,9 @@ let package = Package(
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
             "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "Insight", "FanOut", "FanOutTesting",
-            "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "InstallationTesting", "Registry",
+            "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "SenderHistories",
+            "InstallationTesting",
+            "Registry",
             "Simulation", "ProcessTesting"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
@@ -243,7 +246,8 @@ let package = Package(
             "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
-            "SenderTests", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
+            "SenderTests", "Sender", "SenderHistories", "APNs", "LiveActivity", "JSON", "Lifecycle",
+            "Simulation"),
         tests(
             "InsightTests", "Insight", "IngestTesting", "Catalog", "Stages", "Topics", "LiveActivity",
             "Kafka", "KafkaTesting", "Store", "SQLite", "HTTPServer", "JSON", "Lifecycle", "Telemetry",

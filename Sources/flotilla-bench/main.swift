@@ -95,6 +95,9 @@ private let benchmarks = [
         name: "million", what: "one update to a group of a million phones, every process on this machine",
         options: "[--phones N] [--sealed]", needsCluster: true, run: MillionBenchmark.run),
     Benchmark(
+        name: "sender-histories", what: "seeded histories of senders that die, stop and change places",
+        options: "[--histories N] [--seed N]", run: SenderHistoriesProof.run),
+    Benchmark(
         name: "merge", what: "reports merged into installations by the deciding part alone",
         run: MergeBenchmark.run),
     Benchmark(

@@ -1,9 +1,9 @@
 /// Which stretches of `receipts` are being read, lane by lane, and when each was read whole. It does no I/O: the
 /// reader asks the cluster for ends, and brings what its consumer says.
-struct ReceiptsReading: Sendable {
-    struct Start: Sendable, Hashable {
-        let lane: Int32
-        let offset: Int64
+package struct ReceiptsReading: Sendable {
+    package struct Start: Sendable, Hashable {
+        package let lane: Int32
+        package let offset: Int64
     }
 
     private struct Stretch {
@@ -15,47 +15,49 @@ struct ReceiptsReading: Sendable {
     private var stretches: [Int32: Stretch] = [:]
     private var silent: Int32?
 
-    var isIdle: Bool { asked.isEmpty && stretches.isEmpty }
+    package init() {}
+
+    package var isIdle: Bool { asked.isEmpty && stretches.isEmpty }
 
     /// A lane is to be read from an offset to where it ends now. What was asked of it before is forgotten.
-    mutating func ask(_ lane: Int32, from offset: Int64) {
+    package mutating func ask(_ lane: Int32, from offset: Int64) {
         asked[lane] = offset
         stretches[lane] = nil
     }
 
     /// Lanes of which the end has to be asked for; one that the cluster was silent about comes after the others.
-    var lanesWithoutEnd: [Int32] {
+    package var lanesWithoutEnd: [Int32] {
         let lanes = asked.keys.sorted()
         guard let silent else { return lanes }
         return lanes.filter { $0 > silent } + lanes.filter { $0 <= silent }
     }
 
     /// The cluster has not said where a lane ends.
-    mutating func isSilent(_ lane: Int32) { silent = lane }
+    package mutating func isSilent(_ lane: Int32) { silent = lane }
 
     /// What is next of a lane is not there any more: it is asked for anew where the lane begins. False for a lane that
     /// nobody reads.
-    mutating func isGone(_ lane: Int32) -> Bool {
+    package mutating func isGone(_ lane: Int32) -> Bool {
         guard let stretch = stretches.removeValue(forKey: lane) else { return false }
         asked[lane] = stretch.next
         return true
     }
 
     /// The cluster has said where a lane begins and ends, after it was asked for.
-    mutating func begin(_ lane: Int32, low: Int64, high: Int64) {
+    package mutating func begin(_ lane: Int32, low: Int64, high: Int64) {
         guard let from = asked.removeValue(forKey: lane) else { return }
         stretches[lane] = Stretch(next: max(from, low), end: high)
     }
 
     /// Where the consumer has to stand.
-    var starts: [Start] {
+    package var starts: [Start] {
         stretches.filter { $0.value.next < $0.value.end }
             .map { Start(lane: $0.key, offset: $0.value.next) }.sorted { $0.lane < $1.lane }
     }
 
     /// Whether a record is one that was asked for. A consumer that is moved back brings some twice, and one that
     /// is moved on brings none of the stretch before.
-    mutating func take(_ lane: Int32, at offset: Int64) -> Bool {
+    package mutating func take(_ lane: Int32, at offset: Int64) -> Bool {
         guard let stretch = stretches[lane], offset >= stretch.next, offset < stretch.end else {
             return false
         }
@@ -64,13 +66,13 @@ struct ReceiptsReading: Sendable {
     }
 
     /// The consumer has brought everything of a lane below an offset: the last offsets may be no records.
-    mutating func reachedEnd(_ lane: Int32, at offset: Int64) {
+    package mutating func reachedEnd(_ lane: Int32, at offset: Int64) {
         guard let stretch = stretches[lane], offset > stretch.next else { return }
         stretches[lane]?.next = offset
     }
 
     /// Lanes that were read whole, and where they ended when it was asked. Each is told once.
-    mutating func takeEnded() -> [Start] {
+    package mutating func takeEnded() -> [Start] {
         let ended = stretches.filter { $0.value.next >= $0.value.end }
             .map { Start(lane: $0.key, offset: $0.value.end) }.sorted { $0.lane < $1.lane }
         for stretch in ended { stretches[stretch.lane] = nil }
@@ -78,7 +80,7 @@ struct ReceiptsReading: Sendable {
     }
 
     /// The lanes are not ours any more.
-    mutating func stop() {
+    package mutating func stop() {
         asked.removeAll()
         stretches.removeAll()
     }

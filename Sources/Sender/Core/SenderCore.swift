@@ -93,6 +93,11 @@ package struct SenderCore {
     package var bytesInHand: Int { handBytes }
     package var sheetsInHand: Int { slots.count - freeSlots.count }
     package var lanesInHand: Int { lanes.count }
+    package var subjectsInHand: Int { busy.count }
+    /// Permits and intents that apps hold.
+    package var countsOfApps: Int {
+        apps.values.reduce(0) { $0 + abs($1.permits) + abs($1.intended) }
+    }
     package var leasedUntil: Instant { leaseUntil }
     /// Milliseconds since 1970: the oldest send in hand.
     package var oldestAcceptedAt: Int64? { slots.lazy.compactMap { $0?.head.acceptedAt }.min() }

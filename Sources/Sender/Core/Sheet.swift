@@ -14,11 +14,11 @@ package final class Sheet {
     /// Strong, as looking at an unowned one costs more than the core's whole bookkeeping of a push; a lane that is
     /// let go of has dropped its sheets.
     let lane: Lane
-    let app: AppFlow
+    package let app: AppFlow
     /// Where its jobs first stood, and which lines they were there.
-    let place: JobPlace
+    package let place: JobPlace
     let originLines: [Int]?
-    let attempt: Int
+    package let attempt: Int
     let tries: Int
     let reason: String?
     /// Of the whole group; nil where there is none.
@@ -118,7 +118,7 @@ package final class Sheet {
     }
 
     /// The line's number on the sheet where its job first stood.
-    func originLine(_ line: Int) -> Int { originLines?[line] ?? line }
+    package func originLine(_ line: Int) -> Int { originLines?[line] ?? line }
 
     /// Likewise for many.
     func origin(of lines: LineSet) -> LineSet {

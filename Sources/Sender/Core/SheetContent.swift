@@ -17,7 +17,7 @@ package struct SheetContent: Sendable, Hashable {
     var bytes: Int { body.count + apns.count + flotilla.count + to.count }
 
     /// The lines of some jobs, as a sheet of their own has them.
-    func lines(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] { index.lines(wanted, of: to) }
+    package func lines(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] { index.lines(wanted, of: to) }
 
     /// The same without the tokens.
     func addressees(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] {

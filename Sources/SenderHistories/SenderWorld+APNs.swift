@@ -1,8 +1,7 @@
-import APNs
-import LiveActivity
-import Simulation
-
-@testable import Sender
+internal import APNs
+internal import LiveActivity
+internal import Sender
+internal import Simulation
 
 // APNs, and the client before it.
 extension SenderWorld {
@@ -29,7 +28,7 @@ extension SenderWorld {
             let flight = process.flights[index]
             if now >= flight.leaveBy || (!isCalm && chance(5)) {
                 process.flights.remove(at: index)
-                end(process, flight, PushAnswer(.notProcessed(.overdue)))
+                end(process, flight, by: PushAnswer(.notProcessed(.overdue)))
             } else if likely(70) {
                 process.flights[index].fate = send(flight)
             }
@@ -102,18 +101,18 @@ extension SenderWorld {
         case .waiting: break
         case .overdue(let late):
             process.flights.remove(at: index)
-            end(process, flight, late)
+            end(process, flight, by: late)
         case .sent(let answer, let late):
             if let late {
                 process.flights[index].fate = .overdue(late: late)
             } else {
                 process.flights.remove(at: index)
             }
-            end(process, flight, answer)
+            end(process, flight, by: answer)
         }
     }
 
-    func end(_ process: WorldProcess, _ flight: WorldProcess.Flight, _ answer: PushAnswer) {
+    func end(_ process: WorldProcess, _ flight: WorldProcess.Flight, by answer: PushAnswer) {
         if case .unknown = answer.end { jobs[flight.job]?.doubts += 1 }
         if answer.disposition == .accepted, !answer.isLate {
             process.core.accepted(flight.tag, moment)

@@ -1,10 +1,9 @@
-import APNs
-import JSON
-import Lifecycle
-import LiveActivity
-import Simulation
-
-@testable import Sender
+internal import APNs
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+internal import Sender
+internal import Simulation
 
 /// A fan-out, a cluster, APNs and some processes of senders, in which anything may happen at any time. It
 /// knows of every job what has become of it, and says what is wrong as soon as it is.

@@ -1,7 +1,6 @@
-import JSON
-import LiveActivity
-
-@testable import Sender
+internal import JSON
+internal import LiveActivity
+internal import Sender
 
 /// What a cluster keeps, as values: the topics of some lanes, and the group's offsets.
 struct WorldKafka {

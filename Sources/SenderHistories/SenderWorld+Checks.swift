@@ -1,6 +1,5 @@
-import LiveActivity
-
-@testable import Sender
+internal import LiveActivity
+internal import Sender
 
 // What must hold after each step, and at the end.
 extension SenderWorld {
@@ -159,13 +158,12 @@ extension SenderWorld {
             twice += max(0, job.processed - 1 - job.doubts)
         }
         if twice > doubtsOfDeaths { fault("\(twice) pushes were doubled, \(doubtsOfDeaths) may be") }
-        for process in processes where process.core.busy.count + process.core.sheetsInHand > 0 {
+        for process in processes where process.core.subjectsInHand + process.core.sheetsInHand > 0 {
             fault(
-                "tables are not empty: \(process.core.busy.count) subjects, \(process.core.sheetsInHand) sheets"
+                "tables are not empty: \(process.core.subjectsInHand) subjects, \(process.core.sheetsInHand) sheets"
             )
         }
-        for process in processes
-        where process.core.apps.values.contains(where: { $0.intended != 0 || $0.permits != 0 }) {
+        for process in processes where process.core.countsOfApps != 0 {
             fault("counts of an app are not zero")
         }
     }

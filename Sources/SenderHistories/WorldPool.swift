@@ -1,7 +1,6 @@
-import Lifecycle
-
-@testable import APNs
-@testable import Sender
+internal import APNs
+internal import Lifecycle
+internal import Sender
 
 /// The pool that is shipped, for one app of one process, and the connections under it as values.
 final class WorldPool {

@@ -1,8 +1,7 @@
-import APNs
-import Lifecycle
-import LiveActivity
-
-@testable import Sender
+internal import APNs
+internal import Lifecycle
+internal import LiveActivity
+internal import Sender
 
 /// A process with a core: what a worker holds for it, and nothing that a SIGKILL would spare.
 final class WorldProcess {

@@ -1,7 +1,6 @@
-import LiveActivity
-import Simulation
-
-@testable import Sender
+internal import LiveActivity
+internal import Sender
+internal import Simulation
 
 // What fan-out makes.
 extension SenderWorld {

@@ -1,8 +1,7 @@
-import Lifecycle
-import Simulation
-
-@testable import APNs
-@testable import Sender
+internal import APNs
+internal import Lifecycle
+internal import Sender
+internal import Simulation
 
 // The joined world: between a core and APNs stand the pools that are shipped, so that what the one hands to the other
 // is met in every order. Only the network is made up.
@@ -41,7 +40,9 @@ extension SenderWorld {
     /// All that has not left is taken back.
     func withdrawAll(_ process: WorldProcess) {
         for (_, line) in process.pools.sorted(by: { $0.key < $1.key }) {
-            for ticket in line.pool.takeWaiting() { tell(process, line, ticket, PushAnswer(.withdrawn)) }
+            for ticket in line.pool.takeWaiting() {
+                tell(process, line, request: ticket, answer: PushAnswer(.withdrawn))
+            }
         }
     }
 
@@ -49,7 +50,7 @@ extension SenderWorld {
         for (_, line) in process.pools.sorted(by: { $0.key < $1.key }) {
             line.pool.tick(at: now) { line.budget.take(for: 1, $0, at: now) }
             act(process, line)
-            for number in line.links.keys.sorted() { live(process, line, number) }
+            for number in line.links.keys.sorted() { live(process, line, connection: number) }
             while let next = line.pool.nextSend(at: now) {
                 act(process, line)
                 line.links[next.connection]?.streams.append(WorldPool.Stream(ticket: next.ticket))
@@ -76,66 +77,68 @@ extension SenderWorld {
             switch action {
             case .connect(let number): line.links[number] = WorldPool.Link()
             case .ping(let number): line.pool.pong(number)
-            case .finish(let number), .close(let number): close(process, line, number)
-            case .end(let ticket, let end): tell(process, line, ticket, PushAnswer(end))
-            case .lateOver(let ticket): overdue(process, line, ticket)
+            case .finish(let number), .close(let number): close(process, line, connection: number)
+            case .end(let ticket, let end): tell(process, line, request: ticket, answer: PushAnswer(end))
+            case .lateOver(let ticket): overdue(process, line, request: ticket)
             }
         }
     }
 
-    private func close(_ process: WorldProcess, _ line: WorldPool, _ number: UInt32) {
+    private func close(_ process: WorldProcess, _ line: WorldPool, connection number: UInt32) {
         guard let link = line.links.removeValue(forKey: number) else { return }
         for stream in link.streams {
             if stream.isReported {
-                freed(process, line, number, stream.ticket)
+                freed(process, line, connection: number, request: stream.ticket)
             } else {
                 if !stream.hasArrived, chance(50), let request = line.requests[stream.ticket] {
                     processed(request.flight.job)
                 }
-                outcome(process, line, stream.ticket, .connectionLost)
+                outcome(process, line, request: stream.ticket, is: .connectionLost)
             }
         }
         line.pool.closed(number, at: now)
         act(process, line)
     }
 
-    private func live(_ process: WorldProcess, _ line: WorldPool, _ number: UInt32) {
+    private func live(_ process: WorldProcess, _ line: WorldPool, connection number: UInt32) {
         guard let link = line.links[number] else { return }
         guard link.isOpen else {
             guard likely(50) else { return }
-            if !isCalm, chance(20) { return close(process, line, number) }
+            if !isCalm, chance(20) { return close(process, line, connection: number) }
             line.links[number]?.isOpen = true
             line.pool.connected(number, at: now)
             return line.pool.settings(number, streamsMax: [1, 3, 100][random.below(3)])
         }
-        if !isCalm, chance(3) { return close(process, line, number) }
-        if !isCalm, chance(3) { goaway(process, line, number) }
+        if !isCalm, chance(3) { return close(process, line, connection: number) }
+        if !isCalm, chance(3) { goaway(process, line, connection: number) }
         for stream in line.links[number]?.streams ?? [] where !stream.hasArrived && likely(70) {
-            arrive(process, line, number, stream.ticket)
+            arrive(process, line, connection: number, request: stream.ticket)
         }
-        for stream in line.links[number]?.streams ?? [] { hear(process, line, number, stream) }
+        for stream in line.links[number]?.streams ?? [] {
+            hear(process, line, connection: number, stream: stream)
+        }
     }
 
-    private func goaway(_ process: WorldProcess, _ line: WorldPool, _ number: UInt32) {
+    private func goaway(_ process: WorldProcess, _ line: WorldPool, connection number: UInt32) {
         line.pool.goaway(number, isCalm: false, at: now)
         for stream in line.links[number]?.streams ?? [] where !stream.hasArrived && !stream.isReported {
-            forget(line, number, stream.ticket)
-            outcome(process, line, stream.ticket, .notProcessed)
+            forget(line, connection: number, request: stream.ticket)
+            outcome(process, line, request: stream.ticket, is: .notProcessed)
         }
         act(process, line)
     }
 
     private func arrive(
-        _ process: WorldProcess, _ line: WorldPool, _ number: UInt32, _ ticket: PoolTicket
+        _ process: WorldProcess, _ line: WorldPool, connection number: UInt32, request ticket: PoolTicket
     ) {
         guard let request = line.requests[ticket], line.links[number] != nil,
             case .sent(let answer, let late) = send(request.flight)
         else { return }
         if answer.end == .unknown(.connectionLost) {
-            change(line, number, ticket) { $0.hasArrived = true }
-            return close(process, line, number)
+            change(line, connection: number, request: ticket) { $0.hasArrived = true }
+            return close(process, line, connection: number)
         }
-        change(line, number, ticket) { stream in
+        change(line, connection: number, request: ticket) { stream in
             stream.hasArrived = true
             stream.answer = answer.end == .unknown(.overdue) ? nil : answer
             stream.late = late
@@ -144,17 +147,19 @@ extension SenderWorld {
 
     /// What the session tells of one stream: an answer, or that its time is over.
     private func hear(
-        _ process: WorldProcess, _ line: WorldPool, _ number: UInt32, _ stream: WorldPool.Stream
+        _ process: WorldProcess, _ line: WorldPool, connection number: UInt32, stream: WorldPool.Stream
     ) {
         guard line.links[number] != nil, let request = line.requests[stream.ticket] else { return }
         if let answer = stream.isReported ? stream.late ?? stream.answer : stream.answer,
             answer.end != .unknown(.overdue), likely(60)
         {
-            forget(line, number, stream.ticket)
+            forget(line, connection: number, request: stream.ticket)
             line.pool.read(number, at: now)
             if case .notProcessed = answer.end {
-                if stream.isReported { return freed(process, line, number, stream.ticket) }
-                return outcome(process, line, stream.ticket, .refused)
+                if stream.isReported {
+                    return freed(process, line, connection: number, request: stream.ticket)
+                }
+                return outcome(process, line, request: stream.ticket, is: .refused)
             }
             let effect: AnswerEffect =
                 switch answer.disposition {
@@ -162,21 +167,22 @@ extension SenderWorld {
                 case .appMisconfigured, .requestFaulty: .nothing
                 default: .authorises
                 }
-            return outcome(process, line, stream.ticket, .answered(effect), answer)
+            return outcome(process, line, request: stream.ticket, is: .answered(effect), answer: answer)
         }
         if !stream.isReported, request.deadline <= now {
-            change(line, number, stream.ticket) { $0.isReported = true }
-            outcome(process, line, stream.ticket, .overdue(hasLeft: true))
+            change(line, connection: number, request: stream.ticket) { $0.isReported = true }
+            outcome(process, line, request: stream.ticket, is: .overdue(hasLeft: true))
         } else if stream.isReported,
             now.milliseconds(since: request.deadline) >= line.pool.settings.lateAnswerMilliseconds
         {
-            forget(line, number, stream.ticket)
-            freed(process, line, number, stream.ticket)
+            forget(line, connection: number, request: stream.ticket)
+            freed(process, line, connection: number, request: stream.ticket)
         }
     }
 
     private func change(
-        _ line: WorldPool, _ number: UInt32, _ ticket: PoolTicket, _ body: (inout WorldPool.Stream) -> Void
+        _ line: WorldPool, connection number: UInt32, request ticket: PoolTicket,
+        _ body: (inout WorldPool.Stream) -> Void
     ) {
         guard let index = line.links[number]?.streams.firstIndex(where: { $0.ticket == ticket }),
             var stream = line.links[number]?.streams[index]
@@ -185,50 +191,51 @@ extension SenderWorld {
         line.links[number]?.streams[index] = stream
     }
 
-    private func forget(_ line: WorldPool, _ number: UInt32, _ ticket: PoolTicket) {
+    private func forget(_ line: WorldPool, connection number: UInt32, request ticket: PoolTicket) {
         line.links[number]?.streams.removeAll { $0.ticket == ticket }
     }
 
     // MARK: Ends
 
     private func outcome(
-        _ process: WorldProcess, _ line: WorldPool, _ ticket: PoolTicket, _ outcome: PoolOutcome,
-        _ answer: PushAnswer? = nil
+        _ process: WorldProcess, _ line: WorldPool, request ticket: PoolTicket, is outcome: PoolOutcome,
+        answer: PushAnswer? = nil
     ) {
         switch line.pool.ended(ticket, outcome, at: now) {
         case .ended(let end):
             let isKept = end == .unknown(.overdue)
             tell(
-                process, line, ticket, end == .answered ? answer ?? PushAnswer(end) : PushAnswer(end), isKept)
+                process, line, request: ticket,
+                answer: end == .answered ? answer ?? PushAnswer(end) : PushAnswer(end), isKept: isKept)
         case .late:
             var late = answer ?? PushAnswer(.answered)
             late.isLate = true
-            tell(process, line, ticket, late)
-        case .lateOver: overdue(process, line, ticket)
+            tell(process, line, request: ticket, answer: late)
+        case .lateOver: overdue(process, line, request: ticket)
         case .again, .stale: break
         }
         act(process, line)
     }
 
     private func freed(
-        _ process: WorldProcess, _ line: WorldPool, _ number: UInt32, _ ticket: PoolTicket
+        _ process: WorldProcess, _ line: WorldPool, connection number: UInt32, request ticket: PoolTicket
     ) {
-        if line.pool.freed(ticket, on: number) == .lateOver { overdue(process, line, ticket) }
+        if line.pool.freed(ticket, on: number) == .lateOver { overdue(process, line, request: ticket) }
     }
 
-    private func overdue(_ process: WorldProcess, _ line: WorldPool, _ ticket: PoolTicket) {
-        tell(process, line, ticket, PushAnswer(.unknown(.overdue), isLate: true))
+    private func overdue(_ process: WorldProcess, _ line: WorldPool, request ticket: PoolTicket) {
+        tell(process, line, request: ticket, answer: PushAnswer(.unknown(.overdue), isLate: true))
     }
 
     /// The core hears of it as the worker tells it.
     private func tell(
-        _ process: WorldProcess, _ line: WorldPool, _ ticket: PoolTicket, _ answer: PushAnswer,
-        _ isKept: Bool = false
+        _ process: WorldProcess, _ line: WorldPool, request ticket: PoolTicket, answer: PushAnswer,
+        isKept: Bool = false
     ) {
         guard let request = isKept ? line.requests[ticket] : line.requests.removeValue(forKey: ticket) else {
             return fault("a pool ends a push that nobody has")
         }
         if !isKept { process.flights.removeAll { $0.tag == request.flight.tag } }
-        end(process, request.flight, answer)
+        end(process, request.flight, by: answer)
     }
 }

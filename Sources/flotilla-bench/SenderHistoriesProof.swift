@@ -1,0 +1,52 @@
+internal import Foundation
+internal import SenderHistories
+
+/// Fresh histories of senders, on all processors and optimised: in a minute far more than a test of a debug build can
+/// live.
+enum SenderHistoriesProof {
+    private static let countUsual = 20_000
+    /// Of so many histories one has the pools that are shipped: they cost more.
+    private static let joinedEvery = 10
+
+    static func run(_ arguments: [String]) throws {
+        var count = countUsual
+        var first = UInt64.random(in: .min ... .max)
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            guard let number = rest.popFirst().flatMap({ UInt64($0) }) else {
+                throw BenchmarkFailure("\(name) needs a number")
+            }
+            switch name {
+            case "--histories": count = Int(clamping: number)
+            case "--seed": first = number
+            default: throw BenchmarkFailure("\(name) is not known; use --histories, --seed")
+            }
+        }
+        let threads = ProcessInfo.processInfo.activeProcessorCount
+        let began = Date()
+        let faults: [String] = try waiting { [first, count] in
+            await withTaskGroup(of: [String].self, returning: [String].self) { group in
+                for thread in 0..<threads {
+                    group.addTask {
+                        stride(from: thread, to: count, by: threads).flatMap { live($0, from: first) }
+                    }
+                }
+                return await group.reduce(into: []) { $0 += $1 }
+            }
+        }
+        let seconds = Date().timeIntervalSince(began)
+        print(
+            "sender-histories: \(count) from seed \(first) on \(threads) processors, "
+                + "\(String(format: "%.1f", seconds)) s")
+        guard faults.isEmpty else { throw BenchmarkFailure(faults.prefix(5).joined(separator: "\n")) }
+        print("after every step, each job had its receipt, and no start was doubled")
+    }
+
+    private static func live(_ number: Int, from first: UInt64) -> [String] {
+        let seed = first &+ UInt64(number)
+        let history = SenderHistory(
+            seed: seed, mayDie: number / 2 % 2 == 0, isJoined: number / 4 % joinedEvery == 0)
+        return history.faults.isEmpty
+            ? [] : ["TEST_SEED=\(seed): \(history.faults.joined(separator: "; "))"]
+    }
+}

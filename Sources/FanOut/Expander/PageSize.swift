@@ -15,10 +15,16 @@ package struct PageSize: Sendable {
         self.millisecondsMax = Double(millisecondsMax)
     }
 
-    /// - Parameter looked: tokens of the transaction; one that had less to do than it might says nothing.
+    /// What a transaction hears of the registry is not the page's, and no smaller page would make it less: phones that
+    /// are started report as many tokens as starts have left, and pages would shrink until nearly none left.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: what the transaction took, but for that.
+    ///   - looked: tokens of the transaction; one that had less to do than it might says nothing, unless it took too long.
     package mutating func took(_ milliseconds: Double, for looked: Int) {
+        if looked == 0 { return }
         if milliseconds > millisecondsMax {
-            rows = max(Self.rowsMin, Int(Double(min(rows, max(looked, 1))) * Self.shrink))
+            rows = max(Self.rowsMin, Int(Double(min(rows, looked)) * Self.shrink))
         } else if looked >= rows, milliseconds < 0.8 * millisecondsMax {
             rows = min(Self.rowsMax, Int(Double(rows) * Self.grow))
         }

@@ -17,6 +17,15 @@ struct LaneShare {
     var registryOffset: Int64?
 }
 
+/// What the lanes of a transaction have done.
+private struct WalkedLanes {
+    var list: [LaneShare] = []
+    /// Of their pages.
+    var rows = 0
+    /// What the registry's news took, for all of them together.
+    var newsSeconds = 0.0
+}
+
 /// What a lane may look at in a transaction.
 private struct PageShare {
     let rows: Int
@@ -127,11 +136,8 @@ extension ExpanderLoop {
         // Of the assignment that the requests were read under: nothing was polled since.
         let epoch = consumer.epoch
         let first = turn % serving.count
-        guard
-            var shares = try walk(
-                Array(serving[first...] + serving[..<first]), topic, began: began, hasWork: hasWork)
+        guard var shares = try walk(Array(serving[first...] + serving[..<first]), topic, began: began)
         else { return }
-        let rows = shares.rows
         shares.list.removeAll { $0.taken == 0 && $0.registryOffset == nil }
         let isEmpty = shares.list.allSatisfy {
             $0.worker.expander.output.isEmpty && $0.worker.table.changed.isEmpty
@@ -151,29 +157,30 @@ extension ExpanderLoop {
         guard try commit(shares.list, of: topic, group) else { return }
         let took = Instant.now().seconds(since: began)
         metrics.shared.batchSeconds.observe(took)
-        if topic == .usual { pageSize.took(took * 1000, for: rows) }
+        if topic == .usual { pageSize.took((took - shares.newsSeconds) * 1000, for: shares.rows) }
     }
 
     /// Lets every lane hear its news, and walk its share of the page. Nil when something has to be read anew.
     private func walk(
-        _ lanes: [OwnedLane], _ topic: ExpandedTopic, began: Instant, hasWork: Bool
-    ) throws -> (list: [LaneShare], rows: Int)? {
+        _ lanes: [OwnedLane], _ topic: ExpandedTopic, began: Instant
+    ) throws -> WalkedLanes? {
         guard let catalog else { return nil }
         let view = ExpanderView(view: catalog)
         let busy = lanes.count { $0.isServing && $0.queues[topic]?.isEmpty == false }
         let share = PageShare(of: pageSize.rows, among: busy)
-        var list: [LaneShare] = []
-        var rows = 0
+        var walked = WalkedLanes()
         for lane in lanes {
             guard let worker = lane.worker else { continue }
             worker.table.removeChanges()
             var done = LaneShare(lane: lane, worker: worker)
             do throws(StoreError) {
+                let newsBegan = Instant.now()
                 done.registryOffset = try takeNews(of: lane)
                 let times = times
                 worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
                 if done.registryOffset != nil { try hearNews(worker) }
-                if lane.isServing { rows += try walk(&done, topic, within: share, began: began) }
+                walked.newsSeconds += Instant.now().seconds(since: newsBegan)
+                if lane.isServing { walked.rows += try walk(&done, topic, within: share, began: began) }
             } catch {
                 try repair(lane.number, error)
                 return nil
@@ -181,10 +188,10 @@ extension ExpanderLoop {
             if let newer = worker.table.newerRecord {
                 throw StageFailure.newerRecord(newer.description)
             }
-            list.append(done)
+            walked.list.append(done)
         }
         onStep(.pagesWalked)
-        return (list, rows)
+        return walked
     }
 
     /// - Returns: the registry's offset that the transaction commits, where that is another one.

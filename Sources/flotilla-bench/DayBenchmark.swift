@@ -24,16 +24,17 @@ enum DayBenchmark {
             options.plan, programs: FleetBenchmark.programs, directory: directory)
         let backend = FleetBackend(fleet)
         let match = FleetMatch("match", of: fleet, by: backend)
-        try await FleetBenchmark.begin(match, options.phones)
+        try await FleetBenchmark.begin(match, options.phones, on: fleet)
         let cost = FleetCost(fleet)
         let began = Date()
+        var updates: Set<String> = []
         for goals in 1...options.updates {
             let due = began.addingTimeInterval(Double(goals - 1)).timeIntervalSinceNow
             if due > 0 { try await Task.sleep(for: .seconds(due)) }
-            _ = try await match.send(match.update(goals), "update-\(goals)")
+            updates.insert(try await match.send(match.update(goals), "update-\(goals)").id)
         }
         let end = try await match.send(match.end(options.updates), "end")
-        let day = try await finished(end, on: fleet, options)
+        let day = try await finished(match, by: end, on: fleet, options)
         FleetBenchmark.say(
             "the updates and the end took \(FleetBenchmark.text(Date().timeIntervalSince(began))) s: "
                 + "\(grouped(Double(day.accepted))) pushes were answered, \(grouped(Double(day.superseded))) jobs gave way "
@@ -44,23 +45,39 @@ enum DayBenchmark {
         )
         print("receipts per second: \(grouped(day.receiptsPerSecond))")
         print(
-            "from accepted to the last answer, 99th percentile of \(day.sends) sends: \(FleetBenchmark.text(day.percentile)) s"
+            "from accepted to the last answer, 99th percentile of \(day.sends) sends: "
+                + "\(FleetBenchmark.text(day.percentile(of: nil))) s")
+        FleetBenchmark.say(
+            "of the updates, which give way to newer ones: \(FleetBenchmark.text(day.percentile(of: updates))) s; "
+                + "of the end, which every phone is given: \(FleetBenchmark.text(day.percentile(of: [end.id]))) s"
         )
         try await fleet.stop()
     }
 
     /// Waits until every phone was given the end.
+    ///
+    /// The receipts of a day are millions of lines: reading them takes a core from the fleet, so they are read when
+    /// nothing is delivered any more.
     private static func finished(
-        _ end: FleetBackend.Accepted, on fleet: Fleet, _ options: FleetBenchmark
+        _ match: FleetMatch, by end: FleetBackend.Accepted, on fleet: Fleet, _ options: FleetBenchmark
     ) async throws -> DayReceipts {
         let limit = Date(timeIntervalSinceNow: 300)
+        let step = SlowStep("end", on: fleet) {
+            "\(grouped(Double(try await match.delivered()))) pushes were delivered"
+        }
+        var delivered = try await match.delivered()
         while true {
+            try await Task.sleep(for: .seconds(2))
+            try await step.look()
+            let now = try await match.delivered()
+            let isStill = now == delivered
+            delivered = now
+            guard isStill || Date() >= limit else { continue }
             let day = try DayReceipts(fleet.bed)
             if day.done[end.id, default: 0] >= options.phones { return day }
             guard Date() < limit else {
                 throw BenchmarkFailure("\(day.done[end.id] ?? 0) of \(options.phones) phones have the end")
             }
-            try await Task.sleep(for: .seconds(1))
         }
     }
 }
@@ -101,9 +118,10 @@ struct DayReceipts {
 
     var receiptsPerSecond: Double { Double(accepted + superseded) * 1000 / Double(max(1, last - first)) }
 
-    /// Seconds from a send's acceptance to the last answer about it.
-    var percentile: Double {
-        let all = lastAnswers.values.map { Double($0.last - $0.accepted) / 1000 }.sorted()
+    /// Seconds from a send's acceptance to the last answer about it; nil stands for all sends.
+    func percentile(of sends: Set<String>?) -> Double {
+        let some = lastAnswers.filter { sends?.contains($0.key) ?? true }
+        let all = some.values.map { Double($0.last - $0.accepted) / 1000 }.sorted()
         return all.isEmpty ? 0 : all[min(all.count - 1, Int(Double(all.count) * 0.99))]
     }
 }

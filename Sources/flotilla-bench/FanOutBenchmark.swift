@@ -68,6 +68,7 @@ enum FanOutBenchmark {
 private final class OneBig {
     private static let users = 500
     private static let groupOfAll = "match"
+    private static let reportsAtATime = 2000
 
     private let stand: FanOutStand
     private let options: FanOutBenchmark.Options
@@ -100,6 +101,7 @@ private final class OneBig {
         for bytes in options.bodies {
             for event in [PushEvent.update, .start] { try rounds(event, bodyBytes: bytes) }
         }
+        try startsOfReportingPhones()
         print("  one user's send when idle, until its job is visible: \(try singles(during: nil))")
         for event in [PushEvent.update, .start] {
             print("  the same while \(event.rawValue)s expand: \(try singles(during: event))")
@@ -139,10 +141,30 @@ private final class OneBig {
         print("  \(name), median: \(grouped(rates.median)) jobs a second")
     }
 
+    /// A phone that was started reports the token of its activity, so that the registry has as much to tell as there
+    /// are starts.
+    private func startsOfReportingPhones() throws {
+        var reported = 0
+        let seconds = try expand(.start, bodyBytes: options.bodies[0]) {
+            let phones = reported..<min(reported + Self.reportsAtATime, self.options.tokens)
+            for number in phones {
+                self.stand.report(
+                    "fan-\(number)", .update(activity: "s-\(number)"), group: "start-\(self.round)")
+            }
+            reported = phones.upperBound
+            try self.stand.storeRegistry()
+        }.all
+        print(
+            "  the same while \(grouped(Double(reported))) phones report what was started: "
+                + "\(grouped(Double(options.tokens) / seconds)) jobs a second")
+    }
+
     /// To everybody: until all lanes have closed it.
     ///
     /// - Returns: seconds from the send to its last closing record, and to its first job.
-    private func expand(_ event: PushEvent, bodyBytes: Int) throws -> (all: Double, first: Double) {
+    private func expand(
+        _ event: PushEvent, bodyBytes: Int, meanwhile: () throws -> Void = {}
+    ) throws -> (all: Double, first: Double) {
         let jobs = try stand.watch([.jobs])
         let begun = Instant.now()
         try sendToAll(event, bodyBytes: bodyBytes)
@@ -152,6 +174,7 @@ private final class OneBig {
                 first = Instant.now().seconds(since: begun)
             }
             try lookForClosing(waitMilliseconds: first == nil ? 0 : 2)
+            try meanwhile()
             try stand.checkThatItRuns()
             guard Instant.now().seconds(since: begun) < 300 else {
                 throw BenchmarkFailure("lanes did not close a send")

@@ -42,17 +42,24 @@ struct FleetBenchmark {
     }
 
     /// Phones report, and all are started: from here on updates reach them.
-    static func begin(_ match: FleetMatch, _ phones: Int) async throws {
+    static func begin(_ match: FleetMatch, _ phones: Int, on fleet: Fleet) async throws {
         var begun = Date()
-        try await match.waits(for: phones, in: match.start(isDryRun: true))
+        let reports = SlowStep("reports", on: fleet) { "they come in" }
+        try await match.waits(
+            for: phones, in: match.start(isDryRun: true), meanwhile: { try await reports.look() })
         var seconds = Date().timeIntervalSince(begun)
         say("reports: \(grouped(Double(phones))) phones can be started after \(text(seconds)) s")
         begun = Date()
+        let start = SlowStep("start", on: fleet) {
+            "\(grouped(Double(try await match.delivered()))) phones have it"
+        }
         _ = try await match.send(match.start(), "start")
-        try await match.waits(forDelivered: phones)
+        try await match.waits(forDelivered: phones, meanwhile: { try await start.look() })
         seconds = Date().timeIntervalSince(begun)
         say("start: all phones have it after \(text(seconds)) s")
-        try await match.waits(for: phones, in: match.update(0, isDryRun: true))
+        let tokens = SlowStep("update tokens", on: fleet) { "they come in" }
+        try await match.waits(
+            for: phones, in: match.update(0, isDryRun: true), meanwhile: { try await tokens.look() })
         seconds = Date().timeIntervalSince(begun)
         say("their update tokens are known \(text(seconds)) s after the start was accepted")
     }

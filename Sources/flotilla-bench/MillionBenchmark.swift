@@ -25,7 +25,7 @@ enum MillionBenchmark {
             options.plan, programs: FleetBenchmark.programs, directory: directory)
         let backend = FleetBackend(fleet)
         let match = FleetMatch("match", of: fleet, by: backend)
-        try await FleetBenchmark.begin(match, options.phones)
+        try await FleetBenchmark.begin(match, options.phones, on: fleet)
         for goals in 1...3 {
             try await Task.sleep(for: .seconds(restSeconds))
             let before = try await match.delivered()

@@ -1,0 +1,57 @@
+internal import Foundation
+internal import IngestTesting
+internal import InstallationTesting
+internal import Kafka
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// Says what a step that takes long waits for: how far it is, and what the stages have still to read.
+final class SlowStep {
+    private static let quietSeconds = 10.0
+    /// What is a moment's work is no reason.
+    private static let recordsMin: Int64 = 100
+
+    private let name: String
+    private let fleet: Fleet
+    private let reached: () async throws -> String
+    private let begun = Date()
+    private var next = Date(timeIntervalSinceNow: quietSeconds)
+    private var admin: Admin?
+
+    /// - Parameter reached: how far the step is, for a person.
+    init(_ name: String, on fleet: Fleet, reached: @escaping () async throws -> String) {
+        (self.name, self.fleet, self.reached) = (name, fleet, reached)
+    }
+
+    /// Now and then, from within the wait.
+    func look() async throws {
+        guard Date() >= next else { return }
+        let seconds = FleetBenchmark.text(Date().timeIntervalSince(begun))
+        FleetBenchmark.say(
+            "\(name): after \(seconds) s \(try await reached()); still to be read: \(try backlog())")
+        next = Date(timeIntervalSinceNow: Self.quietSeconds)
+    }
+
+    /// By stage and topic, the most first.
+    private func backlog() throws -> String {
+        let bed = fleet.bed
+        let admin = try admin ?? Admin(bed.settings, log: .silent, metrics: Metrics())
+        self.admin = admin
+        let partitions = TopicName.allCases.flatMap { topic in
+            (0..<Int32(bed.layout.partitions(topic))).map { TopicPartition(bed.layout.name(topic), $0) }
+        }
+        var waiting: [String: Int64] = [:]
+        for group in try admin.groups() {
+            for lag in try admin.lagOfWhatIsRead(by: group, among: partitions) {
+                let names = [group, lag.committed.partition.topic].map {
+                    $0.dropFirst(bed.layout.prefix.count)
+                }
+                waiting[names.joined(separator: " "), default: 0] += lag.records
+            }
+        }
+        let most = waiting.filter { $0.value >= Self.recordsMin }.sorted { $0.value > $1.value }
+        if most.isEmpty { return "next to nothing" }
+        return most.map { "\($0.key) \(grouped(Double($0.value)))" }.joined(separator: ", ")
+    }
+}

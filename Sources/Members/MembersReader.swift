@@ -28,7 +28,7 @@ package final class MembersReader: EventHandler {
     package init(_ settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
         var settings = settings
         // The end shows when a fetch comes back empty, which it otherwise does after half a second.
-        settings.properties["fetch.wait.max.ms"] = "100"
+        settings.properties["fetch.wait.max.ms"] = "250"
         self.settings = settings
         place = TopicPartition(topic, 0)
         self.loop = loop

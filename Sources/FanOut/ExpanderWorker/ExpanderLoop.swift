@@ -20,7 +20,7 @@ final class ExpanderLoop: StageLoop {
     static let group = "expander"
     /// How long a turn waits for expansions when there is nothing else to do. What the registry tells waits as
     /// long; and so does a stop.
-    static let idleMilliseconds: Int32 = 50
+    static let idleMilliseconds: Int32 = 100
     /// How long a turn waits when something has to be tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000

@@ -53,7 +53,7 @@ final class RegistryLanes {
     /// What is read ahead; in memory small records are several times as much.
     private static let prefetchKibibytesMax = 8192
     /// How long a fetch waits for something new.
-    private static let fetchMilliseconds = 100
+    private static let fetchMilliseconds = 250
     /// What restores sort in memory, those of all lanes together.
     private static let restoreBytesMax = 48 << 20
     /// Of one lane; a smaller run makes more files than can be read side by side.

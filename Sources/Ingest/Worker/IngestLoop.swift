@@ -19,7 +19,7 @@ final class IngestLoop: StageLoop {
     /// Another number is another layout of the views' files; then they are rebuilt.
     static let viewSchema = 3
     /// How long a turn waits for reports when there is nothing else to do; the limit of a stop's delay.
-    static let idleMilliseconds: Int32 = 100
+    static let idleMilliseconds: Int32 = 250
     /// How long a turn waits when something has to be tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000

@@ -16,7 +16,7 @@ internal import Topics
 final class InsightLoop: StageLoop {
     static let group = "insight"
     /// How long a turn waits for records when there is nothing else to do; the limit of a stop's delay.
-    static let idleMilliseconds: Int32 = 100
+    static let idleMilliseconds: Int32 = 250
     /// How long a turn waits when a lane has to be opened again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000

@@ -18,7 +18,7 @@ final class SchedulerLoop: StageLoop {
     /// Another number is another layout of the views' files; then they are rebuilt.
     static let viewSchema = 1
     /// How long a turn waits for orders when no timer is due; the limit of a stop's delay.
-    static let idleMilliseconds: Int32 = 100
+    static let idleMilliseconds: Int32 = 250
     /// How long a turn waits when something has to be tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000

@@ -39,8 +39,8 @@ package final class TopicViews {
     private static let retryMilliseconds = 1000
     /// What is read ahead; in memory small records are several times as much.
     private static let prefetchKibibytesMax = 8192
-    /// How long a fetch waits for something new.
-    private static let fetchMilliseconds = 100
+    /// How long a fetch waits for something new. What an idle installation costs is above all these fetches.
+    private static let fetchMilliseconds = 250
     /// Records that one turn takes and enters. What waits in a loop for its turn waits as long as that takes; and a
     /// file keeps the memory of its largest transaction.
     private static let recordsMax = 3000

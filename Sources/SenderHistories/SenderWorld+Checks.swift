@@ -78,7 +78,7 @@ extension SenderWorld {
                 }
             }
         }
-        if receipt.parts.contains(where: { $0.outcome.isFinal }),
+        if receipt.parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved }),
             ReceiptLines.read(write.addressees.span).count != named
         {
             fault("a receipt does not name whom its jobs went to")

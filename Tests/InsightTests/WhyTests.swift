@@ -69,6 +69,14 @@ struct WhyTests {
         )
     }
 
+    @Test func `a job that waits says when it goes again`() {
+        var waiting = push(43, .moved, reason: "TooManyRequests", status: 429)
+        waiting.dueAt = Self.day + 120_043
+        #expect(
+            facts([push(41, .accepted), waiting]).why.sentence.hasSuffix(
+                "and goes again at \(PhoneFacts.time(Self.day + 120_043))"))
+    }
+
     @Test(arguments: [
         (ReceiptOutcome.superseded, Why.Code.superseded), (.expired, .expired), (.rejected, .refused),
         (.unknown, .unknownOutcome), (.moved, .waitsAgain), (.intent, .onItsWay),

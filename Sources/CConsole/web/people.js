@@ -9,6 +9,7 @@ import { card, choice, coded, confirm, during, empty, facts, field, head, moment
 import { to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { events as eventWords, outcomes, plain, remedy, whyKinds } from "./words.js";
+import { time } from "./format.js";
 
 function finder(kind = "user", name = "") {
   const input = h("input", { type: "search", value: name, required: true, spellcheck: "false", autocapitalize: "none" });
@@ -70,7 +71,8 @@ function timeline(pushes, events) {
     ...pushes.map((push) => {
       const [kind, word] = outcomes[push.outcome] ?? ["", push.outcome];
       return { at: push.at, kind, text: [`${push.event} ${word}`, push.groupId && `of ${push.groupId}`].filter(Boolean).join(", "),
-        aside: push.reason ? `APNs said ${push.reason}. ${remedy(push.reason)}` : undefined, send: push };
+        aside: [push.reason && `APNs said ${push.reason}. ${remedy(push.reason)}`, push.dueAt && `It goes again at ${time(push.dueAt)}.`]
+          .filter(Boolean).join(" ") || undefined, send: push };
     }),
     ...events.map((event) => ({ at: event.at, kind: event.code === "tap" ? "good" : "", text: [eventWords[event.code] ?? event.code, event.cause && plain(event.cause), event.groupId && `of ${event.groupId}`].filter(Boolean).join(", "),
       aside: [event.attributesType, event.token].filter(Boolean).join(" · ") || undefined })),

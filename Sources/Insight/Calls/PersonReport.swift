@@ -95,6 +95,7 @@ extension PushSeen {
         writer.field("outcome", outcome.rawValue)
         writer.field("status", status)
         writer.field("reason", reason)
+        writer.field("dueAt", dueAt)
     }
 }
 

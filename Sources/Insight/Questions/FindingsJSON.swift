@@ -69,6 +69,7 @@ extension PushSeen {
         outcome = object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown
         status = object["status"].optional?.int()
         reason = object["reason"].optional?.string()
+        dueAt = object["dueAt"].optional?.time()
         acceptedAt = object["acceptedAt"].time()
         at = object["at"].time()
     }

@@ -12,6 +12,8 @@ package struct PushSeen: Sendable, Hashable {
     package var outcome: ReceiptOutcome
     package var status: Int?
     package var reason: String?
+    /// Of a job that waits in a tier: before it it is not pushed again; milliseconds since 1970.
+    package var dueAt: Int64?
     /// Milliseconds since 1970: when the send was accepted, and when the receipt was written.
     package var acceptedAt: Int64
     package var at: Int64
@@ -20,7 +22,7 @@ package struct PushSeen: Sendable, Hashable {
         self.addressee = addressee
         (send, group, version) = (receipt.send, receipt.group, receipt.version)
         (event, environment, attempt) = (receipt.event, receipt.environment, receipt.attempt)
-        (outcome, status, reason) = (part.outcome, part.status, part.reason)
+        (outcome, status, reason, dueAt) = (part.outcome, part.status, part.reason, part.dueAt)
         (acceptedAt, at) = (receipt.acceptedAt, receipt.at)
     }
 }

@@ -171,8 +171,9 @@ extension PhoneFacts {
         case .expired: return "had expired before it could be sent"
         case .unknown: return "was sent, and nobody knows whether it arrived\(reason)"
         case .moved:
+            let due = push.dueAt.map { " at \(time($0))" } ?? ""
             return
-                "was answered \(push.status.map(String.init) ?? "nothing")\(reason) at \(time(push.at)) and goes again"
+                "was answered \(push.status.map(String.init) ?? "nothing")\(reason) at \(time(push.at)) and goes again\(due)"
         case .intent: return "is being sent"
         case .released: return "was not sent yet"
         }

@@ -19,12 +19,18 @@ package struct Receipt: Record, Hashable {
         package var status: Int?
         /// APNs' reason, or ours, in a word.
         package var reason: String?
+        /// Of jobs that wait in a tier: before it they are not pushed; milliseconds since 1970.
+        package var dueAt: Int64?
 
-        package init(_ outcome: ReceiptOutcome, _ lines: LineSet, status: Int? = nil, reason: String? = nil) {
+        package init(
+            _ outcome: ReceiptOutcome, _ lines: LineSet, status: Int? = nil, reason: String? = nil,
+            dueAt: Int64? = nil
+        ) {
             self.outcome = outcome
             self.lines = lines
             self.status = status
             self.reason = reason
+            self.dueAt = dueAt
         }
     }
 
@@ -77,6 +83,7 @@ package struct Receipt: Record, Hashable {
             writer.field("lines", part.lines.text)
             writer.field("status", part.status)
             writer.field("reason", part.reason)
+            writer.field("dueAt", part.dueAt)
             writer.endObject()
         }
         writer.endArray()
@@ -112,6 +119,6 @@ extension Receipt.Part {
         self.init(
             object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown, set ?? LineSet(),
             status: object["status"].optional?.int(in: 100...999),
-            reason: object["reason"].optional?.string())
+            reason: object["reason"].optional?.string(), dueAt: object["dueAt"].optional?.time())
     }
 }

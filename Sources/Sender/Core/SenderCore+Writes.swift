@@ -105,11 +105,11 @@ extension SenderCore {
                 done(sheet, write.lines)
                 finishIfDone(sheet)
             }
-        case .tier(let tier, _):
+        case .tier(let tier, let origin):
             if write.isRepeated || write.sheet?.asksLedger == true {
                 lane.hold(tier.jobs, at: offset, receiptsFrom: write.receiptsFrom)
             }
-            mark(write, .moved, status: write.status, reason: write.reason)
+            mark(write, .moved, status: write.status, reason: write.reason, dueAt: origin.dueAt)
         case .letter(let code):
             mark(write, .rejected, status: write.status, reason: write.reason ?? code)
         }
@@ -117,10 +117,11 @@ extension SenderCore {
 
     /// The jobs are stored elsewhere; now `receipts` says so.
     private mutating func mark(
-        _ write: SenderWrite, _ outcome: ReceiptOutcome, status: Int?, reason: String?
+        _ write: SenderWrite, _ outcome: ReceiptOutcome, status: Int?, reason: String?, dueAt: Int64? = nil
     ) {
         guard let sheet = write.sheet else { return }
-        let part = Receipt.Part(outcome, sheet.origin(of: write.lines), status: status, reason: reason)
+        let part = Receipt.Part(
+            outcome, sheet.origin(of: write.lines), status: status, reason: reason, dueAt: dueAt)
         order(.receipt([part]), of: sheet, lines: write.lines, in: write.laneInHand)
     }
 

@@ -36,11 +36,11 @@ package struct SenderWrite {
         return Receipt(sheet.head, at: sheet.place, attempt: sheet.attempt, writtenAt: at, parts)
     }
 
-    /// Its header `to`; empty for marks, which need none.
+    /// Its header `to`. It is empty for marks on the way of a push; that jobs wait in a tier, people ask for.
     package var addressees: [UInt8] {
-        guard case .receipt(let parts) = kind, let sheet, parts.contains(where: { $0.outcome.isFinal }) else {
-            return []
-        }
+        guard case .receipt(let parts) = kind, let sheet,
+            parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved })
+        else { return [] }
         return sheet.content.addressees(lines, sheet.index)
     }
 }

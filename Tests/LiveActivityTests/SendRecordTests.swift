@@ -108,7 +108,8 @@ private func makeHeld() -> Send {
     verdict.recipient = .user("ben")
     var tally = LaneTally()
     tally.targeted = 3
-    tally.expanded = 3
+    for system in [OSVersion(18, 1), OSVersion(18, 2), nil] { tally.expand(on: system) }
+    #expect(tally.expanded == 3 && tally.systems == [18: 2, 0: 1])
     for part: Progress.Part in [.verdict(verdict), .lane(4, tally)] {
         let progress = Progress(
             send: "s1", key: GroupKey(app: "shop", group: "m", recipient: .user("ben")), dryRun: true,
@@ -125,6 +126,16 @@ private func makeHeld() -> Send {
         #expect(try EndSchedule.decode(end.encoded(), with: reader) == end)
         #expect(String(decoding: end.key, as: UTF8.self) == (owner == nil ? "shop/g:m" : "shop/u:ben"))
     }
+}
+
+@Test func `whatever phones say of their systems, a tally can be read`() throws {
+    var tally = LaneTally()
+    for major in 1...UInt8.max { tally.expand(on: OSVersion(major, 0)) }
+    #expect(tally.systems.values.reduce(0, +) == tally.expanded && tally.systems[0] == 223)
+    let progress = Progress(
+        send: "s1", key: GroupKey(app: "shop", group: "m"), dryRun: false, acceptedAt: 1, at: 2,
+        .lane(4, tally))
+    #expect(try Progress.decode(progress.encoded(), with: reader) == progress)
 }
 
 @Test func `a cancel and a send lie in one topic and are told apart`() throws {

@@ -97,3 +97,14 @@ export function environments(report) {
     { title: "Median", kind: "number", cell: ([, part]) => span(part.latencyMilliseconds?.p50) },
   ], rows, ([name]) => name));
 }
+
+export function systems(report) {
+  const rows = Object.entries(report?.systems ?? {}).sort((a, b) => Number(b[0]) - Number(a[0]) || 1);
+  if (!rows.length) return null;
+  const whole = rows.reduce((sum, [, number]) => sum + number, 0);
+  return card("By system", "of what became pushes", table("By system", [
+    { title: "System", cell: ([name]) => (name === "unknown" ? "not said" : `iOS ${name}`) },
+    { title: "Phones", kind: "number", cell: ([, number]) => count(number) },
+    { title: "Share", kind: "number", cell: ([, number]) => share(number / whole) },
+  ], rows, ([name]) => name));
+}

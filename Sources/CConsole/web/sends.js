@@ -10,7 +10,7 @@ import { bar } from "./charts.js";
 import { count } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
-import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, verdictTag } from "./report.js";
+import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, systems, verdictTag } from "./report.js";
 import { verdicts } from "./words.js";
 
 export const sendColumns = (isGroupShown = true) => [
@@ -120,7 +120,7 @@ function onePage(place, { parameters: { id }, asked }) {
       card("Arriving", null, h("div.in", sendBar(send))),
       sendFigures(send),
       columnsOf(sendFunnel(send), leftOut(send)),
-      failures(send.report), environments(send.report),
+      failures(send.report), columnsOf(environments(send.report), systems(send.report)),
       card("About it", null, h("div.in", facts([
         ["Id", h("code", id)], ["Group", send.groupId && h("a", { href: to("groups", send.groupId) }, send.groupId)],
         ["Version", send.version], ["Generation", send.generation], ["Accepted", moment(send.acceptedAt)],

@@ -78,7 +78,7 @@ extension Expander {
     private mutating func add(
         _ row: borrowing TokenPageRow, as variant: JobOutput.Variant, of walk: inout Walk
     ) {
-        walk.expansion.tally.expanded += 1
+        walk.expansion.tally.expand(on: row.os)
         if walk.expansion.dryRun {
             walk.expansion.tally.environments[row.environment.rawValue, default: 0] += 1
             walk.expansion.tally.bodyBytes = max(

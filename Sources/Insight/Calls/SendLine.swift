@@ -50,6 +50,7 @@ struct SendLine {
     /// The members of a report.
     func writeReport(to writer: inout JSONWriter) {
         report.write(to: &writer, expanded: expanded)
+        progress.writeSystems(to: &writer)
         writer.field("opened", opened)
     }
 }

@@ -120,6 +120,8 @@ package struct LaneTally: Sendable, Hashable {
     package var targeted = 0
     /// Those that became jobs.
     package var expanded = 0
+    /// The same by the phones' system, its first number; 0 where a phone has not said.
+    package private(set) var systems: [UInt8: Int] = [:]
     /// Those that did not, as something newer took the send's place.
     package var dropped = 0
     /// Those that could not be reached, by reason.
@@ -130,8 +132,19 @@ package struct LaneTally: Sendable, Hashable {
     package var bodyBytes = 0
 
     private static let reasonsMax = 100
+    /// Systems that are told apart; phones may say anything, and what is beyond counts as not said.
+    private static let systemsMax = 32
+    private static let systemUnsaid: UInt8 = 0
 
     package init() {}
+
+    /// A token became a job.
+    package mutating func expand(on system: OSVersion?) {
+        expanded += 1
+        let number = system?.major ?? Self.systemUnsaid
+        let isKnown = systems[number] != nil || systems.count < Self.systemsMax
+        systems[isKnown ? number : Self.systemUnsaid, default: 0] += 1
+    }
 
     func write(to writer: inout JSONWriter) {
         writer.field("targeted", targeted)
@@ -139,6 +152,8 @@ package struct LaneTally: Sendable, Hashable {
         writer.field("dropped", dropped == 0 ? nil : dropped)
         Self.write("excluded", by: "reason", excluded, to: &writer)
         Self.write("environments", by: "environment", environments, to: &writer)
+        let named = Dictionary(uniqueKeysWithValues: systems.map { (String($0.key), $0.value) })
+        Self.write("systems", by: "system", named, to: &writer)
         writer.field("bodyBytes", bodyBytes == 0 ? nil : bodyBytes)
     }
 
@@ -163,6 +178,9 @@ package struct LaneTally: Sendable, Hashable {
         dropped = record["dropped"].optional?.int(in: 0...Int.max) ?? 0
         excluded = Self.counts(record["excluded"], by: "reason")
         environments = Self.counts(record["environments"], by: "environment")
+        for (name, count) in Self.counts(record["systems"], by: "system") {
+            systems[UInt8(name) ?? Self.systemUnsaid, default: 0] += count
+        }
         bodyBytes = record["bodyBytes"].optional?.int(in: 0...Int.max) ?? 0
     }
 

@@ -64,6 +64,19 @@ package struct SendProgress: Sendable {
     /// What a newer send made needless before it became jobs.
     package var dropped: Int { lanes.values.reduce(0) { $0 + $1.dropped } }
 
+    /// Jobs by the phones' system: a member of an answer. What has not said its system is `unknown`.
+    package func writeSystems(to json: inout JSONWriter) {
+        var systems: [UInt8: Int] = [:]
+        for tally in lanes.values { systems.merge(tally.systems, uniquingKeysWith: +) }
+        json.name("systems")
+        json.beginObject()
+        for (system, count) in systems.sorted(by: { $0.key < $1.key }) {
+            json.name(system == 0 ? "unknown" : String(system))
+            json.value(count)
+        }
+        json.endObject()
+    }
+
     /// How many were left out, by reason: a member of an answer.
     package func writeExcluded(to json: inout JSONWriter) {
         var excluded: [String: Int] = [:]

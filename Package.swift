@@ -176,7 +176,8 @@ let package = Package(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
             "JSON",
             "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
-            "Stages", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Scheduler", "Insight", "Replay"),
+            "Stages", "Members", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Scheduler", "Insight",
+            "Replay"),
 
         // Tests of the foundations.
         tests("TelemetryTests", "Telemetry"),
@@ -249,7 +250,8 @@ let package = Package(
             "SenderTests", "Sender", "SenderHistories", "APNs", "LiveActivity", "JSON", "Lifecycle",
             "Simulation"),
         tests(
-            "InsightTests", "Insight", "IngestTesting", "Catalog", "Stages", "Topics", "LiveActivity",
+            "InsightTests", "Insight", "Members", "IngestTesting", "Catalog", "Stages", "Topics",
+            "LiveActivity",
             "Kafka", "KafkaTesting", "Store", "SQLite", "HTTPServer", "JSON", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(

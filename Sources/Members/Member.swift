@@ -3,7 +3,7 @@ internal import LiveActivity
 
 /// A process that answers questions about its lanes: a record of `members`. It is written again now and then, and
 /// whenever its lanes change; a process that ends in order takes its record back.
-package struct Member: Record, Hashable {
+package struct Member: Announcement, Hashable {
     package static let schemaVersion = 1
     /// Far beyond any number of lanes.
     private static let lanesMax = 100_000

@@ -4,7 +4,7 @@ package import Lifecycle
 internal import LiveActivity
 package import Telemetry
 
-/// Tells `members` which lanes this process answers for. Confined to its loop.
+/// Tells `members` what this process says of itself, again and again. Confined to its loop.
 package final class MemberAnnouncer {
     /// It is said again so often: what the topic lets go after a day stays, and a record that was lost is made good.
     package static let repeatMilliseconds = 10_000
@@ -13,7 +13,8 @@ package final class MemberAnnouncer {
     private let producer: Producer
     private let topic: Topic
     private let loop: EventLoop
-    private var member: Member?
+    private var make: (() -> any Announcement)?
+    private var key: [UInt8]?
     private var timer: LoopTimer?
     private var deliveries: [Delivery] = []
 
@@ -25,15 +26,17 @@ package final class MemberAnnouncer {
         self.loop = loop
     }
 
-    package func announce(_ member: Member) {
-        self.member = member
+    /// - Parameter make: asked each time that it is said.
+    package func announce(_ make: @escaping () -> any Announcement) {
+        self.make = make
         say()
     }
 
     private func say() {
-        guard var member else { return }
-        member.at = WallTime.now().milliseconds
-        let (key, value) = (member.key, member.encoded())
+        guard var said = make?() else { return }
+        said.at = WallTime.now().milliseconds
+        let (key, value) = (said.key, said.encoded())
+        self.key = key
         _ = producer.send(to: topic, key: key.span, value: value.span, tag: 0)
         collect()
         let timer = self.timer ?? LoopTimer(on: loop) { [unowned self] in say() }
@@ -46,11 +49,12 @@ package final class MemberAnnouncer {
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    /// Nobody shall ask this process any more.
+    /// Takes it back: nobody shall ask this process any more.
     package func end() {
         timer?.cancel()
-        guard let member else { return }
-        let key = member.key
+        // Whoever is asked holds this, too.
+        make = nil
+        guard let key else { return }
         _ = producer.send(to: topic, key: key.span, value: nil, tag: 0)
         _ = producer.flush(withinMilliseconds: Self.lastWordMilliseconds, into: &deliveries)
     }

@@ -4,6 +4,7 @@ internal import LiveActivity
 /// Who answers for which lanes, as `members` says.
 package struct MemberTable: Sendable, Hashable {
     private var members: [[UInt8]: Member] = [:]
+    private var facts: [[UInt8]: ProcessFacts] = [:]
 
     package init() {}
 
@@ -11,10 +12,20 @@ package struct MemberTable: Sendable, Hashable {
     ///
     /// - Parameter value: nil when the member has ended.
     package mutating func apply(_ key: [UInt8], _ value: [UInt8]?, with reader: JSONReader) {
-        members[key] = value.flatMap { try? Member.decode($0, with: reader) }
+        if RecordKey.split(key)?.first == ProcessFacts.word {
+            facts[key] = value.flatMap { try? ProcessFacts.decode($0, with: reader) }
+        } else {
+            members[key] = value.flatMap { try? Member.decode($0, with: reader) }
+        }
     }
 
-    package mutating func removeAll() { members = [:] }
+    package mutating func removeAll() {
+        members = [:]
+        facts = [:]
+    }
+
+    /// What processes of any stages say of themselves, in the order of their names.
+    package var processes: [ProcessFacts] { facts.values.sorted { $0.process < $1.process } }
 
     /// All of a stage, in the order of their names.
     package func members(of stage: String) -> [Member] {

@@ -6,7 +6,12 @@ struct Family {
     let help: String
     let kind: Kind
     /// By the rendered labels, `app="x",code="200"`.
-    private var series: [String: Instrument] = [:]
+    private var series: [String: Series] = [:]
+
+    private struct Series {
+        let labels: [String: String]
+        let instrument: Instrument
+    }
 
     init(name: String, help: String, kind: Kind) {
         self.name = name
@@ -20,14 +25,28 @@ struct Family {
     }
 
     mutating func instrument(_ labels: [(String, String)], make: () -> Instrument) -> Instrument {
-        var key = Self.rendered(labels)
+        var (key, labels) = (Self.rendered(labels), labels)
         if series[key] == nil, series.count >= Metrics.seriesPerNameMax {
-            key = Self.rendered(labels.map { ($0.0, "other") })
+            labels = labels.map { ($0.0, "other") }
+            key = Self.rendered(labels)
         }
-        if let known = series[key] { return known }
+        if let known = series[key] { return known.instrument }
         let instrument = make()
-        series[key] = instrument
+        series[key] = Series(
+            labels: Dictionary(labels) { first, _ in first }, instrument: instrument)
         return instrument
+    }
+
+    /// What its gauges and counters say now.
+    var values: [Metrics.Value] {
+        series.sorted { $0.key < $1.key }.compactMap { _, one in
+            switch one.instrument {
+            case .counter(let counter): Metrics.Value(labels: one.labels, number: Double(counter.value))
+            case .gauge(let gauge): Metrics.Value(labels: one.labels, number: gauge.value)
+            case .reading(let read): Metrics.Value(labels: one.labels, number: read())
+            case .histogram: nil
+            }
+        }
     }
 
     private static func rendered(_ labels: [(String, String)]) -> String {
@@ -49,8 +68,8 @@ struct Family {
 
     func render(to out: inout String) {
         out += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
-        for (labels, instrument) in series.sorted(by: { $0.key < $1.key }) {
-            switch instrument {
+        for (labels, one) in series.sorted(by: { $0.key < $1.key }) {
+            switch one.instrument {
             case .counter(let counter): out += line(name, labels: labels, value: Double(counter.value))
             case .gauge(let gauge): out += line(name, labels: labels, value: gauge.value)
             case .reading(let read): out += line(name, labels: labels, value: read())

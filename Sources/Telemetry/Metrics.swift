@@ -56,6 +56,17 @@ package final class Metrics: Sendable {
         }
     }
 
+    /// What one series of a name says.
+    package struct Value: Sendable, Hashable {
+        package let labels: [String: String]
+        package let number: Double
+    }
+
+    /// What the series of a name say now; none of a histogram.
+    package func values(of name: String) -> [Value] {
+        families.withLock { $0[name] }?.values ?? []
+    }
+
     /// Everything, sorted by name.
     package func render() -> String {
         let families = families.withLock { $0.values.sorted { $0.name < $1.name } }

@@ -43,9 +43,10 @@ extension Command {
         let stages = kinds.map { $0.make(settings, environment) }
         let admin = AdminService(settings, stages: stages)
         let topics = TopicsService(
-            duty: .check(Array(Set(kinds.flatMap(\.topics)))), layout: layout, cluster: cluster)
+            duty: .check(Array(Set(kinds.flatMap(\.topics) + [.members]))), layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)
-        try await process.run([admin, topics, catalog, keys] + stages) { admin.beginServing() }
+        let facts = ProcessFactsService(of: kinds, settings, in: environment)
+        try await process.run([admin, topics, catalog, keys, facts] + stages) { admin.beginServing() }
     }
 
     private static func stages(_ words: [String]) throws -> [StageKind] {

@@ -54,7 +54,8 @@ extension Command {
         }
         let topics = TopicsService(duty: .create, layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)
-        var services: [any Service] = [admin, broker, topics, catalog, keys]
+        let facts = ProcessFactsService(of: StageKind.all, settings, in: environment)
+        var services: [any Service] = [admin, broker, topics, catalog, keys, facts]
         if isDemo {
             services += demonstration(of: stages, data: data, settings, in: environment)
         } else {

@@ -27,19 +27,24 @@ function page(place) {
   function draw() {
     const said = freshness.notices();
     if (!fleet) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
-    const { lag = [], members = [], lanes = {} } = fleet;
-    const versions = new Set(members.map(({ version }) => version).filter(Boolean));
+    const { lag = [], members = [], processes = [], openBreakers = [], differences = [], lanes = {} } = fleet;
+    const versions = new Set(processes.map(({ version }) => version));
+    const suspects = processes.map(({ suspectTokens }) => suspectTokens).filter((number) => number !== undefined);
+    const away = members.filter(({ isAway }) => isAway);
     const oldest = Math.min(...lag.map(({ oldestAt }) => oldestAt ?? Infinity));
     show(body, ...said,
       versions.size > 1 && notice("warn", `Processes of ${versions.size} versions run side by side: ${[...versions].join(", ")}.`),
-      lanes.blocked?.length > 0 && notice("bad", h("ul", lanes.blocked.map(({ lane, reason }) => h("li", `Lane ${lane} is blocked: ${reason}.`)))),
+      openBreakers.length > 0 && notice("bad", "Nothing is pushed for this app, as APNs refuses its key, team or topic: correct the setting; no token is dropped.",
+        h("ul", openBreakers.map(({ process, environment }) => h("li", `${environment}, at ${process}`)))),
+      away.length > 0 && notice("bad", `${counted(away.length, "process", "processes")} of insight do not answer: ${away.map(({ process }) => process).join(", ")}.`),
       fleet.lagUnknown && notice("warn", "The cluster does not tell how far its readers are."),
       figures([
         ["Records waiting", count(lag.reduce((sum, one) => sum + waiting(one), 0))],
         Number.isFinite(oldest) && ["The oldest waits", span(Date.now() - oldest)],
-        ["Processes", count(members.length)],
+        ["Processes", count(processes.length)],
+        suspects.length > 0 && ["Suspect tokens", count(suspects.reduce((sum, one) => sum + one, 0)), "failed the last time"],
         ["Lanes read", lanes.count ? `${count(lanes.read)} of ${count(lanes.count)}` : "–"],
-      ]),
+      ].filter(Boolean)),
       card("Lag", "records of each topic that a stage has not read yet", lag.length
         ? table("Lag", [
           { title: "Stage", cell: ({ stage }) => stage },
@@ -50,18 +55,29 @@ function page(place) {
           Number.isFinite(oldest) && { title: "The oldest waits", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(Date.now() - oldestAt) : "–") },
         ].filter(Boolean), lag, ({ stage, topic }) => `${stage} ${topic}`)
         : empty("Nothing is known", "Figures come from consumer groups; there are none yet.")),
-      card("Processes", null, members.length
+      card("Processes", null, processes.length
         ? table("Processes", [
+          { title: "Process", kind: "name", cell: ({ process }) => process },
+          { title: "Stages", cell: ({ stages }) => stages.join(", ") },
+          { title: "Version", cell: ({ version }) => version },
+          { title: "Since", kind: "time", cell: ({ startedAt }) => moment(startedAt) },
+          { title: "Heard", kind: "time", cell: ({ heardAt }) => ago(heardAt) },
+        ], processes, ({ process }) => process)
+        : empty("Nobody has said so", "Processes tell of themselves here within seconds of their start.")),
+      differences.length > 0 && card("Settings that differ", "the same setting, told differently to processes", table("Settings that differ", [
+        { title: "Setting", kind: "name", cell: ({ key }) => h("code", key) },
+        { title: "Values, and who has them", cell: ({ values }) => h("ul", values.map(({ value, processes: who }) =>
+          h("li", h("code", value === "" ? "(empty)" : value), ` ${who.join(", ")}`))) },
+      ], differences, ({ key }) => key)),
+      members.length > 0 && card("Who answers for which lanes", null, table("Who answers for which lanes", [
           { title: "Stage", cell: ({ stage }) => stage },
           { title: "Process", kind: "name", cell: ({ process }) => process },
           { title: "State", cell: ({ isAway }) => (isAway ? tag("bad", "away") : tag("good", "there")) },
           { title: "Address", kind: "name", cell: ({ address }) => address ?? "–" },
-          versions.size > 0 && { title: "Version", cell: ({ version }) => version ?? "–" },
           { title: "Lanes", kind: "number", cell: (member) => h("span", { title: member.lanes?.join(", ") }, counted(member.lanes?.length ?? 0, "lane")) },
           { title: "Since", kind: "time", cell: ({ startedAt }) => moment(startedAt) },
           { title: "Heard", kind: "time", cell: ({ heardAt }) => (heardAt ? ago(heardAt) : "–") },
-        ].filter(Boolean), members, ({ stage, process }) => `${stage} ${process}`)
-        : empty("Nobody has said so", "Processes of insight announce themselves here.")));
+        ], members, ({ stage, process }) => `${stage} ${process}`)));
   }
 
   const stop = poll((signal) => get("/v1/fleet", signal), (answer) => { freshness.took(answer); fleet = answer; draw(); },

@@ -54,7 +54,9 @@ function troubles(groups, sends, fleet) {
   for (const member of fleet?.members ?? []) {
     if (member.isAway) list.push([`${member.process} of ${member.stage} does not answer; it was last heard ${ago(member.heardAt)}.`, "#/fleet"]);
   }
-  for (const { lane, reason } of fleet?.lanes?.blocked ?? []) list.push([`Lane ${lane} is blocked: ${reason}.`, "#/fleet"]);
+  for (const { environment } of fleet?.openBreakers ?? []) {
+    list.push([`Nothing is pushed in ${environment}: APNs refuses the app's key, team or topic. Correct the setting; no token is dropped.`, "#/fleet"]);
+  }
   for (const lag of fleet?.lag ?? []) {
     if (lag.oldestAt && Date.now() - lag.oldestAt > lateAfter) {
       list.push([`${lag.stage} is behind on ${lag.topic}: the oldest of ${counted(lag.records, "record")} waits for ${span(Date.now() - lag.oldestAt)}.`, "#/fleet"]);

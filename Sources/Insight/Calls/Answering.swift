@@ -31,7 +31,7 @@ struct Answering: Sendable {
         case .events: return try await events(call, &parameters, now: now)
         case .eventCounts: return try await eventCounts(call, &parameters, now: now)
         case .audit: return try await audit(call, &parameters, now: now)
-        case .fleet: return try await fleetReport(parameters, now: now)
+        case .fleet: return try await fleetReport(call, parameters)
         }
     }
 

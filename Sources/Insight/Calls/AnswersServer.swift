@@ -68,7 +68,7 @@ final class AnswersServer: @unchecked Sendable {
     private func announce(_ open: OpenLanes) {
         loop.execute {
             self.member.lanes = open.all.map { Int($0.number) }
-            self.announcer.announce(self.member)
+            self.announcer.announce { self.member }
         }
     }
 

@@ -15,6 +15,8 @@ final class FleetQuestions: @unchecked Sendable {
         var topic: String
         var records: Int64
         var partitions: Int
+        /// Milliseconds since 1970: when the oldest record that waits was written.
+        var oldestAt: Int64?
     }
 
     private static let keptMilliseconds = 1000
@@ -24,6 +26,7 @@ final class FleetQuestions: @unchecked Sendable {
     private let prefix: String
     private let log: Log
     private var admin: Admin?
+    private var waiting: WaitingRecords?
     private var known: (lags: [Lag], at: Instant)?
 
     /// - Parameter prefix: of the names of this installation's topics and groups.
@@ -54,6 +57,7 @@ final class FleetQuestions: @unchecked Sendable {
         } catch {
             log.warning("the cluster did not tell how far its groups are", .field("error", "\(error)"))
             admin = nil
+            waiting = nil
             return nil
         }
     }
@@ -64,25 +68,31 @@ final class FleetQuestions: @unchecked Sendable {
         let partitions = try admin.topics().filter { $0.name.hasPrefix(prefix) }.flatMap { topic in
             topic.partitions.map { TopicPartition(topic.name, $0) }
         }
+        let waiting = try waiting ?? WaitingRecords(settings, log: log)
+        self.waiting = waiting
         return try admin.groups().filter { $0.hasPrefix(prefix) }.sorted().flatMap { group -> [Lag] in
-            let byTopic = Dictionary(grouping: try admin.lagOfWhatIsRead(by: group, among: partitions)) {
-                $0.committed.partition.topic
-            }
+            let all = try admin.lagOfWhatIsRead(by: group, among: partitions)
+            let oldest = try waiting.oldest(of: all)
+            let byTopic = Dictionary(grouping: all) { $0.committed.partition.topic }
             return byTopic.sorted { $0.key < $1.key }.map { topic, lags in
                 Lag(
                     stage: String(group.dropFirst(prefix.count)),
                     topic: String(topic.dropFirst(prefix.count)),
-                    records: lags.reduce(0) { $0 + Int64($1.records) }, partitions: lags.count)
+                    records: lags.reduce(0) { $0 + Int64($1.records) }, partitions: lags.count,
+                    oldestAt: lags.compactMap { oldest[$0.committed.partition] }.min())
             }
         }
     }
 }
 
 extension Answering {
-    func fleetReport(_ parameters: CallParameters, now: Int64) async throws(CallProblem) -> HTTPResponse {
+    func fleetReport(_ call: InsightCall, _ parameters: CallParameters) async throws(CallProblem)
+        -> HTTPResponse
+    {
         try parameters.end()
         let lags = await fleet?.lags()
         let members = await asking.knownMembers()
+        let processes = await asking.knownProcesses()
         var running = Question(.running, app: "")
         running.names = []
         let found = await asking.ask(running)
@@ -92,6 +102,7 @@ extension Answering {
                 writer.field("topic", lag.topic)
                 writer.field("records", lag.records)
                 writer.field("partitions", lag.partitions)
+                writer.field("oldestAt", lag.oldestAt)
             }
             writer.field("lagUnknown", lags == nil ? true : nil)
             writer.objects("members", of: members) { member, writer in
@@ -104,6 +115,7 @@ extension Answering {
                 writer.field("isAway", isAway ? true : nil)
                 writer.list("lanes", of: member.lanes) { $1.value($0) }
             }
+            ProcessesReport(processes, app: call.app).write(to: &writer)
             writer.name("lanes")
             writer.beginObject()
             writer.field("count", lanes)

@@ -62,6 +62,14 @@ final class Asking: @unchecked Sendable {
         }
     }
 
+    /// What processes of any stages say of themselves there.
+    func knownProcesses() async -> [ProcessFacts] {
+        await withCheckedContinuation { waiting in
+            let isTaken = loop.execute { waiting.resume(returning: self.members.table.processes) }
+            if !isTaken { waiting.resume(returning: []) }
+        }
+    }
+
     // MARK: On the loop
 
     private func ask(_ question: Question, then: @escaping @Sendable (Findings) -> Void) {

@@ -101,6 +101,8 @@ package struct SenderCore {
     package var leasedUntil: Instant { leaseUntil }
     /// Milliseconds since 1970: the oldest send in hand.
     package var oldestAcceptedAt: Int64? { slots.lazy.compactMap { $0?.head.acceptedAt }.min() }
+    /// Tokens that failed the last time, of those that are remembered.
+    package var suspectTokens: Int { failed.count }
     /// Why pushes do not flow, in words.
     package var obstacles: [String] {
         var list: [String] = []

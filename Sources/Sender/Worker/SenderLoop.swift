@@ -304,6 +304,7 @@ final class SenderLoop: TurnHook {
         metrics.inFlight.set(Double(core.permitsTaken))
         metrics.sheets.set(Double(core.sheetsInHand))
         metrics.bytes.set(Double(core.bytesInHand))
+        metrics.suspectTokens.set(Double(core.suspectTokens))
         let oldest = core.oldestAcceptedAt.map { Double(max(0, moment.wall - $0)) / 1000 }
         metrics.oldestSeconds.set(oldest ?? 0)
         if knowsTime { tellOfClock() }

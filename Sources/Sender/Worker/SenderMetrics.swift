@@ -14,6 +14,7 @@ struct SenderMetrics {
     let sheets: Gauge
     let bytes: Gauge
     let clockAhead: Gauge
+    let suspectTokens: Gauge
     let deadTokens: Counter
     let written: Counter
     let writeFailures: Counter
@@ -45,6 +46,9 @@ struct SenderMetrics {
         clockAhead = metrics.gauge(
             "flotilla_sender_clock_ahead_seconds",
             help: "this machine's clock less the cluster's, by which jobs expire; below 0 it is behind")
+        suspectTokens = metrics.gauge(
+            "flotilla_sender_suspect_tokens",
+            help: "tokens that failed the last time, of those that are remembered")
         deadTokens = metrics.counter(
             "flotilla_sender_dead_tokens_total", help: "tokens reported as dead")
         written = metrics.counter(

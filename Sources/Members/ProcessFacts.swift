@@ -1,0 +1,105 @@
+package import JSON
+internal import LiveActivity
+
+/// What a process tells people of itself, whatever its stages are: a record of `members`. Nobody decides by it.
+package struct ProcessFacts: Announcement, Hashable {
+    package static let schemaVersion = 1
+    /// Stands in the key where a member has its stage.
+    static let word = "process"
+    private static let stagesMax = 100
+    private static let settingsMax = 1000
+    /// Breakers that one record tells of.
+    package static let breakersMax = 1000
+
+    package struct Setting: Sendable, Hashable {
+        package var key: String
+        /// As anybody may see it.
+        package var value: String
+
+        package init(key: String, value: String) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// Pushing pauses for an app in one environment of APNs, as its setting is wrong.
+    package struct Breaker: Sendable, Hashable {
+        package var app: String
+        package var environment: String
+
+        package init(app: String, environment: String) {
+            self.app = app
+            self.environment = environment
+        }
+    }
+
+    package var process: String
+    package var version: String
+    package var stages: [String]
+    package var settings: [Setting]
+    package var openBreakers: [Breaker] = []
+    /// Tokens that failed the last time; nil where nothing is pushed.
+    package var suspectTokens: Int?
+    /// Milliseconds since 1970.
+    package var startedAt: Int64
+    package var at: Int64 = 0
+
+    package init(
+        process: String, version: String, stages: [String], settings: [Setting], startedAt: Int64
+    ) {
+        self.process = process
+        self.version = version
+        self.stages = stages
+        self.settings = settings
+        self.startedAt = startedAt
+    }
+
+    package var key: [UInt8] { RecordKey.join(Self.word, process) }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("process", process)
+        writer.field("version", version)
+        writer.field("stages", stages)
+        writer.name("settings")
+        writer.beginArray()
+        for setting in settings {
+            writer.beginObject()
+            writer.field("key", setting.key)
+            writer.field("value", setting.value)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.name("openBreakers")
+        writer.beginArray()
+        for breaker in openBreakers {
+            writer.beginObject()
+            writer.field("app", breaker.app)
+            writer.field("environment", breaker.environment)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.field("suspectTokens", suspectTokens)
+        writer.field("startedAt", startedAt)
+        writer.field("at", at)
+    }
+
+    package init(from record: JSONObject) {
+        self.init(
+            process: record["process"].name(), version: record["version"].name(),
+            stages: record["stages"].strings(countMax: Self.stagesMax), settings: [],
+            startedAt: record["startedAt"].time())
+        var list = record["settings"].array(countMax: Self.settingsMax)
+        while let element = list.next() {
+            let object = element.object()
+            settings.append(Setting(key: object["key"].name(), value: object["value"].string()))
+        }
+        list = record["openBreakers"].array(countMax: Self.breakersMax)
+        while let element = list.next() {
+            let object = element.object()
+            openBreakers.append(
+                Breaker(app: object["app"].name(), environment: object["environment"].name()))
+        }
+        suspectTokens = record["suspectTokens"].optional?.int(in: 0...Int.max)
+        at = record["at"].time()
+    }
+}

@@ -1,0 +1,54 @@
+import JSON
+import LiveActivity
+import Members
+import Testing
+
+@testable import Insight
+
+struct ProcessesReportTests {
+    private func process(_ name: String, _ settings: [String: String]) -> ProcessFacts {
+        ProcessFacts(
+            process: name, version: "1", stages: ["sender"],
+            settings: settings.sorted { $0.key < $1.key }.map { .init(key: $0.key, value: $0.value) },
+            startedAt: 5)
+    }
+
+    @Test func `settings that differ are told with who has them, and what is each one's own is not`() {
+        let report = ProcessesReport(
+            [
+                process("a", ["sender.permits": "5", "log.level": "info", "insight.listen": "h:1"]),
+                process("b", ["sender.permits": "6", "log.level": "info", "insight.listen": "h:2"]),
+                process("c", ["log.level": "info"]),
+            ], app: "shop")
+        #expect(report.differences == [.init(key: "sender.permits", values: ["5": ["a"], "6": ["b"]])])
+    }
+
+    @Test func `a breaker is told to its own app alone`() {
+        var one = process("a", [:])
+        one.openBreakers = [.init(app: "bank", environment: "production")]
+        func written(_ app: String) -> String {
+            var writer = JSONWriter(capacity: 100)
+            writer.beginObject()
+            ProcessesReport([one], app: app).write(to: &writer)
+            writer.endObject()
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+        #expect(written("shop").contains(#""openBreakers":[]"#) && !written("shop").contains("bank"))
+        #expect(written("bank").contains(#""openBreakers":[{"process":"a","environment":"production"}]"#))
+    }
+
+    @Test func `members tell processes and owners of lanes apart, and what ended is gone`() throws {
+        var table = MemberTable()
+        let reader = JSONReader()
+        var facts = process("a", ["log.level": "info"])
+        facts.openBreakers = [.init(app: "shop", environment: "sandbox")]
+        facts.suspectTokens = 7
+        let member = Member(
+            stage: "insight", process: "a", host: "h", port: 1, secret: "s", lanes: [1], startedAt: 1, at: 2)
+        table.apply(facts.key, facts.encoded(), with: reader)
+        table.apply(member.key, member.encoded(), with: reader)
+        #expect(table.processes == [facts] && table.members(of: "insight") == [member])
+        table.apply(facts.key, nil, with: reader)
+        #expect(table.processes.isEmpty && table.members(of: "insight") == [member])
+    }
+}

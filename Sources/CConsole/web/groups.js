@@ -78,9 +78,10 @@ function listPage(place, { asked }) {
 export const groupsPage = { title: "Groups", show: listPage };
 
 function history(versions) {
-  if (versions.length < 2) return null;
+  const pushed = versions.filter(({ dryRun }) => !dryRun);
+  if (pushed.length < 2) return null;
   const names = ["accepted", "superseded", "rejected", "other"];
-  const buckets = [...versions].reverse().slice(-40).map((send) => {
+  const buckets = pushed.reverse().slice(-40).map((send) => {
     const report = send.report ?? {};
     return { at: send.acceptedAt, parts: [report.accepted ?? 0, report.superseded ?? 0, report.rejected ?? 0,
       (report.expired ?? 0) + (report.unknown ?? 0)] };

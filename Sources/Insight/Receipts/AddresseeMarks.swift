@@ -42,15 +42,16 @@ package enum AddresseeMarks {
 
     /// Whether the receipt may have a line of that recipient or installation.
     package static func contains(_ mark: UInt32, in marks: Span<UInt8>) -> Bool {
-        var index = 0
-        while index + 4 <= marks.count {
-            let found =
-                UInt32(marks[index]) << 24 | UInt32(marks[index + 1]) << 16 | UInt32(marks[index + 2]) << 8
-                | UInt32(marks[index + 3])
-            if found == mark { return true }
-            index += 4
+        let wanted = mark.bigEndian
+        return unsafe marks.withUnsafeBytes { bytes in
+            // To the end, whatever was found: so the compiler compares many at a time.
+            var found = false
+            for index in 0..<bytes.count / 4 {
+                let number = unsafe bytes.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)
+                found = number == wanted || found
+            }
+            return found
         }
-        return false
     }
 
     // FNV-1a: short texts, byte by byte.

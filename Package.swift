@@ -151,6 +151,10 @@ let package = Package(
             "SchedulerTesting", "Scheduler", "IngestTesting", "Topics", "LiveActivity", "Kafka", "JSON",
             "Simulation", "Telemetry"),
         module(
+            "InsightTesting", "Insight", "IngestTesting", "Topics", "LiveActivity", "Kafka", "JSON",
+            "Lifecycle",
+            "Simulation", "Telemetry"),
+        module(
             "SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity", "Kafka", "JSON",
             "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
@@ -167,10 +171,9 @@ let package = Package(
             "HTTPClient",
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
-            "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "Insight", "FanOut", "FanOutTesting",
-            "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "SenderHistories",
-            "InstallationTesting",
-            "Registry",
+            "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "Insight", "InsightTesting", "FanOut",
+            "FanOutTesting", "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "SenderHistories",
+            "InstallationTesting", "Registry",
             "Simulation", "ProcessTesting"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
@@ -250,8 +253,8 @@ let package = Package(
             "SenderTests", "Sender", "SenderHistories", "APNs", "LiveActivity", "JSON", "Lifecycle",
             "Simulation"),
         tests(
-            "InsightTests", "Insight", "Members", "IngestTesting", "Catalog", "Stages", "Topics",
-            "LiveActivity",
+            "InsightTests", "Insight", "InsightTesting", "Members", "IngestTesting", "Catalog", "Stages",
+            "Topics", "LiveActivity",
             "Kafka", "KafkaTesting", "Store", "SQLite", "HTTPServer", "JSON", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(

@@ -33,6 +33,12 @@ package protocol KillScene<Step>: AnyObject {
     func finish() -> Bool
     /// Nothing waits any more.
     func isSettled() throws -> Bool
+    /// A process is dead, and the next one will find what it left there.
+    func died(leaving data: String)
+}
+
+extension KillScene {
+    package func died(leaving data: String) {}
 }
 
 package enum KillMoment {
@@ -57,6 +63,7 @@ package final class KilledPair<Plan: KillPlan> {
     private static var roundsMax: Int { 1200 }
 
     private let plan: Plan
+    private let directory: String
     private let start: (_ which: Int, _ death: StageProcess.Death?) throws -> StageProcess
     private var chance: SeededGenerator
     private var pair: [StageProcess] = []
@@ -68,6 +75,7 @@ package final class KilledPair<Plan: KillPlan> {
         _ plan: Plan, _ worker: StageProcess.Worker, of program: String, on bed: IngestBed, directory: String
     ) {
         self.plan = plan
+        self.directory = directory
         chance = SeededGenerator(plan.seed)
         start = { which, death in
             try StageProcess(worker, of: program, on: bed, data: "\(directory)/\(which)", death: death)
@@ -100,22 +108,22 @@ package final class KilledPair<Plan: KillPlan> {
         switch act {
         case .dieAt(let step):
             // The old one makes room for one that knows when to die.
-            try await kill(victim)
+            try await kill(victim, number: which, in: scene)
             let isRare = step.rawValue >= scene.firstRareStep.rawValue
             let death = StageProcess.Death(step: step.rawValue, time: isRare ? 1 : 1 + chance.below(3))
             let doomed = try start(which, death)
             if try await halts(doomed, scene) { stepsMet.insert(step) }
-            try await kill(doomed)
+            try await kill(doomed, number: which, in: scene)
             pair[which] = try start(which, nil)
         case .kill:
             try await Task.sleep(for: .milliseconds(20 + chance.below(1500)))
-            try await kill(victim)
+            try await kill(victim, number: which, in: scene)
             pair[which] = try start(which, nil)
         case .freeze:
             victim.freeze()
             try await leaveFrozen(victim, scene)
         case .freezeAt(let step):
-            try await kill(victim)
+            try await kill(victim, number: which, in: scene)
             let doomed = try start(
                 which, .init(step: step.rawValue, time: 1 + chance.below(3), isStop: true))
             pair[which] = doomed
@@ -130,10 +138,13 @@ package final class KilledPair<Plan: KillPlan> {
         }
     }
 
-    private func kill(_ victim: StageProcess) async throws {
+    private func kill(
+        _ victim: StageProcess, number which: Int, in scene: some KillScene<Plan.Step>
+    ) async throws {
         victim.kill()
         _ = try await victim.process.exitStatus()
         kills += 1
+        scene.died(leaving: "\(directory)/\(which)")
     }
 
     /// Longer than its session: it wakes when its partitions are the other's.

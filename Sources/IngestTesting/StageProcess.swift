@@ -14,6 +14,7 @@ package final class StageProcess {
         case fanOut = "fan-out-worker"
         case sender = "sender-worker"
         case scheduler = "scheduler-worker"
+        case insight = "insight-worker"
     }
 
     /// The step at which it kills itself, and at which of its times, counted after another step.

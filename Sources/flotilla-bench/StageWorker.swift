@@ -4,6 +4,7 @@ internal import FanOutTesting
 internal import Glibc
 internal import Ingest
 internal import IngestTesting
+internal import Insight
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
@@ -85,6 +86,16 @@ enum StageWorker {
         settings.sessionMilliseconds = options.sessionMilliseconds ?? StageProcess.sessionMilliseconds
         try run(options, "scheduler") { [settings] environment, death in
             SchedulerService(settings, in: environment, onStep: { death.reached($0.rawValue) })
+        }
+    }
+
+    static func runInsight(_ arguments: [String]) throws {
+        var settings = InsightSettings()
+        settings.sessionMilliseconds = StageProcess.sessionMilliseconds
+        // Smaller than usual, so that there are more places to die at.
+        settings.batchRecordsMax = 2000
+        try run(StageWorkerOptions(arguments), "insight") { [settings] environment, death in
+            InsightService(settings, in: environment, onStep: { death.reached($0.rawValue) })
         }
     }
 

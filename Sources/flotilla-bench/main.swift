@@ -101,6 +101,14 @@ private let benchmarks = [
         name: "merge", what: "reports merged into installations by the deciding part alone",
         run: MergeBenchmark.run),
     Benchmark(
+        name: "insight-kills", what: "insight killed at every step while a day comes in: every figure equal",
+        options: "[--records N] [--people N] [--kills N] [--freezes N] [--seed N]", needsCluster: true,
+        run: InsightKillsProof.run),
+    Benchmark(
+        name: "insight-worker", what: "insight as a process of its own",
+        options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
+            + "[--at-time N] [--after-step N]", run: StageWorker.runInsight),
+    Benchmark(
         name: "planner", what: "sends through fan-out's planner: from Kafka to visible expansions",
         options: "[--sends N] [--rounds N] [--groups N [--rate N] [--seconds N]]", needsCluster: true,
         run: PlannerBenchmark.run),

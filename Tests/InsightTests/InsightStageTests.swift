@@ -52,15 +52,15 @@ import Topics
         try day.write(sheets: 60, events: 500, to: bed)
         for time in [1, 3] {
             let (brokers, prefix) = (bed.settings.brokers, bed.layout.prefix)
-            let (path, name) = (directory.path, step.rawValue)
+            let (path, number) = (directory.path, step.rawValue)
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [
                     brokers = brokers as [String], prefix = prefix as String, path = path as String,
-                    name = name as String, time = time as Int
+                    number = number as Int, time = time as Int
                 ] in
                 let countdown = Countdown(time)
                 let stage = try await RunningInsight(brokers: brokers, prefix: prefix, directory: path) {
-                    if $0.rawValue == name, countdown.isOver() { kill(getpid(), SIGKILL) }
+                    if $0.rawValue == number, countdown.isOver() { kill(getpid(), SIGKILL) }
                 }
                 try await eventually("it is killed") { stage.failure != nil }
             }

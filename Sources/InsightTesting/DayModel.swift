@@ -1,0 +1,181 @@
+package import IngestTesting
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Topics
+
+/// What the topics of a day say, counted by dictionaries of single jobs, events and rows.
+package struct DayModel {
+    struct SendKey: Hashable {
+        var app: String
+        var send: String
+    }
+
+    struct Name: Hashable {
+        var app: String
+        var name: String
+    }
+
+    struct Sums {
+        var ends: [Environment: [String: Int]] = [:]
+        var reasons: [String: Int] = [:]
+        var latencies: [Int64] = []
+        var lanes: [Int: LaneTally] = [:]
+        var isPlanned = false
+    }
+
+    struct Push: Hashable {
+        var at: Int64
+        var send: String
+        var outcome: String
+        var installation: String
+    }
+
+    struct Count: Hashable {
+        var app: String
+        var hour: Int64
+        var code: String
+        var type: String?
+        var group: String?
+    }
+
+    var sends: [SendKey: Sums] = [:]
+    var pushes: [Name: [Push]] = [:]
+    var counts: [Count: Int] = [:]
+    /// Times of taps, by group.
+    var taps: [Name: [Int64]] = [:]
+    /// By user: `time code installation`.
+    var eventsOfUsers: [Name: [String]] = [:]
+    /// By app, likewise, each with how often it is there.
+    var events: [String: [String: Int]] = [:]
+    var groups: [Name: GroupRow] = [:]
+    var phones: [Name: Installation] = [:]
+    var timers: [Name: Set<String>] = [:]
+    var audit: [String: [Int64]] = [:]
+    private(set) var records = 0
+
+    package init(_ bed: IngestBed) throws {
+        try readReceipts(bed)
+        let reader = JSONReader()
+        records += try Self.each(.events, of: bed) { record in
+            guard let event = record.value.flatMap({ try? Event.decode($0, with: reader) }) else { return }
+            enter(event)
+        }
+        records += try Self.each(.progress, of: bed) { record in
+            guard let one = record.value.flatMap({ try? Progress.decode($0, with: reader) }) else { return }
+            let key = SendKey(app: one.key.app, send: one.send)
+            switch one.part {
+            case .verdict: sends[key, default: Sums()].isPlanned = true
+            case .lane(let lane, let tally): sends[key, default: Sums()].lanes[lane] = tally
+            }
+        }
+        records += try Self.each(.groups, of: bed) { record in
+            let bytes = record.key ?? []
+            guard let key = unsafe bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) }) else { return }
+            groups[Name(app: key.app, name: key.group ?? "")] = record.value.flatMap {
+                try? GroupRow.decode($0, with: reader)
+            }
+        }
+        records += try Self.each(.installations, of: bed) { record in
+            guard let parts = record.key.flatMap({ RecordKey.split($0) }) else { return }
+            phones[Name(app: parts[0], name: String(parts[1].dropFirst(2)))] = record.value.flatMap {
+                try? Installation.decode($0, with: reader)
+            }
+        }
+        records += try Self.each(.timers, of: bed) { record in
+            guard let parts = record.key.flatMap({ RecordKey.split($0) }) else { return }
+            let owner = Name(app: parts[0], name: parts[1])
+            if record.value == nil {
+                timers[owner]?.remove(parts[2])
+            } else {
+                timers[owner, default: []].insert(parts[2])
+            }
+        }
+        records += try Self.each(.audit, of: bed) { record in
+            guard let one = record.value.flatMap({ try? AuditEntry.decode($0, with: reader) }) else { return }
+            audit[one.app, default: []].append(one.at)
+        }
+    }
+
+    /// - Returns: how many there are.
+    private static func each(
+        _ topic: TopicName, of bed: IngestBed, _ take: (ReadRecord) -> Void
+    ) throws -> Int {
+        var count = 0
+        try TopicContent.each(of: topic, bed) {
+            take(ReadRecord($0))
+            count += 1
+        }
+        return count
+    }
+
+    private mutating func readReceipts(_ bed: IngestBed) throws {
+        let reader = JSONReader()
+        // A sheet of a day has fewer jobs than a number has bits.
+        var done: [JobPlace: UInt64] = [:]
+        records += try Self.each(.receipts, of: bed) { record in
+            guard let receipt = record.value.flatMap({ try? Receipt.decode($0, with: reader) }) else {
+                return
+            }
+            var lines: [(line: Int, outcome: ReceiptOutcome)] = []
+            for part in receipt.parts {
+                part.lines.forEachLine { lines.append(($0, part.outcome)) }
+                guard part.outcome.isFinal else { continue }
+                let key = SendKey(app: receipt.app, send: receipt.send)
+                part.lines.forEachLine { line in
+                    let bit = UInt64(1) << UInt64(line)
+                    guard done[receipt.place, default: 0] & bit == 0 else { return }
+                    done[receipt.place, default: 0] |= bit
+                    sends[key, default: Sums()].end(part, receipt)
+                }
+                if sends[key]?.ends[receipt.environment] == nil {
+                    sends[key, default: Sums()].ends[receipt.environment] = [:]
+                }
+            }
+            let named = (record.headers["to"] ?? "").split(separator: "\n")
+            for (place, name) in zip(lines.sorted { $0.line < $1.line }, named) {
+                let parts = name.split(separator: "\t").map(String.init)
+                let user = Name(app: receipt.app, name: String(parts[2].dropFirst(2)))
+                pushes[user, default: []].append(
+                    Push(
+                        at: receipt.at, send: receipt.send, outcome: place.outcome.rawValue,
+                        installation: parts[0]))
+            }
+        }
+    }
+
+    private mutating func enter(_ event: Event) {
+        let key = Count(
+            app: event.app, hour: event.eventTime / 3_600_000, code: event.code.rawValue,
+            type: event.attributesType, group: event.group)
+        counts[key, default: 0] += 1
+        let text = Self.text(of: event.code.rawValue, at: event.eventTime, on: event.installation ?? "")
+        events[event.app, default: [:]][text, default: 0] += 1
+        if let user = event.user { eventsOfUsers[Name(app: event.app, name: user), default: []].append(text) }
+        if event.code == .tap, let group = event.group {
+            taps[Name(app: event.app, name: group), default: []].append(event.eventTime)
+        }
+    }
+
+    static func text(of code: String, at: Int64, on installation: String) -> String {
+        "\(at) \(code) \(installation)"
+    }
+
+    func running(_ group: String, app: String) -> Int {
+        phones.reduce(0) { sum, one in
+            guard one.key.app == app else { return sum }
+            return sum
+                + one.value.activities.count {
+                    $0.group?.value == group && $0.closing == nil && !$0.isExpired
+                }
+        }
+    }
+}
+
+extension DayModel.Sums {
+    mutating func end(_ part: Receipt.Part, _ receipt: Receipt) {
+        ends[receipt.environment, default: [:]][part.outcome.rawValue, default: 0] += 1
+        if part.outcome == .rejected { reasons[part.reason ?? "none", default: 0] += 1 }
+        if part.outcome == .accepted { latencies.append(max(0, receipt.at - receipt.acceptedAt)) }
+    }
+}

@@ -1,0 +1,49 @@
+internal import Foundation
+package import IngestTesting
+package import Insight
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// The stage in this process, on files that others have left.
+package final class RevivedInsight: Sendable {
+    package let service: InsightService
+
+    package init(_ bed: IngestBed, _ directory: String) async throws {
+        var settings = InsightSettings()
+        settings.sessionMilliseconds = StageProcess.sessionMilliseconds
+        service = InsightService(settings, in: try bed.environment(under: directory))
+        try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
+    }
+
+    /// Every lane answers, and has entered everything.
+    package func untilWhole(of bed: IngestBed) async throws {
+        for _ in 0..<3000 {
+            let body = await service.answer(InsightCall(.fleet, app: "shop"))
+            let answer = try body.flatMap {
+                try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]
+            }
+            if let answer, answer["partial"] == nil, service.obstacles.isEmpty, try Self.hasReadAll(of: bed) {
+                return
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        throw KillFault("insight does not answer for all lanes: \(service.obstacles)")
+    }
+
+    package func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+
+    /// As the group says.
+    static func hasReadAll(of bed: IngestBed) throws -> Bool {
+        let topics: [TopicName] = [
+            .receipts, .events, .progress, .groups, .installations, .timers, .audit,
+        ]
+        let places = topics.flatMap { topic in
+            (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(topic), $0) }
+        }
+        guard let lags = try? bed.admin.lag(of: bed.layout.prefix + "insight", places) else { return false }
+        return lags.allSatisfy { $0.records == 0 }
+    }
+}

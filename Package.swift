@@ -224,7 +224,8 @@ let package = Package(
             "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON",
             "Cryptography", "Telemetry", "Lifecycle", "ProcessTesting"),
         tests(
-            "GatewayTests", "Gateway", "Console", "Replay", "Stages", "Settings", "Catalog", "Topics",
+            "GatewayTests", "Gateway", "Insight", "Console", "Replay", "Stages", "Settings", "Catalog",
+            "Topics",
             "LiveActivity", "Kafka",
             "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),

@@ -1,0 +1,132 @@
+import Foundation
+import Insight
+import Kafka
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Stages
+import Telemetry
+import Testing
+import Topics
+
+@testable import Gateway
+
+/// What a gateway hands on from a running insight stage, and what it answers in its place.
+struct InsightRelayTests {
+    private static let at = WallTime.now().milliseconds - 60_000
+
+    /// The stage beside the gateway, in this process.
+    private static func insight(beside bench: GatewayBench) async throws -> (
+        InsightService, TemporaryDirectory
+    ) {
+        let directory = try TemporaryDirectory()
+        let environment = StageEnvironment(
+            cluster: Cluster(bench.settings), layout: bench.layout,
+            slot: try Slot.take(under: directory.path),
+            sealingKeys: nil, catalog: { nil })
+        let service = InsightService(InsightSettings(), in: environment)
+        try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
+        return (service, directory)
+    }
+
+    /// Three taps of ann, who has an id that a spreadsheet would carry out, and one of another app's.
+    private static func writeTaps(_ bench: GatewayBench) async throws {
+        let (settings, layout) = (bench.settings, bench.layout)
+        try await onThread {
+            let producer = try Producer(settings, name: "taps", log: .silent, metrics: Metrics())
+            let topic = try producer.topic(layout.name(.events))
+            var deliveries: [Delivery] = []
+            for (app, user, after) in [
+                ("shop", "=ann,1", 0), ("shop", "=ann,1", 1), ("shop", "=ann,1", 2), ("bank", "bob", 3),
+            ] {
+                let tap = Event(
+                    .tap, app: app, installation: "phone", user: user, group: "match",
+                    eventTime: at + Int64(after), receivedAt: at + Int64(after))
+                let (key, value) = (tap.key, tap.encoded())
+                #expect(producer.send(to: topic, key: key.span, value: value.span, tag: 1) == .queued)
+                _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
+            }
+            #expect(!deliveries.isEmpty && deliveries.allSatisfy(\.isStored))
+        }
+    }
+
+    @Test func `answers and files are handed on, to the app that asks, and to a role that may`() async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
+        try await bench.startAndWait()
+        func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
+            try await bench.call("GET", path, key: key)
+        }
+        let away = try await get("/v1/events")
+        #expect(away.status == 503 && away.code == "insight_away", "\(away)")
+
+        try await Self.writeTaps(bench)
+        let (service, _directory) = try await Self.insight(beside: bench)
+        try await eventually("insight has read the events") {
+            let counts = try await get("/v1/events/counts")
+            return counts.status == 200 && counts.body.contains(#""totals":{"tap":3}"#)
+        }
+        try await Self.judgeFiles(get: { try await get($0) })
+        try await Self.judgeForeigners { try await get($0, key: $1) }
+
+        let long = try await get("/v1/events?from=0&to=\(Self.at)")
+        #expect(long.status == 400 && long.code == "range_too_long" && long.field == "from", "\(long)")
+        let counts = try await get("/v1/events/counts?from=0&to=\(Self.at)")
+        #expect(counts.code == "range_too_long", "\(counts)")
+        #expect(try await get("/v1/audit?from=0").code == "range_too_long")
+        #expect(try await get("/v1/sends?from=0").code == "range_too_long")
+        #expect(try await get("/v1/events?from=9&to=8").field == "from")
+        #expect(try await get("/v1/events?form=csv").code == "unknown_field")
+        #expect(try await get("/v1/events?limit=5001").field == "limit")
+        #expect(try await get("/v1/events?cursor=x").field == "cursor")
+        #expect(try await get("/v1/events", key: "shop/report").status == 403)
+        #expect(try await get("/v1/fleet").status == 200)
+        await service.stop(by: .now().advanced(byMilliseconds: 10_000))
+        try await eventually("the gateway says that insight is away") {
+            try await get("/v1/groups").code == "insight_away"
+        }
+        await bench.stop()
+        _ = (_cluster, _directory)
+    }
+
+    private static func judgeFiles(get: (String) async throws -> HTTPAnswer) async throws {
+        let first = try await get("/v1/events?format=csv&limit=2")
+        #expect(first.header("Content-Type") == "text/csv; charset=utf-8", "\(first.head)")
+        #expect(first.header("Content-Disposition") == #"attachment; filename="events.csv""#)
+        let lines = first.body.components(separatedBy: "\r\n")
+        #expect(lines.count == 4 && lines[0].hasPrefix("at,receivedAt,code,") && lines[3].isEmpty, "\(lines)")
+        #expect(lines[1].contains(#","'=ann,1","#), "no formula, and its comma within quotes: \(lines[1])")
+        let next = try #require(first.header("Next-Cursor"))
+        let rest = try await get("/v1/events?format=csv&limit=2&cursor=\(next)")
+        #expect(rest.body.components(separatedBy: "\r\n").count == 3 && rest.header("Next-Cursor") == nil)
+        let objects = try await get("/v1/events?format=jsonl")
+        #expect(objects.header("Content-Type") == "application/x-ndjson", "\(objects.head)")
+        let told = try objects.body.split(separator: "\n").map {
+            try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(told.count == 3 && told.allSatisfy { $0["userId"] as? String == "=ann,1" })
+    }
+
+    /// Another app's names are answered as those that nobody has.
+    private static func judgeForeigners(
+        get: (_ path: String, _ key: String) async throws -> HTTPAnswer
+    ) async throws {
+        func told(_ answer: HTTPAnswer) -> String {
+            "\(answer.status) \(answer.body.replacing(/"asOf":[0-9]+/, with: ""))"
+        }
+        let own = try await get("/v1/users/bob", "bank/read")
+        #expect(own.status == 200, "\(own)")
+        for (foreign, nobodys) in [
+            ("/v1/users/bob", "/v1/users/nobody"), ("/v1/installations/phone", "/v1/installations/none"),
+            ("/v1/groups/match", "/v1/groups/none"),
+            ("/v1/groups/match/timeline", "/v1/groups/none/timeline"),
+            ("/v1/sends/send-of-bank", "/v1/sends/none"),
+        ] {
+            let answer = try await get(foreign, "shop/read")
+            let unknown = try await get(nobodys, "shop/read")
+            #expect(told(answer) == told(unknown), "\(foreign)")
+        }
+        let events = try await get("/v1/events?user=bob", "shop/read")
+        #expect(events.status == 200 && events.body.hasPrefix(#"{"events":[]"#), "\(events)")
+    }
+}

@@ -113,6 +113,7 @@ import Topics
                 ($0["lanes"] as? [Int] ?? []).count
             }
             return shares == [wanted] && lanes.count == 2 && !lanes.contains(0) && a.missing + b.missing == 0
+                && fleet["partial"] == nil
         }
         try await Self.judgeReports(of: bed, first)
         var pages = 0

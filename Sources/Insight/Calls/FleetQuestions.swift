@@ -93,7 +93,7 @@ extension Answering {
         let lags = await fleet?.lags()
         let members = await asking.knownMembers()
         let processes = await asking.knownProcesses()
-        var running = Question(.running, app: "")
+        var running = Question(.running, app: call.app)
         running.names = []
         let found = await asking.ask(running)
         return object([found]) { writer in

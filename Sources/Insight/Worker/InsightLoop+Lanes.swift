@@ -22,7 +22,10 @@ extension InsightLoop {
             try consumer.release()
         case .end(let place, let offset):
             if let topic = topic(of: place) { lanes[place.partition]?.reached(offset, of: topic) }
-        case .suspended, .committed: break
+        case .committed(_, let outcome):
+            // All of it is said again: nothing may come for a day that would make it good.
+            if outcome != .committed { committed = [:] }
+        case .suspended: break
         case .failed(let failure): try take(failure)
         }
     }

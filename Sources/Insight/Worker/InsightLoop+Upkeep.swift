@@ -60,7 +60,7 @@ extension InsightLoop {
                 }
             }
         }
-        // One that fails is made good by the next that differs; no figure rests on it.
+        // One that fails is made good by the next; no figure rests on it.
         if !offsets.isEmpty { _ = consumer.commitLater(offsets) }
     }
 }

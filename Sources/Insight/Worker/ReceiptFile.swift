@@ -12,6 +12,9 @@ final class ReceiptFile: LaneFile {
     var mark: ReadMark
     private let file: StateFile
     private let stored: StoredReceipts
+    /// Memory that a lane keeps for its next batch: what is beyond serves the other lanes.
+    private static let keptBytes = 1 << 20
+
     private var batch = ReceiptBatch()
     private var receipts = RowBatch()
     private var marks = RowBatch()
@@ -106,8 +109,8 @@ final class ReceiptFile: LaneFile {
         mark.entered()
         batch.removeAll()
         changed.removeAll()
-        receipts.removeAll()
-        marks.removeAll()
+        if receipts.byteCount > Self.keptBytes { receipts = RowBatch() } else { receipts.removeAll() }
+        if marks.byteCount > Self.keptBytes { marks = RowBatch() } else { marks.removeAll() }
     }
 
     private func writeFinished() {

@@ -46,7 +46,18 @@ enum InsightBenchmark {
         var receipts: Int { max(1, jobs / perReceipt) }
     }
 
+    /// What a process of its own does, so that the memory of writing is not the stage's.
+    private static let writing = "write-receipts"
+
     static func run(_ arguments: [String]) throws {
+        if arguments.first == writing, arguments.count == 5, let jobs = Int(arguments[3]),
+            let perReceipt = Int(arguments[4])
+        {
+            var options = try Options([])
+            (options.jobs, options.perReceipt) = (jobs, perReceipt)
+            let layout = TopicLayout(prefix: arguments[2], lanes: TopicLayout.lanesDefault)
+            return try fill(layout, on: arguments[1].split(separator: ",").map(String.init), options)
+        }
         let options = try Options(arguments)
         let shape = BrokerShape(compression: .zstd, partitions: 1)
         let peer = options.brokers == nil ? try BrokerPeer(.broker, shape: shape) : nil
@@ -82,7 +93,7 @@ enum InsightBenchmark {
     /// A backlog that is there before the stage starts, and the time until it is gone.
     private static func measure(_ options: Options, _ brokers: [String]) throws -> Result {
         let bed = try IngestBed(brokers, lanes: TopicLayout.lanesDefault)
-        try fill(bed, options)
+        try fillElsewhere(bed, options)
         let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let metrics = Metrics()
@@ -145,14 +156,27 @@ enum InsightBenchmark {
         }
     }
 
+    private static func fillElsewhere(_ bed: IngestBed, _ options: Options) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+        process.arguments = [
+            "insight", writing, bed.settings.brokers.joined(separator: ","), bed.layout.prefix,
+            String(options.jobs), String(options.perReceipt),
+        ]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw BenchmarkFailure("the receipts were not written") }
+    }
+
     /// As senders write them: nearly all of a sheet in one part, and who they went to.
-    private static func fill(_ bed: IngestBed, _ options: Options) throws {
-        let producer = try Producer(bed.settings, name: "receipts", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(bed.layout.name(.receipts))
+    private static func fill(_ layout: TopicLayout, on brokers: [String], _ options: Options) throws {
+        let producer = try Producer(
+            KafkaSettings(brokers: brokers), name: "receipts", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(layout.name(.receipts))
         var deliveries: [Delivery] = []
         var stored = 0
         for number in 0..<options.receipts {
-            let lane = Int32(number % bed.layout.lanes)
+            let lane = Int32(number % layout.lanes)
             let receipt = receipt(number, lane: lane, jobs: options.perReceipt)
             let value = receipt.encoded()
             let lines = Array(

@@ -80,7 +80,8 @@ final class SenderWorld {
 
     func step() {
         // Now and then nothing happens for so long that tiers and sessions end meanwhile.
-        pass(random.below(isCalm ? 7_000 : chance(4) ? 8_000 : 120))
+        let pause = random.below(isCalm ? 7_000 : chance(4) ? 8_000 : 120)
+        pass(isAnythingOut ? min(pause, Self.heardMilliseconds) : pause)
         switch random.below(100) {
         case 0..<12: if !isCalm { for _ in 0..<load / 12 { makeSheet() } }
         case 12..<14: if !isCalm, let note = makeNote() { notes.append(note) }
@@ -98,6 +99,13 @@ final class SenderWorld {
         }
         for process in processes { live(process) }
         settleGroup()
+    }
+
+    /// A process that is not stopped hears within this time of what it has begun: for that its successor waits.
+    private static let heardMilliseconds = 2_000
+
+    private var isAnythingOut: Bool {
+        processes.contains { $0.stoppedAt == nil && (!$0.flights.isEmpty || !$0.queue.isEmpty) }
     }
 
     private func live(_ process: WorldProcess) {

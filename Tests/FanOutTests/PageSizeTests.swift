@@ -4,21 +4,29 @@ internal import Testing
 struct PageSizeTests {
     @Test func `a page that takes too long is followed by a smaller one, one that is quick by a larger`() {
         var size = PageSize(rowsAtStart: 10_000, millisecondsMax: 100)
-        size.took(50, for: 10_000)
+        size.took(50, walking: 20, for: 10_000)
         #expect(size.rows == 12_500)
-        size.took(150, for: 12_500)
+        size.took(150, walking: 60, for: 12_500)
         #expect(size.rows == 8_750)
     }
 
     @Test func `a transaction that walked through nothing says nothing of pages`() {
         var size = PageSize(rowsAtStart: 10_000, millisecondsMax: 100)
-        size.took(5_000, for: 0)
+        size.took(5_000, walking: 0, for: 0)
         #expect(size.rows == 10_000)
     }
 
     @Test func `a page with less to do than it might does not let the next one grow`() {
         var size = PageSize(rowsAtStart: 10_000, millisecondsMax: 100)
-        size.took(10, for: 9_999)
+        size.took(10, walking: 5, for: 9_999)
         #expect(size.rows == 10_000)
+    }
+
+    @Test func `a commit that takes long by itself does not make pages smaller`() {
+        var size = PageSize(rowsAtStart: 10_000, millisecondsMax: 100)
+        size.took(400, walking: 20, for: 10_000)
+        #expect(size.rows == 10_000)
+        size.took(400, walking: 30, for: 10_000)
+        #expect(size.rows == 7_000)
     }
 }

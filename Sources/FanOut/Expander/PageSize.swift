@@ -6,6 +6,9 @@ package struct PageSize: Sendable {
     package static let rowsMax = 100_000
     private static let shrink = 0.7
     private static let grow = 1.25
+    /// Of the time of a transaction. A page that takes less of it is not why it lasts: a commit of twelve lanes alone
+    /// can take longer than allowed, on a busy cluster, whatever is in it.
+    private static let pageShareMin = 0.25
 
     private let millisecondsMax: Double
     package private(set) var rows: Int
@@ -20,10 +23,12 @@ package struct PageSize: Sendable {
     ///
     /// - Parameters:
     ///   - milliseconds: what the transaction took, but for that.
+    ///   - walking: how much of it the page took.
     ///   - looked: tokens of the transaction; one that had less to do than it might says nothing, unless it took too long.
-    package mutating func took(_ milliseconds: Double, for looked: Int) {
+    package mutating func took(_ milliseconds: Double, walking: Double, for looked: Int) {
         if looked == 0 { return }
         if milliseconds > millisecondsMax {
+            guard walking > Self.pageShareMin * millisecondsMax else { return }
             rows = max(Self.rowsMin, Int(Double(min(rows, looked)) * Self.shrink))
         } else if looked >= rows, milliseconds < 0.8 * millisecondsMax {
             rows = min(Self.rowsMax, Int(Double(rows) * Self.grow))

@@ -22,8 +22,9 @@ private struct WalkedLanes {
     var list: [LaneShare] = []
     /// Of their pages.
     var rows = 0
-    /// What the registry's news took, for all of them together.
+    /// What the registry's news took, and what the pages did, for all of them together.
     var newsSeconds = 0.0
+    var pageSeconds = 0.0
 }
 
 /// What a lane may look at in a transaction.
@@ -157,7 +158,10 @@ extension ExpanderLoop {
         guard try commit(shares.list, of: topic, group) else { return }
         let took = Instant.now().seconds(since: began)
         metrics.shared.batchSeconds.observe(took)
-        if topic == .usual { pageSize.took((took - shares.newsSeconds) * 1000, for: shares.rows) }
+        if topic == .usual {
+            pageSize.took(
+                (took - shares.newsSeconds) * 1000, walking: shares.pageSeconds * 1000, for: shares.rows)
+        }
     }
 
     /// Lets every lane hear its news, and walk its share of the page. Nil when something has to be read anew.
@@ -179,8 +183,10 @@ extension ExpanderLoop {
                 let times = times
                 worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
                 if done.registryOffset != nil { try hearNews(worker) }
-                walked.newsSeconds += Instant.now().seconds(since: newsBegan)
+                let pageBegan = Instant.now()
+                walked.newsSeconds += pageBegan.seconds(since: newsBegan)
                 if lane.isServing { walked.rows += try walk(&done, topic, within: share, began: began) }
+                walked.pageSeconds += Instant.now().seconds(since: pageBegan)
             } catch {
                 try repair(lane.number, error)
                 return nil

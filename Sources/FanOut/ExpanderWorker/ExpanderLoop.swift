@@ -21,6 +21,8 @@ final class ExpanderLoop: StageLoop {
     /// How long a turn waits for expansions when there is nothing else to do. What the registry tells waits as
     /// long; and so does a stop.
     static let idleMilliseconds: Int32 = 100
+    /// The same while all rows of `starts` are looked at, a page a turn.
+    static let walkingMilliseconds: Int32 = 50
     /// How long a turn waits when something has to be tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
@@ -172,7 +174,8 @@ final class ExpanderLoop: StageLoop {
     private var waitMilliseconds: Int32 {
         if starts.isOpening || hasWork { return 0 }
         if !isSettled { return Self.troubleMilliseconds }
-        return member.isRestoring ? 0 : Self.idleMilliseconds
+        if member.isRestoring { return 0 }
+        return startsWalk.isUnderWay ? Self.walkingMilliseconds : Self.idleMilliseconds
     }
 
     private var hasWork: Bool {

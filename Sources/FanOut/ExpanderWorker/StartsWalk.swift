@@ -28,6 +28,9 @@ struct StartsWalk {
     private var nextPass = Instant.now()
     private var nextPage = Instant.now()
 
+    /// A pass is not through.
+    var isUnderWay: Bool { lane != nil || !rest.isEmpty }
+
     /// The lane to look at now; nil when nothing is due.
     mutating func next(of lanes: some Collection<Int32>, at now: Instant) -> Int32? {
         if now < nextPage { return nil }

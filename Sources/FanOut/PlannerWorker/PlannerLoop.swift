@@ -23,7 +23,9 @@ final class PlannerLoop: StageLoop {
     /// Another number is another layout of the views' files; then they are rebuilt.
     static let viewSchema = 1
     /// How long a turn waits for sends when there is nothing else to do; the limit of a stop's delay.
-    static let idleMilliseconds: Int32 = 100
+    static let idleMilliseconds: Int32 = 250
+    /// The same while sends are held, which go at their times.
+    static let heldMilliseconds: Int32 = 100
     /// How long a turn waits when something has to be tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
@@ -146,7 +148,8 @@ final class PlannerLoop: StageLoop {
     private var waitMilliseconds: Int32 {
         if views.isOpening { return 0 }
         if member.mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
-        return member.isRestoring || walk.isUrgent ? 0 : Self.idleMilliseconds
+        if member.isRestoring || walk.isUrgent { return 0 }
+        return held.count == 0 ? Self.idleMilliseconds : Self.heldMilliseconds
     }
 
     /// With a full overlay, or too many sends that wait, it takes no more until there is room.

@@ -54,6 +54,12 @@ final class RegistryLanes {
     private static let prefetchKibibytesMax = 8192
     /// How long a fetch waits for something new.
     private static let fetchMilliseconds = 250
+    /// Records of a turn while lanes are restored, which sort them.
+    private static let restoredMax = 10_000
+    /// The same when all are entered as they come: nearly always they are of one lane, and a file keeps the memory of
+    /// its largest transaction. What else waits in the loop waits as long as that takes.
+    private static let enteredMax = 3000
+    private static let batchBytesMax = 16 << 20
     /// What restores sort in memory, those of all lanes together.
     private static let restoreBytesMax = 48 << 20
     /// Of one lane; a smaller run makes more files than can be read side by side.
@@ -68,7 +74,7 @@ final class RegistryLanes {
     private let ends: (Kafka.TopicPartition) -> Watermarks?
     private let log: Log
     private let metrics: LaneMetrics
-    private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
+    private var batch = RecordBatch(recordsMax: restoredMax, bytesMax: batchBytesMax)
     /// Open files, kept over a rebalance: most lanes come back.
     private var entries: [Int32: Entry] = [:]
     private(set) var blockage: Blockage?
@@ -200,6 +206,7 @@ final class RegistryLanes {
         if blockage != nil || entries.values.contains(where: { $0.restore == nil && $0.lane.isFull }) {
             return
         }
+        fitBatch()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         defer { batch.clear() }
         for index in 0..<batch.count {
@@ -224,6 +231,13 @@ final class RegistryLanes {
             default: break
             }
         }
+    }
+
+    private func fitBatch() {
+        let isRestoring = entries.values.contains { $0.restore != nil }
+        let recordsMax = isRestoring ? Self.restoredMax : Self.enteredMax
+        if batch.recordsMax == recordsMax { return }
+        batch = RecordBatch(recordsMax: recordsMax, bytesMax: Self.batchBytesMax)
     }
 
     /// The end of a reader of committed records is where the oldest open transaction begins; complete is the

@@ -40,6 +40,7 @@ package struct DayJudge {
         guard let body = await service.answer(call),
             let answer = try JSONSerialization.jsonObject(with: Data(body)) as? Answer
         else { throw JudgeProblem(description: "\(name) was not answered") }
+        guard answer["partial"] == nil else { throw JudgeProblem(description: "\(name) is partial") }
         return answer
     }
 

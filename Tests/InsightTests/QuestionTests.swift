@@ -37,6 +37,20 @@ struct QuestionTests {
         #expect(Findings.read(found.encoded(), with: JSONReader()) == found)
     }
 
+    @Test func `of a list a process tells what comes first in all of its lanes`() {
+        func event(_ at: Int64) -> Listed<Event> {
+            Listed(
+                place: ListPlace(at: at, rest: [1]),
+                value: Event(.tap, app: "shop", installation: "i", eventTime: at, receivedAt: at))
+        }
+        var found = Findings()
+        found.events = [3, 9, 1, 7].map(event)
+        var oldest = found
+        found.keepFirst(2, isOldestFirst: false)
+        oldest.keepFirst(2, isOldestFirst: true)
+        #expect(found.events.map(\.place.at) == [9, 7] && oldest.events.map(\.place.at) == [1, 3])
+    }
+
     @Test func `a lane that two processes tell of counts once`() {
         var (one, other) = (Findings(), Findings())
         (one.lanes, one.running, one.taps) = ([1], ["g": 2], [1])

@@ -69,6 +69,14 @@ struct Findings: LiveActivity.Record, Hashable {
         audit += other.audit
     }
 
+    /// Of each list what comes first: what several lanes have found fits into one answer between processes.
+    mutating func keepFirst(_ limit: Int, isOldestFirst: Bool) {
+        sends = Answering.page(sends, limit, isOldestFirst: isOldestFirst).page
+        scopes = Answering.page(scopes, limit, isOldestFirst: isOldestFirst).page
+        events = Answering.page(events, limit, isOldestFirst: isOldestFirst).page
+        audit = Answering.page(audit, limit, isOldestFirst: isOldestFirst).page
+    }
+
     func write(to writer: inout JSONWriter) {
         writer.list("lanes", of: lanes) { $1.value($0) }
         writer.field("asOf", asOf == .max ? nil : asOf)

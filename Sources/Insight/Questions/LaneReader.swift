@@ -31,6 +31,7 @@ final class LaneReader {
             found.asOf = lane.asOf
             all.add(found)
         }
+        if question.kind.isList { all.keepFirst(question.limit, isOldestFirst: question.isOldestFirst) }
         return all
     }
 

@@ -32,6 +32,9 @@ struct Question: LiveActivity.Record, Hashable {
         /// Taps of a group between each two of `times`.
         case taps
         case audit
+
+        /// Whether the answer is a page: of more rows than `limit`, none is asked for.
+        var isList: Bool { [.sendList, .groupList, .events, .audit].contains(self) }
     }
 
     var kind: Kind

@@ -64,7 +64,9 @@ struct InsightRelayTests {
         let (service, _directory) = try await Self.insight(beside: bench)
         try await eventually("insight has read the events") {
             let counts = try await get("/v1/events/counts")
+            let foreign = try await get("/v1/events/counts", key: "bank/read")
             return counts.status == 200 && counts.body.contains(#""totals":{"tap":3}"#)
+                && foreign.body.contains(#""totals":{"tap":1}"#)
         }
         try await Self.judgeFiles(get: { try await get($0) })
         try await Self.judgeForeigners { try await get($0, key: $1) }

@@ -400,6 +400,8 @@ private struct Account {
     private var cancelled: Set<String> = []
     private var truths: [String: Truth] = [:]
     private var isOpen: [String: Bool] = [:]
+    /// Lives of single recipients that a start has opened.
+    private var ownLives: Set<String> = []
 
     func truth(_ group: String, _ user: String) -> Truth? {
         guard let truth = truths["\(group)/\(user)"], truth.isKnown else { return nil }
@@ -445,6 +447,9 @@ private struct Account {
             }
             if !isPrivate {
                 for one in recipients where one.scope == .recipient && one.version == one.generation {
+                    // Another start of the same life joins it: what was said to the recipient since stands.
+                    let life = "\(group)/\(one.recipient.text)/\(one.generation)"
+                    guard ownLives.insert(life).inserted else { continue }
                     change(group, String(one.recipient.text.dropFirst(2))) {
                         $0.hasEnded = false
                         $0.say(state, send.send)

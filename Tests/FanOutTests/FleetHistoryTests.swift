@@ -20,4 +20,8 @@ struct FleetHistoryTests {
         }
         print("fleet histories from seed \(seed)")
     }
+
+    @Test func `a start that joins a recipient's own life leaves what a list was told since`() throws {
+        try FleetHistory(seed: 11_603_813_200_654_409_399).live(steps: 160)
+    }
 }

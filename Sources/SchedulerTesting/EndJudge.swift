@@ -5,7 +5,10 @@ internal import LiveActivity
 struct EndJudge {
     private struct Asked {
         var end: EndSchedule
-        var hasFired = false
+        /// How often it was asked for.
+        var times = 1
+        /// The cluster's stamp on the END.
+        var firedAt: Int64?
     }
 
     /// By whose group it is.
@@ -20,7 +23,9 @@ struct EndJudge {
     private(set) var fired = 0
 
     mutating func ask(_ end: EndSchedule) {
-        asked[Home(end.owner, end.group), default: [:]][end.generation] = Asked(end: end)
+        let home = Home(end.owner, end.group)
+        let times = asked[home]?[end.generation]?.times ?? 0
+        asked[home, default: [:]][end.generation] = Asked(end: end, times: times + 1)
     }
 
     /// - Parameters:
@@ -30,8 +35,11 @@ struct EndJudge {
     mutating func fires(_ send: Send, of generation: Int64, at stamp: Int64) -> String? {
         let home = Home(send.owner, send.group ?? "")
         guard let one = asked[home]?[generation] else { return "\(send.id) ends what nobody wants ended" }
-        if one.hasFired { return "\(send.id) ends the same life again" }
-        asked[home]?[generation]?.hasFired = true
+        if let firedAt = one.firedAt {
+            return
+                "\(send.id) ends the same life again, \(stamp - firedAt) ms later; it was asked for \(one.times) times"
+        }
+        asked[home]?[generation]?.firedAt = stamp
         fired += 1
         if stamp < one.end.at * 1000 { return "\(send.id) ends \(one.end.at * 1000 - stamp) ms early" }
         if send.content.event != .end || send.acceptedAt != one.end.at * 1000 {
@@ -43,7 +51,9 @@ struct EndJudge {
     /// When nothing is left: a life that should have ended, and has not.
     var lost: String? {
         for (home, lives) in asked {
-            guard let newest = lives.max(by: { $0.key < $1.key }), !newest.value.hasFired else { continue }
+            guard let newest = lives.max(by: { $0.key < $1.key }), newest.value.firedAt == nil else {
+                continue
+            }
             return "life \(newest.key) of \(home.group) of '\(home.owner)' has not ended"
         }
         return nil

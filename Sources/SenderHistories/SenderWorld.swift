@@ -327,6 +327,8 @@ final class SenderWorld {
                 }
             }
             member.lastPoll = now
+            // An assignment is the group's word, as `AssignmentState` has it.
+            member.isSuspect = false
             member.core.assigned(starts)
             take(member)
         }

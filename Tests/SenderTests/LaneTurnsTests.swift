@@ -27,7 +27,8 @@ import Testing
 
     private mutating func assignAll() {
         core.informed()
-        let tracks = JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: nil) }
+        let note = CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)
+        let tracks = JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) }
         core.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), tracks: tracks) })
         for lane in 0..<Self.lanes { core.foundAll(lane: Int32(lane), end: 0, moment) }
     }

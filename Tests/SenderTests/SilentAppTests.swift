@@ -21,8 +21,10 @@ import Testing
         limits.window = 4
         core = SenderCore(limits, seed: 1)
         core.informed()
+        // An earlier owner gave the lane back in order.
+        let note = CommitNote(receiptsFrom: 0, window: limits.window, endedAt: 0)
         core.assigned([
-            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: nil) })
+            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) })
         ])
         core.foundAll(lane: 0, end: 0, moment)
     }

@@ -77,6 +77,17 @@ import Testing
         #expect(core.sheetsInHand == 0)
     }
 
+    @Test mutating func `the first owner of a lane says so before anything leaves`() throws {
+        assign(nil)
+        core.foundAll(lane: 0, end: 0, moment)
+        core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
+        let before = turn(after: 1)
+        #expect(before.pushes.isEmpty)
+        #expect(before.commits.contains { $0.topic == .usual && $0.offset == 0 && $0.note.window > 0 })
+        core.committed(true, moment)
+        #expect(turn(after: 1).pushes.count == 1)
+    }
+
     @Test mutating func `who gives a lane back while its sheets wait tells where their receipts begin`()
         throws
     {

@@ -59,6 +59,8 @@ final class Lane {
         /// All sheets below were read, and none of an earlier owner's lies at or above it; nil until the topic's end
         /// was reached.
         var caughtUpAt: Int64?
+        /// The end that was reached last, while an earlier owner's records may still come.
+        var endSeen: Int64?
         /// What we wrote to it that may stand there twice.
         var twins = TwinHolds()
         /// What the committed note says; a successor reads from there.
@@ -73,8 +75,9 @@ final class Lane {
             note = start.note
             let touched = start.note?.window ?? window
             touchedBelow = start.base + touched
-            // Until our own note is there, a successor goes by the earlier owner's.
-            grantedBelow = start.base + min(touched, window)
+            // Until our own note is there, a successor goes by the earlier owner's; where there is none he would not
+            // wait for what we have out.
+            grantedBelow = start.base + (start.note == nil ? 0 : min(touched, window))
             receiptsFrom = start.note?.receiptsFrom ?? 0
             notedFrom = receiptsFrom
         }
@@ -137,11 +140,12 @@ final class Lane {
         }
     }
 
-    /// Sheets that no earlier owner began wait behind his for our own note.
+    /// Sheets that no earlier owner began wait behind his for our own note, and all of them where nobody left one.
     func wantsWindow(_ topic: JobTopic, _ window: Int64) -> Bool {
         let track = tracks[topic.rawValue]
-        return isWaitingForEarlierOwner && !track.ahead.isEmpty
-            && track.grantedBelow < track.touchedBelow + window
+        if track.ahead.isEmpty { return false }
+        if track.note == nil, track.grantedBelow == track.committed { return true }
+        return isWaitingForEarlierOwner && track.grantedBelow < track.touchedBelow + window
     }
 
     var mayPush: Bool {

@@ -16,6 +16,7 @@ extension SenderCore {
         let app = app(AppFlow.Name(app: record.head.app, environment: record.head.environment))
         let sheet = Sheet(record, topic, at: offset, in: lane, of: app, group: group)
         keep(sheet)
+        lane.tracks[topic.rawValue].endSeen = nil
         lane.tracks[topic.rawValue].ahead.append(sheet)
         sheetsAhead += 1
         mustSteer = true
@@ -28,15 +29,30 @@ extension SenderCore {
         guard let lane = lanes[number], !lane.isLeaving,
             lane.tracks[malformed.topic.rawValue].tracker.began(malformed.offset)
         else { return }
+        lane.tracks[malformed.topic.rawValue].endSeen = nil
         order(.malformed(malformed), of: nil, lines: LineSet(), in: lane)
     }
 
     /// Everything of a topic below an offset was read.
     package mutating func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
-        guard let lane = lanes[number], lane.hasBegun, !lane.isLeaving,
-            lane.tracks[topic.rawValue].caughtUpAt == nil
-        else { return }
-        lane.tracks[topic.rawValue].caughtUpAt = offset
+        guard let lane = lanes[number], lane.hasBegun, !lane.isLeaving else { return }
+        if lane.isSettled {
+            lane.tracks[topic.rawValue].caughtUpAt = lane.tracks[topic.rawValue].caughtUpAt ?? offset
+        } else {
+            lane.tracks[topic.rawValue].endSeen = offset
+        }
+    }
+
+    /// All was handed over that had been fetched: where nothing came behind an end that was reached while an earlier
+    /// owner settled, it still is the end. Nobody tells it a second time.
+    package mutating func readAllFetched() {
+        guard hasEndsSeen else { return }
+        hasEndsSeen = false
+        for lane in lanes.values where lane.isSettled {
+            for topic in JobTopic.allCases where lane.tracks[topic.rawValue].caughtUpAt == nil {
+                lane.tracks[topic.rawValue].caughtUpAt = lane.tracks[topic.rawValue].endSeen
+            }
+        }
     }
 
     private mutating func app(_ name: AppFlow.Name) -> AppFlow {

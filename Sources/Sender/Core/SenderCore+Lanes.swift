@@ -60,6 +60,7 @@ extension SenderCore {
     private mutating func open(_ lane: Lane) {
         lane.phase = .open
         lane.isSettled = true
+        hasEndsSeen = true
         orders.notes.append(.opened(lane: lane.number))
         let held = lane.held
         lane.held = []

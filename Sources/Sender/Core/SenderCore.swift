@@ -44,6 +44,8 @@ package struct SenderCore {
     var handBytes = 0
     var isFull = false
     var isOverfull = false
+    /// A lane has opened whose topics' ends were reached before.
+    var hasEndsSeen = false
     var sheetsOfGroup: [Fingerprint: GroupSheets] = [:]
     var waitingSheets = DueHeap<Sheet>()
     var waitingLines = DueHeap<AppFlow.Again>()

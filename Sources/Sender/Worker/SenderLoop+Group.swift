@@ -25,7 +25,7 @@ extension SenderLoop {
             case .malformed(let malformed): core.arrived(malformed, lane: lane, moment)
             }
         }
-        if batch.isFull { ringForJobs() }
+        if batch.isFull { ringForJobs() } else { core.readAllFetched() }
         batch.clear()
         for event in events { try take(event) }
     }

@@ -40,4 +40,24 @@ extension JSONWriter {
         for value in values { self.value(value) }
         endArray()
     }
+
+    package mutating func list<Element>(
+        _ name: StaticString, of elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        self.name(name)
+        beginArray()
+        for element in elements { write(element, &self) }
+        endArray()
+    }
+
+    /// An array of objects, each with the members that `write` gives it.
+    package mutating func objects<Element>(
+        _ name: StaticString, of elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        list(name, of: elements) { element, writer in
+            writer.beginObject()
+            write(element, &writer)
+            writer.endObject()
+        }
+    }
 }

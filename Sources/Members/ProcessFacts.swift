@@ -60,24 +60,14 @@ package struct ProcessFacts: Announcement, Hashable {
         writer.field("process", process)
         writer.field("version", version)
         writer.field("stages", stages)
-        writer.name("settings")
-        writer.beginArray()
-        for setting in settings {
-            writer.beginObject()
+        writer.objects("settings", of: settings) { setting, writer in
             writer.field("key", setting.key)
             writer.field("value", setting.value)
-            writer.endObject()
         }
-        writer.endArray()
-        writer.name("openBreakers")
-        writer.beginArray()
-        for breaker in openBreakers {
-            writer.beginObject()
+        writer.objects("openBreakers", of: openBreakers) { breaker, writer in
             writer.field("app", breaker.app)
             writer.field("environment", breaker.environment)
-            writer.endObject()
         }
-        writer.endArray()
         writer.field("suspectTokens", suspectTokens)
         writer.field("startedAt", startedAt)
         writer.field("at", at)

@@ -2,25 +2,6 @@ internal import JSON
 internal import LiveActivity
 
 extension JSONWriter {
-    mutating func list<Value>(
-        _ name: StaticString, of values: [Value], _ write: (Value, inout JSONWriter) -> Void
-    ) {
-        self.name(name)
-        beginArray()
-        for value in values { write(value, &self) }
-        endArray()
-    }
-
-    mutating func objects<Value>(
-        _ name: StaticString, of values: [Value], _ write: (Value, inout JSONWriter) -> Void
-    ) {
-        list(name, of: values) { value, writer in
-            writer.beginObject()
-            write(value, &writer)
-            writer.endObject()
-        }
-    }
-
     mutating func object(_ name: StaticString, _ record: some LiveActivity.Record) {
         self.name(name)
         beginObject()

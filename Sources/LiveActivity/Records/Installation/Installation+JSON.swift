@@ -150,15 +150,7 @@ extension JSONWriter {
     fileprivate mutating func list<Element>(
         _ name: StaticString, _ elements: [Element], write: (Element, inout JSONWriter) -> Void
     ) {
-        guard !elements.isEmpty else { return }
-        self.name(name)
-        beginArray()
-        for element in elements {
-            beginObject()
-            write(element, &self)
-            endObject()
-        }
-        endArray()
+        if !elements.isEmpty { objects(name, of: elements, write) }
     }
 }
 

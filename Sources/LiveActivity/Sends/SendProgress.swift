@@ -68,23 +68,26 @@ package struct SendProgress: Sendable {
     package func writeSystems(to json: inout JSONWriter) {
         var systems: [UInt8: Int] = [:]
         for tally in lanes.values { systems.merge(tally.systems, uniquingKeysWith: +) }
-        json.name("systems")
-        json.beginObject()
-        for (system, count) in systems.sorted(by: { $0.key < $1.key }) {
-            json.name(system == 0 ? "unknown" : String(system))
-            json.value(count)
-        }
-        json.endObject()
+        Self.write(
+            "systems", systems.sorted { $0.key < $1.key },
+            as: { $0 == LaneTally.systemUnsaid ? "unknown" : String($0) }, to: &json)
     }
 
     /// How many were left out, by reason: a member of an answer.
     package func writeExcluded(to json: inout JSONWriter) {
         var excluded: [String: Int] = [:]
         for tally in lanes.values { excluded.merge(tally.excluded, uniquingKeysWith: +) }
-        json.name("excluded")
+        Self.write("excluded", excluded.sorted { $0.key < $1.key }, as: { $0 }, to: &json)
+    }
+
+    private static func write<Kind>(
+        _ name: StaticString, _ counts: [(key: Kind, value: Int)], as text: (Kind) -> String,
+        to json: inout JSONWriter
+    ) {
+        json.name(name)
         json.beginObject()
-        for (reason, count) in excluded.sorted(by: { $0.key < $1.key }) {
-            json.name(reason)
+        for (kind, count) in counts {
+            json.name(text(kind))
             json.value(count)
         }
         json.endObject()

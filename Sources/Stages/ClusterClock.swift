@@ -9,7 +9,7 @@ package import Telemetry
 package struct ClusterClock: Sendable {
     package static let windowMilliseconds = 60_000
     /// What can be counted with.
-    private static let stamps: ClosedRange<Int64> = 1...1 << 53
+    package static let stamps: ClosedRange<Int64> = 1...1 << 53
 
     /// The cluster's time less the steady clock, in milliseconds: the greatest of this window and of the one before.
     private var recent: Int64?

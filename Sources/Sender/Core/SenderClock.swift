@@ -11,8 +11,6 @@ package struct SenderClock: Sendable {
     private var stored: ClusterClock
     /// The cluster's time less the steady clock, at least, as what was read tells it; milliseconds.
     private var least: Int64?
-    /// What can be counted with.
-    private static let stamps: ClosedRange<Int64> = 1...1 << 53
 
     package init(now: Instant) { stored = ClusterClock(now: now) }
 
@@ -21,7 +19,7 @@ package struct SenderClock: Sendable {
 
     /// The cluster stored this some time ago.
     package mutating func read(_ stamp: Int64, at now: Instant) {
-        guard Self.stamps.contains(stamp) else { return }
+        guard ClusterClock.stamps.contains(stamp) else { return }
         let difference = stamp - Self.steady(now)
         least = max(least ?? difference, difference)
     }

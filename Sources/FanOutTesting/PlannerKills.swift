@@ -84,10 +84,7 @@ package final class PlannerKills: KillScene {
 
     /// Everything is committed, and no send is held.
     package func isSettled() throws -> Bool {
-        let partitions = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.sends), $0) }
-        guard let lags = try? bed.admin.lag(of: bed.layout.prefix + "planner", partitions),
-            lags.allSatisfy({ $0.records == 0 })
-        else { return false }
+        guard bed.isRead(by: "planner", [.sends]) else { return false }
         return try !TopicContent(.groups, bed).newest.values.contains { row in
             String(decoding: row, as: UTF8.self).contains("\"held\":")
         }

@@ -40,5 +40,15 @@ package final class IngestBed: Sendable {
             sealingKeys: sealingKeys, catalog: { CatalogView(apps: Self.apps) })
     }
 
+    /// A group has committed all there is of these topics, which have a partition for each lane. False as well while
+    /// the cluster does not answer.
+    package func isRead(by group: String, _ topics: [TopicName]) -> Bool {
+        let partitions = topics.flatMap { topic in
+            (0..<Int32(layout.lanes)).map { TopicPartition(layout.name(topic), $0) }
+        }
+        let lags = try? admin.lag(of: layout.prefix + group, partitions)
+        return lags?.allSatisfy { $0.records == 0 } ?? false
+    }
+
     deinit { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
 }

@@ -88,11 +88,7 @@ package final class IngestKills: KillScene {
 
     package func finish() -> Bool { sender.finish() }
 
-    package func isSettled() -> Bool {
-        let partitions = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.reports), $0) }
-        let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", partitions)
-        return lags?.allSatisfy { $0.records == 0 } ?? false
-    }
+    package func isSettled() -> Bool { bed.isRead(by: "ingest", [.reports]) }
 
     private func judge() throws {
         let reports = try TopicContent(.reports, bed)

@@ -62,18 +62,13 @@ package final class InsightKills: KillScene {
         (result.deleted, result.damaged) = (deleted, damaged)
         let model = try DayModel(bed)
         result.records = model.records
-        var judge: DayJudge
-        do {
-            let (one, other) = (
-                try await RevivedInsight(bed, "\(directory)/0"),
-                try await RevivedInsight(bed, "\(directory)/1")
-            )
-            try await one.untilWhole(of: bed)
-            judge = DayJudge(one.service, with: model, of: mix)
-            try await judge.judge()
-            await one.stop()
-            await other.stop()
-        }
+        let one = try await RevivedInsight(bed, "\(directory)/0")
+        let other = try await RevivedInsight(bed, "\(directory)/1")
+        try await one.untilWhole(of: bed)
+        var judge = DayJudge(one.service, with: model, of: mix)
+        try await judge.judge()
+        await one.stop()
+        await other.stop()
         result.figures = judge.figures
         if !judge.faults.isEmpty { result.fault = judge.faults.joined(separator: "; ") }
         return result
@@ -103,7 +98,7 @@ package final class InsightKills: KillScene {
     package func finish() -> Bool { writer.finish() }
 
     /// Everything is entered.
-    package func isSettled() throws -> Bool { try RevivedInsight.hasReadAll(of: bed) }
+    package func isSettled() -> Bool { RevivedInsight.hasReadAll(of: bed) }
 
     /// What a dead process has left is deleted or damaged now and then.
     package func died(leaving data: String) {

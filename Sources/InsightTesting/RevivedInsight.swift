@@ -25,7 +25,7 @@ package final class RevivedInsight: Sendable {
             let answer = try body.flatMap {
                 try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]
             }
-            if let answer, answer["partial"] == nil, service.obstacles.isEmpty, try Self.hasReadAll(of: bed) {
+            if let answer, answer["partial"] == nil, service.obstacles.isEmpty, Self.hasReadAll(of: bed) {
                 return
             }
             try await Task.sleep(for: .milliseconds(100))
@@ -36,14 +36,10 @@ package final class RevivedInsight: Sendable {
     package func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
     /// As the group says.
-    static func hasReadAll(of bed: IngestBed) throws -> Bool {
+    static func hasReadAll(of bed: IngestBed) -> Bool {
         let topics: [TopicName] = [
             .receipts, .events, .progress, .groups, .installations, .timers, .audit,
         ]
-        let places = topics.flatMap { topic in
-            (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(topic), $0) }
-        }
-        guard let lags = try? bed.admin.lag(of: bed.layout.prefix + "insight", places) else { return false }
-        return lags.allSatisfy { $0.records == 0 }
+        return bed.isRead(by: "insight", topics)
     }
 }

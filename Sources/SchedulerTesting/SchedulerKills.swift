@@ -112,12 +112,7 @@ package final class SchedulerKills: KillScene {
 
     /// Everything is committed, and no timer waits.
     package func isSettled() throws -> Bool {
-        let partitions = [TopicName.schedules, .schedulesAuto].flatMap { topic in
-            (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(topic), $0) }
-        }
-        guard let lags = try? bed.admin.lag(of: bed.layout.prefix + "scheduler", partitions),
-            lags.allSatisfy({ $0.records == 0 })
-        else { return false }
+        guard bed.isRead(by: "scheduler", [.schedules, .schedulesAuto]) else { return false }
         return try TopicContent(.timers, bed).newest.keys.allSatisfy { key in
             unsafe key.withUnsafeBytes { unsafe SeenOrder.isKey($0) }
         }

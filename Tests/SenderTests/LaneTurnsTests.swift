@@ -13,18 +13,6 @@ import Testing
     private var core = SenderCore(SenderLimits(), seed: 1)
     private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
 
-    private func sheet(_ lane: Int, at offset: Int64, version: Int64) throws -> SheetRecord {
-        let head = SheetHead(
-            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
-            environment: .production, send: "s\(version)", group: "match", scope: .group, generation: 0,
-            version: version, event: .update, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall)
-        let phone = "\(lane)-\(offset)"
-        return try SheetRecord(
-            SheetContent(
-                body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
-                to: Array("00\ti\(phone)\tupdate:a\(phone)\ti:i\(phone)\n".utf8)), origin: nil)
-    }
-
     private mutating func assignAll() {
         core.informed()
         let note = CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)
@@ -36,7 +24,8 @@ import Testing
     private mutating func arriveAll(version: Int64, from first: Int64) throws {
         for lane in 0..<Self.lanes {
             for offset in first..<first + Self.sheetsPerLane {
-                let sheet = try sheet(lane, at: offset, version: version)
+                let sheet = try SheetRecord.update(
+                    of: "shop", to: "\(lane)-\(offset)", in: "match", version: version, at: moment)
                 core.arrived(sheet, from: .usual, lane: Int32(lane), at: offset, moment)
             }
         }

@@ -29,21 +29,10 @@ import Testing
         core.foundAll(lane: 0, end: 0, moment)
     }
 
-    private func sheet(_ app: String, number: Int64) throws -> SheetRecord {
-        let head = SheetHead(
-            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
-            environment: .production, send: "s\(number)", group: "g\(number)", scope: .group, generation: 0,
-            version: number + 1, event: .update, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall
-        )
-        return try SheetRecord(
-            SheetContent(
-                body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
-                to: Array("00\ti\(number)\tupdate:a\(number)\ti:i\(number)\n".utf8)), origin: nil)
-    }
-
     private mutating func arrive(_ apps: String..., topic: JobTopic = .usual) throws {
         for (offset, app) in apps.enumerated() {
-            let record = try sheet(app, number: Int64(offset))
+            let record = try SheetRecord.update(
+                of: app, to: "\(offset)", in: "g\(offset)", version: Int64(offset) + 1, at: moment)
             core.arrived(record, from: topic, lane: 0, at: Int64(offset), moment)
         }
     }

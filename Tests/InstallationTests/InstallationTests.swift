@@ -6,11 +6,17 @@ import Testing
 
 /// The small form of `deploy/prove installation`.
 @Suite(.timeLimit(.minutes(15))) struct InstallationTests {
+    private func verdict(of plan: InstallationKills.Plan) async throws -> InstallationVerdict {
+        let directory = try TemporaryDirectory()
+        let programs = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
+        let kills = try await InstallationKills(
+            plan, programs: programs, brokers: TestCluster.given, directory: directory.path)
+        return try await kills.run()
+    }
+
     @Test func `a fleet whose processes die, freeze, stop, come and have wrong clocks keeps every guarantee`()
         async throws
     {
-        let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
         var plan = InstallationKills.Plan()
         plan.phones = 2_000
         plan.updates = 10
@@ -20,9 +26,7 @@ import Testing
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0...999_999)
-        let kills = try await InstallationKills(
-            plan, programs: programs, brokers: TestCluster.given, directory: directory.path)
-        let verdict = try await kills.run()
+        let verdict = try await verdict(of: plan)
         #expect(verdict.faults.isEmpty, "seed \(plan.seed): \(verdict.faults); \(verdict.summary)")
         #expect(verdict.tokens >= 2 * plan.phones)
     }
@@ -32,8 +36,6 @@ import Testing
     func `a sender whose clock is wrong by an hour or two days pushes all the same, then and afterwards`()
         async throws
     {
-        let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
         var plan = InstallationKills.Plan()
         plan.phones = 300
         plan.updates = 25
@@ -41,9 +43,7 @@ import Testing
         plan.wrongMilliseconds = 2_500
         plan.paceMilliseconds = 3_000
         plan.isOfSendersClocks = true
-        let kills = try await InstallationKills(
-            plan, programs: programs, brokers: TestCluster.given, directory: directory.path)
-        let verdict = try await kills.run()
+        let verdict = try await verdict(of: plan)
         #expect(verdict.faults.isEmpty, "\(verdict.faults); \(verdict.summary)")
     }
 }

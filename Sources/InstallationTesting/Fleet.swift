@@ -174,6 +174,15 @@ package final class Fleet {
     package var brokerData: String { "\(directory)/broker" }
     package var sealingKeys: String? { plan.isSealed ? "\(directory)/sealing-keys" : nil }
 
+    /// Writes what each process said into files beside what it keeps.
+    package func writeLogs() throws {
+        for member in members {
+            try member.logs.joined(separator: "\n").write(
+                toFile: "\(directory)/\(member.stage.rawValue)-\(member.number).log", atomically: true,
+                encoding: .utf8)
+        }
+    }
+
     package func stop() async throws {
         for member in members where !member.isRetired { try await member.retire() }
         simulator.send(signal: SIGKILL)

@@ -103,6 +103,7 @@ package final class InstallationKills {
     }
 
     package func run() async throws -> InstallationVerdict {
+        defer { try? fleet.writeLogs() }
         nextActAt = WallTime.now().milliseconds
         try await match.waits(for: plan.phones, in: match.start(isDryRun: true), meanwhile: live)
         accepted.append(try await match.send(match.start(), "start", meanwhile: live))
@@ -146,7 +147,7 @@ package final class InstallationKills {
             try await Task.sleep(for: .milliseconds(200))
         }
         let logs = fleet.members.filter { !$0.isRetired }.map {
-            "\($0.name): \($0.process.errors.suffix(600))"
+            "\($0.name): \($0.process.errors.suffix(1_500))"
         }
         throw KillFault(
             "phones do not show \(match.state(goals)): \(screens)\n\(logs.joined(separator: "\n"))")

@@ -17,6 +17,8 @@ enum InstallationProof {
             case "--phones": plan.phones = number
             case "--updates": plan.updates = number
             case "--each": plan.each = number
+            case "--faults": plan.faultsMax = number
+            case "--pace": plan.paceMilliseconds = number
             case "--seed": plan.seed = UInt64(number)
             default: throw BenchmarkFailure("\(name) is not known")
             }
@@ -27,13 +29,20 @@ enum InstallationProof {
         )
         fflush(nil)
         let (path, last) = (directory.path, plan)
-        let verdict = try waiting {
-            try await InstallationKills(
-                last, programs: FleetBenchmark.programs, brokers: brokers, directory: path
-            ).run()
+        let verdict: InstallationVerdict
+        do {
+            verdict = try waiting {
+                try await InstallationKills(
+                    last, programs: FleetBenchmark.programs, brokers: brokers, directory: path
+                ).run()
+            }
+        } catch {
+            directory.keep()
+            throw error
         }
         print(verdict.summary)
         guard verdict.faults.isEmpty else {
+            directory.keep()
             throw BenchmarkFailure(verdict.faults.joined(separator: "\n"))
         }
         print("every guarantee was kept")

@@ -40,9 +40,10 @@ final class PrivateMemory: Sendable {
     }
 }
 
-/// A directory of one benchmark, gone with it.
+/// A directory of one benchmark, gone with it unless somebody is to look at what lies in it.
 final class BenchmarkDirectory {
     let path: String
+    private var isKept = false
 
     init() throws {
         var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
@@ -52,7 +53,12 @@ final class BenchmarkDirectory {
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    deinit { Self.remove(path) }
+    deinit { if !isKept { Self.remove(path) } }
+
+    func keep() {
+        isKept = true
+        print("what was kept lies in \(path)")
+    }
 
     private static func remove(_ path: String) {
         if let directory = unsafe opendir(path) {

@@ -189,6 +189,40 @@ import Topics
         #expect(jobs.filter { $0.send == "u2" }.count == 3 && jobs.count == 6)
     }
 
+    @Test
+    func `who had the lane before another knows all that came to the other before it serves a page`()
+        async throws
+    {
+        let missing = 20
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let world = try ExpanderBed(bed)
+        for number in 0..<5 { world.report("p\(number)", .update(activity: "a\(number)"), group: "match") }
+        world.expand(update(1))
+        #expect(world.finish())
+        for (directory, count) in [(first, 5), (second, 5 + missing)] {
+            let stage = try await ExpanderStage(bed, directory: directory.path)
+            try await eventually("\(count) have the first state") {
+                try ExpanderBed.jobs(in: bed).count >= count || stage.failure != nil
+            }
+            #expect(stage.failure == nil)
+            await stage.stop()
+            if directory === second { break }
+            for number in 5..<5 + missing {
+                world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
+            }
+            #expect(world.finish())
+        }
+        world.expand(update(2))
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: first.path)
+        try await eventually("the second state is expanded") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "u2" } == 5 + missing)
+    }
+
     @Test func `a process without files starts nobody twice, and ends what is old`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)

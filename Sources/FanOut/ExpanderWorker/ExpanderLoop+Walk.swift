@@ -8,7 +8,10 @@ internal import Telemetry
 extension ExpanderLoop {
     /// One page of the walk through `starts`.
     func walkOn(_ now: Instant) throws {
-        let serving = member.owned.values.filter { $0.isServing && $0.registryCommitted != nil }.map(\.number)
+        // Whom an activity's end is for, the file must know.
+        let serving = member.owned.values.filter {
+            $0.isServing && $0.registryCommitted != nil && registry.isEntered($0.number)
+        }.map(\.number)
         guard let time = surelyPast, let number = startsWalk.next(of: serving, at: now),
             let view = starts[number]
         else { return }

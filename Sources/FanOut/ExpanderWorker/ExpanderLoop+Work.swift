@@ -130,7 +130,9 @@ extension ExpanderLoop {
         if isFull, !isUrgent { return }
         let topic: ExpandedTopic = isUrgent ? .urgent : .usual
         let hasWork = serving.contains { $0.isServing && $0.queues[topic]?.isEmpty == false }
-        let hasNews = serving.contains { ($0.registryCommitted ?? -1) < registry.taken($0.number) }
+        let hasNews = serving.contains {
+            ($0.registryCommitted ?? -1) < registry.taken($0.number) || !registry.isEntered($0.number)
+        }
         guard hasWork || hasNews else { return }
         turn += 1
         let began = Instant.now()
@@ -200,12 +202,17 @@ extension ExpanderLoop {
         return walked
     }
 
-    /// - Returns: the registry's offset that the transaction commits, where that is another one.
+    /// Enters what was read, so that pages show it.
+    ///
+    /// - Returns: the registry's offset that the transaction commits, where that is another one: then there is
+    ///   news.
     private func takeNews(of lane: OwnedLane) throws(StoreError) -> Int64? {
         let offset = registry.taken(lane.number)
-        if let committed = lane.registryCommitted, offset <= committed { return nil }
+        let isCommitted = lane.registryCommitted.map { offset <= $0 } ?? false
+        if isCommitted, registry.isEntered(lane.number) { return nil }
         try registry.commit(lane.number, tellingInto: &news)
         onStep(.registryApplied)
+        if isCommitted { return nil }
         noteNews()
         return offset
     }

@@ -117,6 +117,13 @@ final class RegistryLanes {
     /// Where the group's offset is when what was taken is entered.
     func taken(_ number: Int32) -> Int64 { entries[number]?.taken ?? 0 }
 
+    /// Whether everything that was taken stands in the file, so that a page shows it. What another owner has told
+    /// everybody of is no news to them, and has to be entered all the same.
+    func isEntered(_ number: Int32) -> Bool {
+        guard let entry = entries[number] else { return true }
+        return entry.restore == nil && entry.lane.applied ?? 0 >= entry.taken
+    }
+
     // MARK: Opening
 
     func keep(_ numbers: some Collection<Int32>) {

@@ -78,6 +78,11 @@ struct DocumentationTests {
                         .filter { $0.first == " " || $0.first == "-" }.map { $0.dropFirst() }
                     #expect(
                         source.contains(old.joined(separator: "\n")), "\(patch) does not apply any more")
+                    let told = hunk.firstMatch(of: #/^-\d+(?:,(\d+))? /#).map {
+                        $0.1.flatMap { Int($0) } ?? 1
+                    }
+                    #expect(
+                        told == old.count, "\(patch): a hunk says that it has other than \(old.count) lines")
                 }
             }
         }

@@ -32,21 +32,34 @@ extension ChildProcess {
     }
 }
 
-/// A port that nobody has now: for what must come back where it was. Another process may be faster.
+/// A port that nobody has now: for what must come back where it was. It is none of those that the system gives to
+/// outgoing connections: one that tries to reach who is away could come from that very port, and would hold it.
 package func freePort() throws -> Int {
     struct NoPort: Error {}
+    for _ in 0..<1_000 {
+        let port = Int.random(in: 10_000..<firstOutgoingPort())
+        if isFree(port) { return port }
+    }
+    throw NoPort()
+}
+
+private func firstOutgoingPort() -> Int {
+    let range = try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
+    let first = range?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
+    return max(first ?? 32_768, 11_000)
+}
+
+private func isFree(_ port: Int) -> Bool {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    guard socket >= 0 else { throw NoPort() }
+    guard socket >= 0 else { return false }
     defer { close(socket) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let code = unsafe withUnsafeMutablePointer(to: &address) { address in
+    address.sin_port = UInt16(port).bigEndian
+    return unsafe withUnsafePointer(to: address) { address in
         unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            unsafe bind(socket, address, length) == 0 ? getsockname(socket, address, &length) : -1
+            unsafe bind(socket, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
         }
     }
-    guard code == 0 else { throw NoPort() }
-    return Int(UInt16(bigEndian: address.sin_port))
 }

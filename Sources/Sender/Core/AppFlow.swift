@@ -35,8 +35,9 @@ package final class AppFlow {
     @safe @exclusivity(unchecked) var permits = 0
     /// Starts whose intent is written or being written, and that have not left.
     var intended = 0
-    /// A sheet is in the short tier to try for a breaker that is open.
-    var scoutBack = Instant(nanoseconds: 0)
+    /// Of each lane a sheet is in the short tier until then, to try for a breaker that is open: whoever gets a lane
+    /// gets its scout with it.
+    var scoutsBack: [Int32: Instant] = [:]
     @safe @exclusivity(unchecked) var breaker = Breaker()
     var lastUsed = Instant(nanoseconds: 0)
     /// Sheets in hand, and pushes that are out.

@@ -120,6 +120,8 @@ extension SenderCore {
             return .went
         }
         if sheet.app.breaker.isOpen, !sheet.states[line].isProbe {
+            // It is about to be known whether it is mended.
+            if sheet.app.breaker.isProbing, !sheet.states[line].isAgain { return .stuck }
             guard sheet.app.breaker.mayProbe(at: moment.now) else { return park(sheet) }
             sheet.states[line].isProbe = true
         }
@@ -205,13 +207,14 @@ extension SenderCore {
         return .went
     }
 
-    /// Nothing of an app leaves while its setting is wrong. One sheet comes back soon to try whether it is
-    /// mended, the others later; none is counted as tried.
+    /// Nothing of an app leaves while its setting is wrong. One sheet of each lane comes back soon to try whether
+    /// it is mended, the others later; none is counted as tried.
     private mutating func park(_ sheet: Sheet) -> Step {
         var tier = LaterTier.minutes2
-        if moment.now >= sheet.app.scoutBack {
+        if moment.now >= sheet.app.scoutsBack[sheet.lane.number] ?? moment.now {
             tier = .seconds5
-            sheet.app.scoutBack = moment.now.advanced(byMilliseconds: tier.waitMilliseconds)
+            sheet.app.scoutsBack[sheet.lane.number] = moment.now.advanced(
+                byMilliseconds: tier.waitMilliseconds)
         }
         decideUnsent(
             sheet, as: .later(tier, tries: sheet.tries, status: nil, reason: sheet.app.breaker.cause))

@@ -176,6 +176,7 @@ package final class Fleet {
 
     /// Writes what each process said into files beside what it keeps.
     package func writeLogs() throws {
+        try broker?.logs.write(toFile: "\(directory)/broker.log", atomically: true, encoding: .utf8)
         for member in members {
             try member.logs.joined(separator: "\n").write(
                 toFile: "\(directory)/\(member.stage.rawValue)-\(member.number).log", atomically: true,

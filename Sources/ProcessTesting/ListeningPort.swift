@@ -49,7 +49,14 @@ private func firstOutgoingPort() -> Int {
     return max(first ?? 32_768, 11_000)
 }
 
-private func isFree(_ port: Int) -> Bool {
+/// Whether somebody takes connections there.
+package func isServed(_ port: Int) -> Bool { unsafe canUse(port) { unsafe connect($0, $1, $2) } }
+
+private func isFree(_ port: Int) -> Bool { unsafe canUse(port) { unsafe bind($0, $1, $2) } }
+
+private func canUse(
+    _ port: Int, _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
+) -> Bool {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard socket >= 0 else { return false }
     defer { close(socket) }
@@ -59,7 +66,7 @@ private func isFree(_ port: Int) -> Bool {
     address.sin_port = UInt16(port).bigEndian
     return unsafe withUnsafePointer(to: address) { address in
         unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            unsafe bind(socket, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            unsafe use(socket, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
         }
     }
 }

@@ -21,7 +21,18 @@ package final class RevivedProcess {
         try await listens()
     }
 
-    private func listens() async throws { _ = try await process.listeningPort() }
+    private func listens() async throws {
+        try await eventually("port \(port) of \(program) is served") {
+            guard process.isRunning else { throw Ended(program: program, said: logs) }
+            return isServed(port)
+        }
+    }
+
+    private struct Ended: Error, CustomStringConvertible {
+        let program: String
+        let said: String
+        var description: String { "\(program) has ended: \(said)" }
+    }
 
     package func kill() async throws {
         process.send(signal: SIGKILL)

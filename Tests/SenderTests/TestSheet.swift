@@ -3,9 +3,15 @@ import LiveActivity
 @testable import Sender
 
 extension SheetRecord {
-    /// One update to one phone of a group.
+    /// One update to phones of a group.
     static func update(
-        of app: String, to phone: String, in group: String, version: Int64, at moment: Moment
+        of app: String, to phones: String..., in group: String, version: Int64, at moment: Moment
+    ) throws -> SheetRecord {
+        try update(of: app, to: phones, in: group, version: version, at: moment)
+    }
+
+    static func update(
+        of app: String, to phones: [String], in group: String, version: Int64, at moment: Moment
     ) throws -> SheetRecord {
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
@@ -14,6 +20,7 @@ extension SheetRecord {
         return try SheetRecord(
             SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
-                to: Array("00\ti\(phone)\tupdate:a\(phone)\ti:i\(phone)\n".utf8)), origin: nil)
+                to: Array(
+                    phones.map { "00\ti\($0)\tupdate:a\($0)\ti:i\($0)\n" }.joined().utf8)), origin: nil)
     }
 }

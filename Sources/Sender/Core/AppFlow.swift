@@ -68,9 +68,13 @@ package final class AppFlow {
 
     var hasWork: Bool { !urgent.isEmpty || !usual.isEmpty || !again.isEmpty }
 
-    func enqueue(_ sheet: Sheet) {
+    func enqueue(_ sheet: Sheet, seed: UInt64) {
         sheet.isQueued = true
-        if sheet.topic == .urgent { urgent.append(sheet) } else { usual.append(sheet) }
+        if sheet.topic == .urgent {
+            urgent.append(sheet, seed: seed)
+        } else {
+            usual.append(sheet, seed: seed)
+        }
     }
 
     /// A sheet in a queue has nothing to send any more; some time they go.

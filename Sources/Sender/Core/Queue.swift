@@ -6,6 +6,7 @@ struct Queue<Item> {
     var isEmpty: Bool { head == items.count }
     var count: Int { items.count - head }
     var first: Item? { head < items.count ? items[head] : nil }
+    var last: Item? { isEmpty ? nil : items.last }
 
     mutating func append(_ item: Item) { items.append(item) }
 
@@ -18,6 +19,11 @@ struct Queue<Item> {
             items.removeFirst(head)
             head = 0
         }
+    }
+
+    /// In their order, each by what is given for it.
+    mutating func replaceAll(_ replacement: (Item) -> Item) {
+        for index in head..<items.count { items[index] = replacement(items[index]) }
     }
 
     mutating func removeAll(where isOut: (Item) -> Bool) {

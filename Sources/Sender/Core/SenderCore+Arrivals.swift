@@ -110,7 +110,7 @@ extension SenderCore {
         if sheet.dueAt > moment.wall {
             waitingSheets.add(sheet, at: due(sheet.dueAt))
         } else {
-            sheet.app.enqueue(sheet)
+            sheet.app.enqueue(sheet, seed: seed)
         }
     }
 
@@ -147,7 +147,22 @@ extension SenderCore {
 
     private mutating func dropStale(_ group: Fingerprint) {
         // Those that are dropped leave the list.
-        for sheet in sheetsOfGroup[group]?.sheets ?? [] { dropIfStale(sheet) }
+        let sheets = sheetsOfGroup[group]?.sheets ?? []
+        breakOff(sheets)
+        for sheet in sheets { dropIfStale(sheet) }
+    }
+
+    /// A pass that a newer state breaks off goes on with that one's sheets.
+    private func breakOff(_ sheets: [Sheet]) {
+        var overtaken = sheets.filter { sheet in
+            sheet.lineCount > 1 && sheet.isQueued && !sheet.isOver && sheet.isOfPass
+                && superseded.staleness(of: sheet.head, sheet.group) == .newer
+        }
+        // A group's phones may be of two environments.
+        while let app = overtaken.first?.app {
+            app.usual.breakOff(overtaken.filter { $0.app === app }, seed: seed)
+            overtaken.removeAll { $0.app === app }
+        }
     }
 
     private mutating func keep(_ sheet: Sheet, of group: Fingerprint) {

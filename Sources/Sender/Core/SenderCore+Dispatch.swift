@@ -76,7 +76,11 @@ extension SenderCore {
         guard let (sheet, isUsual) = app.next else { return .stuck }
         while sheet.cursor < sheet.lineCount, !sheet.isFresh(sheet.cursor) { sheet.cursor += 1 }
         if sheet.isOver || sheet.cursor == sheet.lineCount {
-            app.dequeue(isUsual)
+            if !sheet.isOver, sheet.passedOver > 0 {
+                app.putBack(isUsual)
+            } else {
+                app.dequeue(isUsual)
+            }
             return .went
         }
         guard let count = pushRun(of: sheet, isUsual: isUsual, in: &turn, by: way) else { return .went }
@@ -255,6 +259,10 @@ extension AppFlow {
             return (sheet, true)
         }
         return urgent.first.map { ($0, false) }
+    }
+
+    func putBack(_ isUsual: Bool) {
+        if isUsual { usual.putBackFirst() } else { urgent.putBackFirst() }
     }
 
     func dequeue(_ isUsual: Bool) {

@@ -66,7 +66,7 @@ extension SenderCore {
         let ledger = sheet.lane.ledger
         sheet.ledgerSeen = ledger.revision
         guard ledger.knows(sheet.place) else { return }
-        for line in sheet.cursor..<sheet.lineCount where sheet.isFresh(line) {
+        for line in 0..<sheet.lineCount where sheet.isFresh(line) {
             let standing = ledger.standing(
                 of: sheet.originLine(line), at: sheet.place, attempt: sheet.attempt)
             if standing == .done { skip(sheet, line) }

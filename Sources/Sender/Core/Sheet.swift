@@ -36,6 +36,10 @@ package final class Sheet {
     var activities: [Fingerprint] = []
     /// Lines before it are not queued, but for those that came back into `AppFlow.again`.
     @safe @exclusivity(unchecked) var cursor = 0
+    /// It goes on with a pass that was broken off, before those of its update that came sooner.
+    var goesOn = false
+    /// Lines before it were passed over, and come when those behind it have left.
+    private(set) var passedOver = 0
     /// Lines that are not done, and those of them that nothing was decided of.
     @safe @exclusivity(unchecked) var unfinished: Int
     @safe @exclusivity(unchecked) var undecided: Int
@@ -115,6 +119,18 @@ package final class Sheet {
         SheetOrigin(
             topic: place.topic, partition: place.partition, offset: place.offset, lines: origin(of: lines),
             attempt: attempt, tries: tries, dueAt: 0, reason: reason)
+    }
+
+    /// The lines before this one come last.
+    func goesOn(from line: Int) {
+        goesOn = true
+        (cursor, passedOver) = (line, line)
+    }
+
+    /// With the lines that were passed over.
+    func beginAnew() {
+        goesOn = false
+        (cursor, passedOver) = (0, 0)
     }
 
     /// The line's number on the sheet where its job first stood.

@@ -1,0 +1,104 @@
+import APNs
+import Lifecycle
+import LiveActivity
+import Simulation
+import Testing
+
+@testable import Sender
+
+/// A group in one lane, whose next update comes before a pass is done, and begins anywhere.
+@Suite struct BrokenPassTests {
+    private static let sheets = 6
+    private static let phonesPerSheet = 8
+    private static let phones = sheets * phonesPerSheet
+
+    private var core = SenderCore(SenderLimits(), seed: 1)
+    private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+    private var nextOffset: Int64 = 0
+
+    init() throws {
+        core.informed()
+        // An earlier owner may have begun the first sheet, and no other.
+        let note = CommitNote(receiptsFrom: 0, window: 1, endedAt: 0)
+        let tracks = JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) }
+        core.assigned([LaneStart(lane: 0, tracks: tracks)])
+        core.foundAll(lane: 0, end: 0, moment)
+        try arrive([0], in: "first", version: 1)
+        #expect(served(room: 1) == [0])
+    }
+
+    private mutating func arrive(_ phones: [Int], in group: String = "match", version: Int64) throws {
+        let sheet = try SheetRecord.update(
+            of: "shop", to: phones.map { "\($0)" }, in: group, version: version, at: moment)
+        core.arrived(sheet, from: .usual, lane: 0, at: nextOffset, moment)
+        nextOffset += 1
+    }
+
+    /// All phones in their order, from one of them on and round.
+    private mutating func arriveAll(from first: Int, version: Int64) throws {
+        for sheet in 0..<Self.sheets {
+            let start = first + sheet * Self.phonesPerSheet
+            try arrive((start..<start + Self.phonesPerSheet).map { $0 % Self.phones }, version: version)
+        }
+    }
+
+    /// Whom the pushes that leave are for, in their order.
+    private mutating func served(room: Int) -> [Int] {
+        var left = room
+        var served: [Int] = []
+        core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
+        // What ended in one turn is written in the next.
+        var idle = 0
+        while left > 0, idle < 3 {
+            let now = left
+            core.turn(moment) { _, _ in .open(room: now) }
+            let orders = core.orders
+            core.orders.removeAll()
+            for push in orders.pushes {
+                core.accepted(push.tag, moment)
+                let line = push.sheet.index.lines[push.line]
+                served.append(Int(push.sheet.text(line.installation).dropFirst()) ?? -1)
+            }
+            for id in orders.writes.map(\.0) { core.stored(id, at: 0, moment) }
+            if !orders.commits.isEmpty { core.committed(true, moment) }
+            idle = orders.pushes.isEmpty ? idle + 1 : 0
+            left -= orders.pushes.count
+        }
+        return served
+    }
+
+    @Test(arguments: [1, 3, 5, 8, 13, 20])
+    mutating func `each update goes on where the newer state broke the last one off`(room: Int) throws {
+        var chance = SeededGenerator(UInt64(room))
+        var expected: Int?
+        for version in 1...60 {
+            try arriveAll(from: chance.below(Self.phones), version: Int64(version))
+            let found = served(room: room)
+            #expect(found.count == room)
+            if let expected { #expect(found == (0..<room).map { (expected + $0) % Self.phones }) }
+            expected = (try #require(found.last) + 1) % Self.phones
+        }
+        let rest = served(room: Self.phones)
+        #expect(Set(rest).count == Self.phones - room, "the last update reaches all the others")
+    }
+
+    @Test mutating func `what waits of others keeps its place`() throws {
+        try arriveAll(from: 0, version: 1)
+        #expect(served(room: 9) == Array(0..<9))
+        try arrive([0, 1, 2, 3, 4, 5, 6, 7], version: 2)
+        try arrive([100], in: "other", version: 1)
+        try arrive([8, 9, 10, 11], version: 2)
+        try arrive([12, 13, 14, 15], version: 2)
+        #expect(served(room: 17) == [9, 10, 11, 100, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8])
+    }
+
+    @Test mutating func `a pass whose next phone has left goes on from where updates begin`() throws {
+        try arrive([0, 1, 2, 3], version: 1)
+        #expect(served(room: 2) == [0, 1])
+        for version in 2...5 {
+            try arrive([3, 0, 1], version: Int64(version))
+            let found = served(room: 1)
+            #expect(found == (version < 5 ? [3] : [0]))
+        }
+    }
+}

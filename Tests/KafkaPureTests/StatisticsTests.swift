@@ -24,7 +24,16 @@ import Testing
 }
 
 @Test(arguments: [
+    "1", "-1.5e3", "null", "\"}],{\"", "\"\\\"\"", "[]", "{}", "[1, [2], {\"x\": \"]\"}]", "{\"msg_cnt\": 9}",
+])
+func `what nobody asks for is passed over, whatever it is`(value: String) {
+    let statistics = Statistics(json: Array("{\"other\": \(value), \"msg_cnt\": 3}".utf8).span)
+    #expect(statistics.queuedRecords == 3)
+}
+
+@Test(arguments: [
     "", "{", "}", "{\"msg_cnt\":", "{\"msg_cnt\":1", "[[[[[[[[[[[[[[[[[[[[[[", "{\"a\\", "{\"a\":\"",
+    "{\"a\":[}", "{\"a\":{\"b\":\"",
     "{\"\u{0}\":tru",
     "{\"msg_cnt\":99999999999999999999}",
 ])

@@ -21,8 +21,9 @@ import Testing
         try consumer.assign([PartitionStart(TopicPartition("jobs", 0), .beginning)])
         var batch = RecordBatch()
         let line = #"flotilla_kafka_consumer_lag{client="sender-0",topic="jobs",partition="0"} 0"#
+        // The library tells its statistics every ten seconds.
         #expect(
-            try eventually {
+            try eventually(within: 40_000) {
                 _ = consumer.poll(into: &batch, waitMilliseconds: 50)
                 return metrics.render().contains(line)
             })

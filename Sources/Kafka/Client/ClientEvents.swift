@@ -5,8 +5,9 @@ internal import Telemetry
 /// What the library tells about a client as a whole: log lines, errors, statistics, throttling.
 /// `logged` comes on the library's threads, everything else on the thread that polls.
 final class ClientEvents: @unchecked Sendable {
-    /// How often the library makes its statistics.
-    static let statisticsMilliseconds = 5000
+    /// How often the library makes its statistics: text of some 100 KB for each client, which an installation that
+    /// has nothing to do spends a good part of its time on.
+    static let statisticsMilliseconds = 10_000
 
     /// Immutable and safe from every thread.
     let log: Log

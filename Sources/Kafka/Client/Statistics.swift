@@ -31,8 +31,22 @@ package struct Statistics: Sendable, Equatable {
     package init(json: Span<UInt8>) {
         var scanner = StatisticsScanner(json)
         var seen = Statistics()
-        scanner.visit { path, leaf in seen.take(path, leaf) }
+        scanner.visit(only: Self.names) { path, leaf in seen.take(path, leaf) }
         self = seen
+    }
+
+    /// What is read of an object, by the keys that lead to it; nil for all of it. It is a hundredth of the text.
+    private static func names(below path: [String]) -> [StaticString]? {
+        switch (path.count, path.first) {
+        case (0, _): ["msg_cnt", "msg_size", "cgrp", "brokers", "topics"]
+        case (1, "cgrp"): ["assignment_size"]
+        case (1, "brokers"), (1, "topics"), (3, "topics"): nil
+        case (2, "brokers"): ["state", "rtt"]
+        case (2, "topics"): ["partitions"]
+        case (3, "brokers"): ["p99"]
+        case (4, "topics"): ["fetch_state", "app_offset", "hi_offset", "ls_offset"]
+        default: []
+        }
     }
 
     private mutating func take(_ path: [String], _ leaf: StatisticsScanner.Leaf) {

@@ -1,5 +1,5 @@
-/// Walks a JSON text and shows each leaf with the keys that lead to it. It reads what the client
-/// library wrote about itself, not what comes from outside, and yet never traps on it.
+/// Walks a JSON text and shows the leaves that are asked for with the keys that lead to them. It reads what the
+/// client library wrote about itself, not what comes from outside, and yet never traps on it.
 struct StatisticsScanner: ~Escapable {
     enum Leaf: Equatable {
         case integer(Int)
@@ -21,9 +21,15 @@ struct StatisticsScanner: ~Escapable {
     @_lifetime(copy json)
     init(_ json: Span<UInt8>) { self.json = json }
 
-    /// False when the text is not JSON; what came before the fault was shown.
+    /// False when the text is not JSON; what came before the fault was shown. Of what is passed over only
+    /// brackets and quotes are looked at.
+    ///
+    /// - Parameter names: the keys that are asked for in the object that these keys lead to; nil: all.
     @discardableResult
-    mutating func visit(_ show: ([String], Leaf) -> Void) -> Bool { value(show) }
+    mutating func visit(only names: Names, _ show: Show) -> Bool { value(names, show) }
+
+    typealias Names = (_ path: [String]) -> [StaticString]?
+    typealias Show = (_ path: [String], Leaf) -> Void
 
     private var byte: UInt8? { index < json.count ? json[index] : nil }
 
@@ -38,50 +44,81 @@ struct StatisticsScanner: ~Escapable {
         while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
     }
 
-    private mutating func value(_ show: ([String], Leaf) -> Void) -> Bool {
+    private mutating func value(_ names: Names, _ show: Show) -> Bool {
         skipSpace()
         switch byte {
-        case UInt8(ascii: "{"): return members(UInt8(ascii: "}"), named: true, show)
-        case UInt8(ascii: "["): return members(UInt8(ascii: "]"), named: false, show)
+        case UInt8(ascii: "{"): return object(names, show)
+        case UInt8(ascii: "["): return list(names, show)
         case UInt8(ascii: "\""):
             guard let text = text() else { return false }
-            show(path, .text(text))
+            show(path, .text(string(text)))
             return true
         default: return scalar(show)
         }
     }
 
-    private mutating func members(_ end: UInt8, named: Bool, _ show: ([String], Leaf) -> Void) -> Bool {
+    private mutating func object(_ names: Names, _ show: Show) -> Bool {
         guard path.count < Self.depthMax else { return false }
         index += 1
-        if skip(end) { return true }
+        if skip(UInt8(ascii: "}")) { return true }
+        let wanted = names(path)
         repeat {
-            if named {
-                skipSpace()
-                guard byte == UInt8(ascii: "\""), let key = text(), skip(UInt8(ascii: ":")) else {
-                    return false
-                }
-                path.append(key)
-            } else {
-                path.append("")
+            skipSpace()
+            guard byte == UInt8(ascii: "\""), let key = text(), skip(UInt8(ascii: ":")) else { return false }
+            if let wanted, !wanted.contains(where: { isText(key, $0) }) {
+                guard passOver() else { return false }
+                continue
             }
+            path.append(string(key))
             defer { path.removeLast() }
-            guard value(show) else { return false }
+            guard value(names, show) else { return false }
         } while skip(UInt8(ascii: ","))
-        return skip(end)
+        return skip(UInt8(ascii: "}"))
     }
 
-    /// The text between quotes as it stands; names that need escapes are nobody's here.
-    private mutating func text() -> String? {
+    private mutating func list(_ names: Names, _ show: Show) -> Bool {
+        guard path.count < Self.depthMax else { return false }
+        index += 1
+        if skip(UInt8(ascii: "]")) { return true }
+        repeat {
+            path.append("")
+            defer { path.removeLast() }
+            guard value(names, show) else { return false }
+        } while skip(UInt8(ascii: ","))
+        return skip(UInt8(ascii: "]"))
+    }
+
+    /// To where a value ends: there is a comma, or whatever it stands in ends, too.
+    private mutating func passOver() -> Bool {
+        var depth = 0
+        while let byte {
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard text() != nil else { return false }
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if depth == 0 { return true }
+                depth -= 1
+            case UInt8(ascii: ","): if depth == 0 { return true }
+            default: break
+            }
+            index += 1
+        }
+        return false
+    }
+
+    /// Where the text between quotes stands; names that need escapes are nobody's here.
+    private mutating func text() -> Range<Int>? {
         index += 1
         let start = index
         while let byte, byte != UInt8(ascii: "\"") { index += byte == UInt8(ascii: "\\") ? 2 : 1 }
         guard index < json.count else { return nil }
         defer { index += 1 }
-        return string(start..<index)
+        return start..<index
     }
 
-    private mutating func scalar(_ show: ([String], Leaf) -> Void) -> Bool {
+    private mutating func scalar(_ show: Show) -> Bool {
         let start = index
         while let byte, byte != 0x2C, byte != 0x7D, byte != 0x5D, byte > 0x20 { index += 1 }
         guard index > start else { return false }
@@ -89,7 +126,12 @@ struct StatisticsScanner: ~Escapable {
         return true
     }
 
+    private func isText(_ range: Range<Int>, _ name: StaticString) -> Bool {
+        guard range.count == name.utf8CodeUnitCount else { return false }
+        return range.indices.allSatisfy { unsafe json[$0] == name.utf8Start[$0 - range.lowerBound] }
+    }
+
     private func string(_ range: Range<Int>) -> String {
-        String(decoding: range.map { json[$0] }, as: UTF8.self)
+        unsafe json.extracting(range).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 }

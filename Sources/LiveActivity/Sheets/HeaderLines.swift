@@ -24,18 +24,28 @@ struct HeaderLines {
     private var values: [SheetLine: String] = [:]
 
     init(_ bytes: Span<UInt8>) throws(SheetError) {
-        var text = Substring(
-            unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) })
-        while !text.isEmpty {
-            let line = text.prefix { $0 != "\n" }
-            text = text.dropFirst(line.count + 1)
-            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .notLines }
-            let value = line[line.utf8.index(after: colon)...]
-            guard value.utf8.first == UInt8(ascii: " ") else { throw .notLines }
-            if let name = SheetLine(rawValue: String(line[..<colon])) {
-                values[name] = String(Substring(value.utf8.dropFirst()))
+        values.reserveCapacity(Self.linesUsual)
+        var start = 0
+        while start < bytes.count {
+            let end = Self.find(UInt8(ascii: "\n"), in: bytes, start..<bytes.count) ?? bytes.count
+            guard let colon = Self.find(UInt8(ascii: ":"), in: bytes, start..<end), colon + 1 < end,
+                bytes[colon + 1] == UInt8(ascii: " ")
+            else { throw .notLines }
+            if let name = SheetLine(rawValue: Self.text(bytes, start..<colon)) {
+                values[name] = Self.text(bytes, colon + 2..<end)
             }
+            start = end + 1
         }
+    }
+
+    private static let linesUsual = 16
+
+    private static func find(_ byte: UInt8, in bytes: Span<UInt8>, _ range: Range<Int>) -> Int? {
+        range.first { bytes[$0] == byte }
+    }
+
+    private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
+        unsafe bytes.extracting(range).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     func optional(_ line: SheetLine) -> String? { values[line] }

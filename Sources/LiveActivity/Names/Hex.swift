@@ -69,12 +69,14 @@ package enum Hex {
         _ digits: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer
     ) -> Bool {
         let count = digits.count
-        var isGood = true
+        // Faults are gathered and looked at once: what they are found by is needed for the bytes as well.
+        var faults: UInt64 = 0
         for index in stride(from: 0, to: count & ~7, by: 8) {
             let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            isGood = isGood && eight.areHex
+            faults |= eight.faults
             unsafe out.storeBytes(of: eight.bytes.littleEndian, toByteOffset: index / 2, as: UInt32.self)
         }
+        var isGood = faults == 0
         for index in stride(from: count & ~7, to: count, by: 2) {
             let (high, low) = unsafe (value(digits[index]), value(digits[index + 1]))
             isGood = isGood && high != nil && low != nil
@@ -117,9 +119,12 @@ private struct EightDigits {
         Self.between(UInt8(ascii: "a"), UInt8(ascii: "f"), in: word | Self.ones &* 0x20)
     }
 
-    var areHex: Bool {
+    var areHex: Bool { faults == 0 }
+
+    /// The top bits of bytes that are no digits.
+    var faults: UInt64 {
         let decimals = Self.between(UInt8(ascii: "0"), UInt8(ascii: "9"), in: word)
-        return word & Self.tops == 0 && decimals | letters == Self.tops
+        return (decimals | letters) ^ Self.tops | word & Self.tops
     }
 
     /// The four bytes that eight digits spell.

@@ -118,7 +118,7 @@ extension ClientSession {
 
     func release(_ slot: UnsafeMutablePointer<RequestSlot>) {
         if unsafe reading == slot { unsafe reading = nil }
-        if let body = unsafe slot.pointee.body { unsentBytes -= unsafe body.count - slot.pointee.bodySent }
+        unsentBytes -= unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent
         unsafe slot.pointee.clear()
         unsafe slots.giveBack(slot.pointee.index)
     }

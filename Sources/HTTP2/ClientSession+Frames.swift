@@ -109,7 +109,7 @@ extension ClientSession {
             unsafe endTooLate(slot)
             return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
-        let rest = unsafe (slot.pointee.body?.count ?? 0) - slot.pointee.bodySent
+        let rest = unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent
         unsafe flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
         if rest <= room { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
         return min(rest, room)
@@ -120,10 +120,10 @@ extension ClientSession {
         of slot: UnsafeMutableRawPointer, header: UnsafePointer<UInt8>, count: Int
     ) -> CInt {
         let slot = unsafe slot.assumingMemoryBound(to: RequestSlot.self)
-        guard let body = unsafe slot.pointee.body else {
+        guard let body = unsafe slot.pointee.bodyBytes.baseAddress else {
             return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
-        let rest = unsafe body.bytes.baseAddress! + slot.pointee.bodySent
+        let rest = unsafe body + slot.pointee.bodySent
         guard unsafe handle.output.pointee.data(header: header, body: rest, count: count) else {
             return NGHTTP2_ERR_WOULDBLOCK.rawValue
         }

@@ -15,6 +15,8 @@ internal import CNghttp2
     /// Kept until the stream closes: both are read where they are when the frames go out.
     var template: RequestTemplate?
     var body: SharedBody?
+    /// The body's: to reach them by `body` would count a reference for each frame.
+    private(set) var bodyBytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     var bodySent = 0
 
     /// Until the request leaves, its path and its varying value; then the answer so far, fields first.
@@ -40,6 +42,7 @@ internal import CNghttp2
         self.deadline = deadline
         self.template = template
         self.body = body
+        unsafe bodyBytes = body?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
         bodySent = 0
         isReported = false
         beginAnswer()
@@ -65,10 +68,11 @@ internal import CNghttp2
         stream = 0
         template = nil
         body = nil
+        unsafe bodyBytes = UnsafeRawBufferPointer(start: nil, count: 0)
         bytes.removeAll()
     }
 
-    var isSendingBody: Bool { (body?.count ?? 0) > bodySent }
+    var isSendingBody: Bool { unsafe bodyBytes.count > bodySent }
 }
 
 /// Names one request of one session, for `cancel`. Stale once the request has ended.

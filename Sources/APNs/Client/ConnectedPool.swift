@@ -29,9 +29,9 @@ final class ConnectedPool {
     @safe @exclusivity(unchecked) var pool: Pool
     let parcels = ParcelTable()
     var connections: [PushConnection] = []
-    var bearer: ProviderBearer?
+    @safe @exclusivity(unchecked) var bearer: ProviderBearer?
     /// Why there is no connection, until there is one that works.
-    var trouble: String?
+    @safe @exclusivity(unchecked) var trouble: String?
     /// When the client looks after it next.
     var tickAt: Instant
     /// When somebody last made a template for it.
@@ -124,37 +124,55 @@ final class ConnectedPool {
         gathered = 0
         guard pool.isWorkWaiting else { return }
         guard let bearer else { return endWithoutKey() }
-        let now = now
-        var connection: PushConnection?
-        while let next = pool.nextSend(at: now) {
-            if connection?.number != next.connection { connection = self.connection(next.connection) }
-            guard let connection else { preconditionFailure("a pool sends over what is there") }
-            if send(next.ticket, over: connection, bearer) {
-                connection.wantsToSend()
-            } else {
-                pool.notTaken(next.ticket)
+        var next = pool.nextSend(at: now)
+        while let first = next {
+            guard let connection = connection(first.connection) else {
+                preconditionFailure("a pool sends over what is there")
             }
+            connection.wantsToSend()
+            next = send(from: first, over: connection, by: bearer)
         }
         act()
         if pool.isWorkWaiting { client.wantsGrowth(self) }
     }
 
+    /// Sends one after the other over a connection. Neighbours are nearly always of one send, and what they share is
+    /// held once.
+    ///
+    /// - Returns: the first that goes over another one.
     private func send(
-        _ ticket: PoolTicket, over connection: PushConnection, _ bearer: ProviderBearer
+        from first: Pool.Send, over connection: PushConnection, by bearer: ProviderBearer
+    ) -> Pool.Send? {
+        let now = now
+        var next = first
+        while let template = unsafe parcels[Int(next.ticket.index)].pointee.template {
+            let (request, body) = (template.request(bearer), template.body)
+            repeat {
+                if !send(next.ticket, of: template, as: request, body: body, over: connection, by: bearer) {
+                    pool.notTaken(next.ticket)
+                }
+                guard let following = pool.nextSend(at: now) else { return nil }
+                guard following.connection == connection.number else { return following }
+                next = following
+            } while unsafe parcels[Int(next.ticket.index)].pointee.template === template
+        }
+        preconditionFailure("an open push has its template")
+    }
+
+    private func send(
+        _ ticket: PoolTicket, of template: PushTemplate, as request: RequestTemplate, body: SharedBody?,
+        over connection: PushConnection, by bearer: ProviderBearer
     ) -> Bool {
         let slot = Int(ticket.index)
         let parcel = unsafe parcels[slot]
-        guard let template = unsafe parcel.pointee.template else {
-            preconditionFailure("an open push has its template")
-        }
         let path = unsafe line.write(template.kind, parcels.token(slot).span, parcel.pointee.id)
         let bytes = line.bytes
-        let request = connection.submit(
-            template.request(bearer), path: bytes.span.extracting(path),
-            varying: bytes.span.extracting(PushLine.id), body: template.body, tag: ticket.tag,
-            leaveBy: unsafe parcel.pointee.leaveBy, deadline: unsafe parcel.pointee.deadline)
-        guard let request else { return false }
-        unsafe parcel.pointee.left(request, bearer)
+        let sent = connection.submit(
+            request, path: bytes.span.extracting(path), varying: bytes.span.extracting(PushLine.id),
+            body: body, tag: ticket.tag, leaveBy: unsafe parcel.pointee.leaveBy,
+            deadline: unsafe parcel.pointee.deadline)
+        guard let sent else { return false }
+        unsafe parcel.pointee.left(sent, bearer)
         return true
     }
 

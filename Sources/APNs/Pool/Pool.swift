@@ -33,6 +33,9 @@ package struct Pool {
     /// Requests of one moment that go over one connection before the least loaded is looked for again.
     private static let requestsPerRun = 32
 
+    /// What goes over which connection.
+    package typealias Send = (ticket: PoolTicket, connection: UInt32)
+
     private struct SendRun {
         var index = 0
         var number: UInt32 = 0
@@ -83,7 +86,7 @@ package struct Pool {
 
     /// The next request that has a connection to go over. The caller sends it, or says `notTaken`. What had
     /// to leave before ends here: look at the actions.
-    package mutating func nextSend(at now: Instant) -> (ticket: PoolTicket, connection: UInt32)? {
+    package mutating func nextSend(at now: Instant) -> Send? {
         while let ticket = again.first ?? waiting.first {
             let isAgain = !again.isEmpty
             guard isCurrent(ticket), requests[Int(ticket.index)].phase == .waiting else {

@@ -9,7 +9,11 @@ package struct SenderOrders {
         package let line: Int
         package let isSuspect: Bool
 
-        package var tag: UInt64 { UInt64(sheet.slot) << 16 | UInt64(line) }
+        package var tag: UInt64 { Self.tag(of: sheet, line) }
+
+        package static func tag(of sheet: Sheet, _ line: Int) -> UInt64 {
+            UInt64(sheet.slot) << 16 | UInt64(line)
+        }
     }
 
     package struct Read: Sendable, Hashable {

@@ -10,7 +10,7 @@ package final class Sheet {
     package let offset: Int64
     package let head: SheetHead
     package let index: SheetIndex
-    package internal(set) var content: SheetContent
+    @safe @exclusivity(unchecked) package internal(set) var content: SheetContent
     /// Strong, as looking at an unowned one costs more than the core's whole bookkeeping of a push; a lane that is
     /// let go of has dropped its sheets.
     let lane: Lane
@@ -26,8 +26,8 @@ package final class Sheet {
     /// Its number among the sheets in hand.
     package internal(set) var slot = -1
     /// The request, made by the worker when the first line leaves.
-    package var template: PushTemplate?
-    /// Unchecked, as are the counts: one thread has them, nothing called meanwhile touches them, and every push
+    @safe @exclusivity(unchecked) package var template: PushTemplate?
+    /// Unchecked, as are template, content and counts: one thread has them, nothing called meanwhile touches them, and every push
     /// comes by here several times (a sixth of the core's time).
     @safe @exclusivity(unchecked) var states: [LineState]
     /// For each line: what only one push at a time may be about. Empty until the first leaves.
@@ -60,7 +60,7 @@ package final class Sheet {
     /// It is in the queue of its app.
     var isQueued = false
     var isAbandoned = false
-    private var pushName: UInt64 = 0
+    @safe @exclusivity(unchecked) private var pushName: UInt64 = 0
 
     /// What becomes of a line, other than being accepted.
     enum Decided: Sendable, Hashable {

@@ -23,13 +23,16 @@ package struct SheetContent: Sendable, Hashable {
     func addressees(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(min(to.count, wanted.count * 128))
-        wanted.forEachLine { append(index.lines[$0].addressee, to: &out) }
+        unsafe to.withUnsafeBytes { bytes in
+            wanted.forEachLine { line in
+                let place = index.lines[line].addressee
+                unsafe out.append(
+                    contentsOf: UnsafeRawBufferPointer(
+                        rebasing: bytes[Int(place.lowerBound)..<Int(place.upperBound)]))
+                out.append(UInt8(ascii: "\n"))
+            }
+        }
         return out
-    }
-
-    private func append(_ place: Range<Int32>, to out: inout [UInt8]) {
-        out.append(contentsOf: to[Int(place.lowerBound)..<Int(place.upperBound)])
-        out.append(UInt8(ascii: "\n"))
     }
 }
 

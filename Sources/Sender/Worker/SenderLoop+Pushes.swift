@@ -61,43 +61,58 @@ extension SenderLoop {
             for push in pushes { refused(push.tag, .stopped) }
             return
         }
-        for push in pushes {
-            guard let template = push.sheet.template else {
-                refused(push.tag, .stopped)
-                continue
-            }
-            if push.sheet.head.isBroadcast {
-                broadcast(push, template, limits: limits)
-            } else {
-                self.push(push, template, by: client, limits: limits)
-            }
+        // Neighbours are nearly always of one sheet, and what they share is looked up once.
+        var first = 0
+        for index in pushes.indices
+        where index + 1 == pushes.count || pushes[index + 1].sheet !== pushes[first].sheet {
+            push(pushes[first...index], of: pushes[first].sheet, by: client, limits: limits)
+            first = index + 1
         }
     }
 
     private func push(
-        _ push: SenderOrders.Push, _ template: PushTemplate, by client: APNsClient, limits: PushLimits
+        _ pushes: ArraySlice<SenderOrders.Push>, of sheet: Sheet, by client: APNsClient, limits: PushLimits
     ) {
-        let (sheet, line) = (push.sheet, push.line)
+        guard let template = sheet.template else {
+            for push in pushes { refused(push.tag, .stopped) }
+            return
+        }
+        if sheet.head.isBroadcast {
+            for push in pushes { broadcast(push, template, limits: limits) }
+            return
+        }
+        let to = sheet.content.to
+        for index in pushes.indices {
+            push(
+                line: pushes[index].line, of: sheet, in: to, template, isSuspect: pushes[index].isSuspect,
+                by: client, limits: limits)
+        }
+    }
+
+    private func push(
+        line: Int, of sheet: Sheet, in to: [UInt8], _ template: PushTemplate, isSuspect: Bool,
+        by client: APNsClient, limits: PushLimits
+    ) {
+        let tag = SenderOrders.Push.tag(of: sheet, line)
         // In room that is there already: a token of its own would be an allocation for each push.
         var bytes: [UInt8] = []
         swap(&bytes, &tokenBytes)
         defer { swap(&bytes, &tokenBytes) }
-        guard read(line, of: sheet, into: &bytes) else {
-            return core.unusable(push.tag, code: "token_unreadable", moment)
+        guard read(line, of: sheet, in: to, into: &bytes) else {
+            return core.unusable(tag, code: "token_unreadable", moment)
         }
         do {
             try client.push(
-                template, token: bytes.span, id: sheet.pushID(line), tag: push.tag, limits: limits,
-                isSuspect: push.isSuspect)
+                template, token: bytes.span, id: sheet.pushID(line), tag: tag, limits: limits,
+                isSuspect: isSuspect)
         } catch {
-            refused(push.tag, error)
+            refused(tag, error)
         }
     }
 
     /// The line's token.
-    private func read(_ line: Int, of sheet: Sheet, into bytes: inout [UInt8]) -> Bool {
+    private func read(_ line: Int, of sheet: Sheet, in to: [UInt8], into bytes: inout [UInt8]) -> Bool {
         let place = sheet.index.lines[line].token
-        let to = sheet.content.to
         let digits = to.span.extracting(Int(place.lowerBound)..<Int(place.upperBound))
         if PushToken.decode(hex: digits, into: &bytes) { return true }
         guard let token = token(of: sheet, line) else { return false }

@@ -19,7 +19,8 @@ enum OwnedProperties {
         "partition.assignment.strategy", "session.timeout.ms", "max.poll.interval.ms", "check.crcs",
         "enable.partition.eof", "allow.auto.create.topics",
         // Bounds that a stage sets for itself, and what its speed rests on.
-        "linger.ms", "queue.buffering.max.ms", "compression.type", "compression.codec", "message.max.bytes",
+        "linger.ms", "queue.buffering.max.ms", "compression.type", "compression.codec", "compression.level",
+        "message.max.bytes",
         "queue.buffering.max.messages", "queue.buffering.max.kbytes", "queued.max.messages.kbytes",
         "message.timeout.ms", "delivery.timeout.ms", "heartbeat.interval.ms",
         "fetch.error.backoff.ms", "socket.nagle.disable", "socket.keepalive.enable", "statistics.interval.ms",

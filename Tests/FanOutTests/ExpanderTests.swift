@@ -108,6 +108,43 @@ struct ExpanderTests {
         #expect(lane.tally.expanded == 2 && lane.tally.dropped == 3 && lane.tally.targeted == 5)
     }
 
+    @Test func `an update that was taken back is brought to nobody who comes late`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(makeExpansion(.update, version: 2, state: 4))
+        try lane.stop("s", match)
+        try lane.phone("p2", .update(activity: "a"))
+        #expect(lane.takeJobs().isEmpty)
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "start"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["1"])
+    }
+
+    @Test func `a start goes behind the lists that were open when it came, and not behind newer ones`() throws
+    {
+        let lane = try OneLane()
+        let users = ["ann", "bob", "cid", "dan"]
+        for user in users { try lane.phone("p-" + user, user: user, .start(type: "Match")) }
+        func list(_ users: [String], _ version: Int64, _ send: String) -> Expansion {
+            let named = users.map {
+                Expansion.ScopedRecipient(
+                    .user($0), scope: .recipient, generation: dawn + 1, version: dawn + version)
+            }
+            return makeExpansion(
+                .update, to: .recipients(named), generation: 1, version: 1, state: Int(version), send: send)
+        }
+        func begin(_ expansion: Expansion) throws {
+            try lane.expand(expansion, rowsMax: 1, toTheEnd: false)
+        }
+        try begin(list(users, 2, "u2"))
+        try begin(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "start"))
+        try begin(list(users + ["eve", "fay", "gus", "hal"], 3, "u3"))
+        while lane.jobs.isEmpty && lane.left > 0 { try lane.goOn(rowsMax: 1) }
+        #expect(lane.progress.map(\.send) == ["u2"])
+        while lane.left > 0 { try lane.goOn(rowsMax: 1) }
+        let states = lane.takeJobs().map { Push($0.body).state }
+        #expect(states.count == 4 && states.allSatisfy { $0 == "2" || $0 == "3" }, "\(states)")
+    }
+
     @Test func `a send to an activity reaches all that its recipient has of the group, and is kept`() throws {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .update(activity: "a1"))

@@ -127,7 +127,9 @@ final class FleetHistory {
 
     private func cancel() throws {
         guard let send = sent.randomElement(using: &random), let key = send.groupKey else { return }
-        let cancel = Cancel(send: send.id, app: send.app, key: key, acceptedAt: stamp)
+        let cancel = Cancel(
+            send: send.id, app: send.app, key: key, recipient: chance(80) ? send.onlyUser : nil,
+            acceptedAt: stamp)
         let plan = try planner.plan(.cancel(cancel), stamp: stamp, app: shop, in: &rows)
         if plan.stop != nil { account.takeBack(send) }
         try take(plan)
@@ -150,7 +152,9 @@ final class FleetHistory {
                 expected["\(part.expansion.send)/\(lane)", default: 0] += 1
             }
         }
-        if !plan.parts.isEmpty { account.take(plan, users: Set(phones.map(\.user))) }
+        if plan.parts.isEmpty { return }
+        for part in plan.parts { account.note(startOf: part.expansion) }
+        account.take(plan, users: Set(phones.map(\.user)))
     }
 
     // MARK: Lanes
@@ -203,6 +207,10 @@ final class FleetHistory {
             if starts[life] != 1 { throw Wrong(description: "a second start in life \(life)") }
             let key = GroupKey(
                 app: "shop", group: job.head.group ?? "", recipient: Recipient(text: job.recipient))
+            if let states = account.statesWhenStarted(job.head, job.recipient), !states.contains(push.state) {
+                throw Wrong(
+                    description: "\(life) was started with \(push.state ?? "-"), older than \(states)")
+            }
             if let end = try rows.scope(key.bytes)?.endedAt, end > job.head.generation {
                 throw Wrong(description: "a start of life \(job.head.generation) after the end of \(end)")
             }
@@ -386,6 +394,12 @@ private struct Account {
             isKnown = true
         }
 
+        /// What a start may say that came behind the first so many.
+        func states(since count: Int, without cancelled: Set<String>) -> Set<String?> {
+            let newest = said.prefix(count).lastIndex { !cancelled.contains($0.send) } ?? 0
+            return Set(said[newest...].map(\.state))
+        }
+
         /// What is right to show: of what was taken back, phones may show it already, or what was before.
         func states(without cancelled: Set<String>) -> Set<String?> {
             var states: Set<String?> = []
@@ -402,6 +416,25 @@ private struct Account {
     private var isOpen: [String: Bool] = [:]
     /// Lives of single recipients that a start has opened.
     private var ownLives: Set<String> = []
+
+    /// Of each start of one user alone: how much its user had been told when it was planned.
+    private var saidBefore: [String: Int] = [:]
+
+    mutating func note(startOf expansion: Expansion) {
+        guard expansion.content.event == .start, expansion.key.recipient == nil,
+            case .recipients(let list) = expansion.targets, list.count == 1,
+            let truth = truths["\(expansion.key.group ?? "")/\(list[0].recipient.text.dropFirst(2))"]
+        else { return }
+        saidBefore["\(expansion.send)/\(list[0].recipient.text)"] = truth.said.count
+    }
+
+    /// Nil where nothing was said before, or where the start was for others as well.
+    func statesWhenStarted(_ head: SheetHead, _ recipient: String) -> Set<String?>? {
+        guard let count = saidBefore["\(head.send)/\(recipient)"], count > 0,
+            let truth = truths["\(head.group ?? "")/\(recipient.dropFirst(2))"]
+        else { return nil }
+        return truth.states(since: count, without: cancelled)
+    }
 
     func truth(_ group: String, _ user: String) -> Truth? {
         guard let truth = truths["\(group)/\(user)"], truth.isKnown else { return nil }
@@ -477,5 +510,13 @@ private struct Account {
 
     private mutating func change(_ group: String, _ user: String, _ body: (inout Truth) -> Void) {
         body(&truths["\(group)/\(user)", default: Truth()])
+    }
+}
+
+extension Send {
+    /// Whom it is for, where that is one user of a group that is others', too.
+    fileprivate var onlyUser: Recipient? {
+        guard owner == nil, case .users(let users) = audience, users.count == 1 else { return nil }
+        return .user(users[0])
     }
 }

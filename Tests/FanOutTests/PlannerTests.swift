@@ -489,6 +489,25 @@ func `one user's update waits behind the whole group's, also where its own versi
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: 20, in: &rows)
     #expect(plan.versions == [dawn + 10])
     #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":5}"#))
+    #expect(plan.parts[0].isUrgent)
+}
+
+@Test func `who is started alone does not overtake what only the lanes know of that user`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
+    func isStartUrgent(_ seconds: Int64) throws -> Bool {
+        let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: seconds, in: &rows)
+        return plan.parts[0].isUrgent
+    }
+    #expect(try isStartUrgent(10))
+    _ = try planner.plan(makeSend(.update, to: .users(["ann", "ben"]), state: 2), at: 20, in: &rows)
+    #expect(try !isStartUrgent(30))
+    _ = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 3), at: 40, in: &rows)
+    #expect(try isStartUrgent(50))
+    _ = try planner.plan(makeSend(.update, to: .activities(["a"]), state: 4), at: 60, in: &rows)
+    #expect(try !isStartUrgent(70))
+    _ = try planner.plan(makeSend(.update, state: 5), at: 80, in: &rows)
+    #expect(try isStartUrgent(90))
 }
 
 @Test func `a row that has outlived its use is none, forgotten or not`() throws {

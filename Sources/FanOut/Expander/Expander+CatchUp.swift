@@ -7,6 +7,7 @@ package import Store
 extension Expander {
     /// What became new in the registry by the rows that this turn commits.
     package mutating func hear(_ news: borrowing LaneNews) throws(StoreError) {
+        heardGroup = nil
         for index in 0..<news.count {
             let kinds = news.kinds(index)
             guard kinds.contains(.token) || kinds.contains(.group) else { continue }
@@ -24,15 +25,13 @@ extension Expander {
         var isJoined = false
         var group: String?
         if let told = row.group {
-            group = String(decoding: [UInt8](copying: told), as: UTF8.self)
+            group = try hear(of: told, app: id, into: &scopes)
         } else if let joined = try join(row, activity, of: recipient, app: id) {
-            group = joined
+            group = try hear(of: Array(joined.utf8).span, app: id, into: &scopes)
             isJoined = true
         }
         if let group {
-            let whole = GroupKey(app: id, group: group)
-            if let scope = try table.scope(whole.bytes) { scopes.append((whole, scope)) }
-            let own = whole.of(recipient)
+            let own = GroupKey(app: id, group: group).of(recipient)
             if let scope = try table.scope(own.bytes) { scopes.append((own, scope)) }
         }
         try enterOwn(
@@ -53,6 +52,26 @@ extension Expander {
         output.add(
             row, type: row.attributesType, as: variant(of: newest, recipient, app), lane: lane,
             isUrgent: false)
+    }
+
+    /// What the lane knows of a whole group.
+    ///
+    /// - Returns: its name.
+    private mutating func hear(
+        of name: Span<UInt8>, app: String, into scopes: inout [(key: GroupKey, scope: LaneScope)]
+    ) throws(StoreError) -> String {
+        let heard: HeardGroup
+        if let known = heardGroup, known.name.holds(name), known.app == app {
+            heard = known
+        } else {
+            let bytes = [UInt8](copying: name)
+            let text = String(decoding: bytes, as: UTF8.self)
+            let key = GroupKey(app: app, group: text)
+            heard = HeardGroup(app: app, name: bytes, text: text, key: key, scope: try table.scope(key.bytes))
+            heardGroup = heard
+        }
+        if let scope = heard.scope { scopes.append((heard.key, scope)) }
+        return heard.text
     }
 
     /// A phone shows what its start carried. Not asked where an earlier life of the scope has ended: the token
@@ -105,6 +124,16 @@ extension Expander {
         set(scope, under: key.bytes)
         return found.group
     }
+}
+
+/// What the lane knows of the group of the token before. Nearly always the next one is of it, too: phones report what
+/// one send has started, and to decode its row anew for each cost a quarter of the expander's time.
+struct HeardGroup {
+    let app: String
+    let name: [UInt8]
+    let text: String
+    let key: GroupKey
+    let scope: LaneScope?
 }
 
 /// The newest that holds for an activity, of all scopes that it is in.

@@ -59,11 +59,39 @@ extension Expander {
     /// brought what it needs by the lane itself, one before it by the walk.
     mutating func note(_ next: WalkCursor?, of expansion: Expansion) throws(StoreError) {
         if expansion.content.event == .start { return }
-        if case .recipients = expansion.targets { return }
+        if case .recipients = expansion.targets { return try noteList(expansion, isOpen: next != nil) }
         let key = expansion.key.bytes
         guard var scope = try table.scope(key), scope.walk?.version == expansion.version else { return }
         scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.bytes) }
         set(scope, under: key)
+    }
+
+    // MARK: Lists
+
+    private mutating func noteList(_ expansion: Expansion, isOpen: Bool) throws(StoreError) {
+        guard expansion.key.recipient == nil, expansion.content.event == .update else { return }
+        let key = expansion.key.bytes
+        guard var scope = try table.scope(key) else { return }
+        let before = scope.openLists
+        scope.openLists.removeAll { $0.send == expansion.send || !isWanted(until: $0.deadline) }
+        if isOpen {
+            if scope.openLists.count >= LaneScope.openListsMax { scope.openLists.removeFirst() }
+            scope.openLists.append(LaneScope.OpenList(send: expansion.send, deadline: expansion.deadline))
+        }
+        if scope.openLists != before { set(scope, under: key) }
+    }
+
+    /// Whether a start has to go behind the lists that were open when it came to the lane. Recipients to whom such
+    /// a list has not come have no rows yet: they would be started with what the group was told before.
+    mutating func mustWait(_ expansion: inout Expansion) throws(StoreError) -> Bool {
+        guard expansion.content.event == .start, expansion.key.recipient == nil, !expansion.dryRun,
+            let scope = try table.scope(expansion.key.bytes)
+        else { return false }
+        let open = scope.openLists.filter { isWanted(until: $0.deadline) }.map(\.send)
+        // Only for those of its first turn: where lists come all the time, it would never go.
+        let isFirstTurn = expansion.waitsFor.isEmpty
+        expansion.waitsFor = isFirstTurn ? open : open.filter(expansion.waitsFor.contains)
+        return !expansion.waitsFor.isEmpty
     }
 }
 

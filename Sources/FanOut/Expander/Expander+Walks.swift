@@ -5,8 +5,6 @@ internal import Store
 // From an expansion's targets to pages of the registry.
 
 extension Expander {
-    /// Recipients of a list that are walked together.
-    private static var recipientsAtATime: Int { 256 }
     /// Tokens of those that one transaction takes at most: who has more is gone on with in the next.
     private static var tokensAtATimeMax: Int { 20_000 }
 
@@ -40,7 +38,7 @@ extension Expander {
         var left = list[...]
         var cursor = walk.cursor
         repeat {
-            let some = left.prefix(Self.recipientsAtATime)
+            let some = left.prefix(recipientsAtATime)
             if let next = try goThrough(Array(some), from: cursor, of: &walk, by: &page) {
                 walk.expansion.targets = .recipients(Array(left))
                 return next

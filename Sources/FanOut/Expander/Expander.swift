@@ -19,14 +19,20 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     package internal(set) var now: Int64 = 0
     private(set) var latest: Int64 = 0
     var catalog: any ExpanderCatalog
+    /// Recipients of a list that are walked together.
+    let recipientsAtATime: Int
     /// A key of the table in hand.
     var key: [UInt8] = []
+    /// While news are heard.
+    var heardGroup: HeardGroup?
     /// Bodies of this turn that others can share.
     var variants: [VariantName: JobOutput.Variant] = [:]
 
     package init(
-        lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, jobsPerSheet: Int
+        lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, jobsPerSheet: Int,
+        recipientsAtATime: Int = 256
     ) {
+        self.recipientsAtATime = recipientsAtATime
         self.lane = lane
         self.registry = registry
         self.table = table
@@ -68,6 +74,10 @@ package struct Expander<Table: LaneTable>: ~Copyable {
             return 0
         }
         if expansion.cursor == nil {
+            if try mustWait(&expansion) {
+                output.goOn(expansion, lane: lane, isUrgent: false)
+                return 0
+            }
             try nameRecipients(of: &expansion, app, by: &page)
             if !expansion.dryRun { try begin(with: expansion) }
         }

@@ -10,12 +10,14 @@ extension Planning {
         _ users: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         var (send, row) = (send, row)
+        var isUrgent = false
         if let user = users.first, users.count == 1 {
             let own = try known(key.of(.user(user)), in: table)
             if hold(send, own, row, of: .user(user), in: &table) { return }
             if send.content.event == .start, own.version > row.version {
                 send.content = own.joined(send.content)
             }
+            isUrgent = send.content.event != .start || !isShownOnlyInLanes(own, row)
         } else if send.content.event == .update {
             letHeldGo(&row, in: &table)
         }
@@ -39,7 +41,7 @@ extension Planning {
             plan.parts.append(
                 Plan.Part(
                     expansion: expansion(send, targets, row, version: row.version), lane: lane,
-                    isUrgent: users.count == 1))
+                    isUrgent: isUrgent))
         }
         say(
             .planned, send, version: users.count == 1 ? first.scoped.version : row.version,
@@ -49,6 +51,13 @@ extension Planning {
     private struct ScopedByLane {
         let lane: Int
         let scoped: Expansion.ScopedRecipient
+    }
+
+    /// Whether only a lane knows, or will, what the recipient was told last: by its name on a list, or by an activity's.
+    /// Then its start must not overtake that, or the phone would be started with what was before.
+    private func isShownOnlyInLanes(_ own: GroupRow, _ whole: GroupRow) -> Bool {
+        let isOwn = own.version > max(whole.version, whole.floor)
+        return isOwn ? own.newest == nil : whole.floor > whole.version
     }
 
     /// An update to one recipient waits when it would run ahead of the clock, or when the whole group waits for one

@@ -4,9 +4,9 @@ internal import Store
 /// Where the planner is in walking through all rows of its partitions, a page at a time: to forget what nobody
 /// needs any more, again and again; and once after a partition was assigned, to find what waits there, and to
 /// tell senders of it what its last planner may not have told them.
-struct GroupWalk {
+package struct GroupWalk {
     /// Rows looked at in one page.
-    static let rowsMax = 2000
+    package static let rowsMax = 2000
     /// Between two pages of a pass that nobody waits for.
     static let pageMilliseconds = 1000
 

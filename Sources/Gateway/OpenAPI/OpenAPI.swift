@@ -24,7 +24,7 @@ enum OpenAPI {
             separator: ",") + "}}}"
 
     private static let head = #"""
-        {"openapi":"3.1.0","info":{"title":"Flotilla","version":"1","description":"Starts, updates and ends iOS Live Activities. Bodies are strict: unknown fields, fields twice and bodies beyond a limit are refused. Names have at most 200 bytes of UTF-8 and no control characters."}
+        {"openapi":"3.1.0","info":{"title":"Flotilla","version":"1","description":"Starts, updates and ends iOS Live Activities. Bodies are strict: unknown fields, fields twice and bodies beyond a limit are refused; a member that is null counts as left out. Names have at most 200 bytes of UTF-8 and no control characters."}
         """#
 
     private static let keys = #"""

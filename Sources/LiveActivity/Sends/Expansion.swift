@@ -50,6 +50,8 @@ package struct Expansion: Record, Hashable {
     package var onUnknownStart = Send.UnknownStart.skip
     package var restart = false
     package var dryRun = false
+    /// Of a start that has come to its lane: updates to lists that it waits for, so that it carries what they say.
+    package var waitsFor: [String] = []
     /// Where a continuation goes on, as the lane's pages write it.
     package var cursor: [UInt8]?
     /// What the pages before did.
@@ -88,6 +90,7 @@ package struct Expansion: Record, Hashable {
         writer.field("onUnknownStart", onUnknownStart == .skip ? nil : onUnknownStart.rawValue)
         writer.field("restart", restart ? true : nil)
         writer.field("dryRun", dryRun ? true : nil)
+        writer.field("waitsFor", waitsFor.isEmpty ? nil : waitsFor)
         if let cursor {
             writer.field("cursor", Hex.text(cursor))
             tally.write(to: &writer)
@@ -107,6 +110,7 @@ package struct Expansion: Record, Hashable {
         onUnknownStart = record["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
         restart = record["restart"].optional?.bool() ?? false
         dryRun = record["dryRun"].optional?.bool() ?? false
+        waitsFor = record["waitsFor"].optional?.names(countMax: LaneScope.openListsMax) ?? []
         if let cursor = record["cursor"].optional {
             self.cursor = cursor.hex()
             tally = LaneTally(from: record)

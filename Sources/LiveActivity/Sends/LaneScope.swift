@@ -18,6 +18,21 @@ package struct LaneScope: Record, Hashable {
         }
     }
 
+    /// Lists that one row remembers as open; the newest.
+    package static let openListsMax = 100
+
+    /// An update to recipients by their names, of whom the lane has not come to all.
+    package struct OpenList: Sendable, Hashable {
+        package var send: String
+        /// Seconds since 1970.
+        package var deadline: Int64
+
+        package init(send: String, deadline: Int64) {
+            self.send = send
+            self.deadline = deadline
+        }
+    }
+
     /// The version of the start that opened this life; 0 while none was seen.
     package var generation: Int64 = 0
     /// The newest version that the lane has begun with.
@@ -28,6 +43,8 @@ package struct LaneScope: Record, Hashable {
     package var walk: Walk?
     /// Of a whole group: recipients of the lane have rows of their own.
     package var hasRecipients = false
+    /// Of a whole group: what recipients of the lane have still to be told by their names, the newest last.
+    package var openLists: [OpenList] = []
     /// The ledger has starts of this scope.
     package var hasStarts = false
     /// Sends that were taken back, the newest last.
@@ -52,6 +69,7 @@ package struct LaneScope: Record, Hashable {
             writer.endObject()
         }
         writer.field("hasRecipients", hasRecipients ? true : nil)
+        writer.field("openLists", openLists)
         writer.field("hasStarts", hasStarts ? true : nil)
         writer.field("cancelled", cancelled.isEmpty ? nil : cancelled)
         if let joined {
@@ -72,9 +90,37 @@ package struct LaneScope: Record, Hashable {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }
         hasRecipients = record["hasRecipients"].optional?.bool() ?? false
+        openLists = record["openLists"].optional?.openLists() ?? []
         hasStarts = record["hasStarts"].optional?.bool() ?? false
         cancelled = record["cancelled"].optional?.names(countMax: Self.cancelledMax) ?? []
         joined = record["joined"].optional?.object().groupKey()
         at = record["at"].time()
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func field(_ name: StaticString, _ lists: [LaneScope.OpenList]) {
+        if lists.isEmpty { return }
+        self.name(name)
+        beginArray()
+        for list in lists {
+            beginObject()
+            field("send", list.send)
+            field("deadline", list.deadline)
+            endObject()
+        }
+        endArray()
+    }
+}
+
+extension JSONValue {
+    fileprivate func openLists() -> [LaneScope.OpenList] {
+        var lists: [LaneScope.OpenList] = []
+        var elements = array(countMax: LaneScope.openListsMax)
+        while let element = elements.next() {
+            let list = element.object()
+            lists.append(LaneScope.OpenList(send: list["send"].name(), deadline: list["deadline"].seconds()))
+        }
+        return lists
     }
 }

@@ -13,6 +13,7 @@ extension SendProgress {
         json.field("groupId", key?.group)
         json.field("verdict", verdict)
         json.field("reason", isUnknownGroup ? "unknown_group" : nil)
+        json.field("conflicts", conflicts == 0 ? nil : conflicts)
         json.field("isComplete", isComplete)
         json.field("dryRun", isDryRun ? true : nil)
         json.field("acceptedAt", acceptedAt)

@@ -8,6 +8,8 @@ package struct SendProgress: Sendable {
     package private(set) var recipient: Recipient?
     package private(set) var planned: Progress.PlannedPart?
     package private(set) var lanes: [Int: LaneTally] = [:]
+    /// Other bodies that came under its id, which were not carried out: their idempotency key was this one's.
+    package private(set) var conflicts = 0
     package private(set) var isDryRun = false
     package private(set) var acceptedAt: Int64?
     package private(set) var at: Int64?
@@ -46,8 +48,11 @@ package struct SendProgress: Sendable {
     }
 
     private mutating func add(_ part: Progress.PlannedPart) {
-        // Of another body that came under the same id: it says nothing of this one.
-        if part.verdict == .conflict, planned != nil { return }
+        if part.verdict == .conflict {
+            conflicts += 1
+            // It says nothing of the body that came first.
+            if planned != nil { return }
+        }
         // It was taken back while it waited for its time: the lanes have nothing to stop.
         if part.verdict == .stopping, planned?.verdict == .cancelled { return }
         var part = part

@@ -242,7 +242,7 @@ struct SendProgressTests {
         progress.add(said(.planned, to: "ben"))
         progress.add(said(.conflict))
         #expect(progress.recipient == .user("ben"))
-        #expect(progress.planned?.verdict == .planned)
+        #expect(progress.planned?.verdict == .planned && progress.conflicts == 1)
         var timed = SendProgress(id: "s")
         timed.add(said(.cancelled))
         timed.add(said(.stopping))

@@ -153,7 +153,7 @@ final class FleetHistory {
             }
         }
         if plan.parts.isEmpty { return }
-        for part in plan.parts { account.note(startOf: part.expansion) }
+        account.note(startsIn: plan)
         account.take(plan, users: Set(phones.map(\.user)))
     }
 
@@ -420,12 +420,16 @@ private struct Account {
     /// Of each start of one user alone: how much its user had been told when it was planned.
     private var saidBefore: [String: Int] = [:]
 
-    mutating func note(startOf expansion: Expansion) {
-        guard expansion.content.event == .start, expansion.key.recipient == nil,
-            case .recipients(let list) = expansion.targets, list.count == 1,
-            let truth = truths["\(expansion.key.group ?? "")/\(list[0].recipient.text.dropFirst(2))"]
-        else { return }
-        saidBefore["\(expansion.send)/\(list[0].recipient.text)"] = truth.said.count
+    mutating func note(startsIn plan: Plan) {
+        for progress in plan.progress {
+            guard case .verdict(let part) = progress.part, let recipient = part.recipient?.text,
+                plan.parts.contains(where: {
+                    $0.expansion.send == progress.send && $0.expansion.content.event == .start
+                }),
+                let truth = truths["\(progress.key.group ?? "")/\(recipient.dropFirst(2))"]
+            else { continue }
+            saidBefore["\(progress.send)/\(recipient)"] = truth.said.count
+        }
     }
 
     /// Nil where nothing was said before, or where the start was for others as well.

@@ -16,6 +16,9 @@ package struct Overlay {
     /// How often it is looked for such rows.
     package static let lookMilliseconds = 1000
 
+    /// Room for so many rows is kept when all have gone; a loop has an overlay for each partition.
+    private static let roomMax = 4096
+
     private struct Row {
         var record: [UInt8]
         var since: Instant
@@ -103,6 +106,7 @@ package struct Overlay {
     private mutating func forget(at index: Dictionary<KeyBytes, Row>.Index) {
         let (key, row) = rows.remove(at: index)
         bytes -= key.bytes.count + row.record.count
+        if rows.isEmpty, rows.capacity > Self.roomMax { rows = [:] }
     }
 
     /// A record of this key is in the view.

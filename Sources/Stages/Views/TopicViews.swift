@@ -41,9 +41,11 @@ package final class TopicViews {
     private static let prefetchKibibytesMax = 8192
     /// How long a fetch waits for something new. What an idle installation costs is above all these fetches.
     private static let fetchMilliseconds = 250
-    /// Records that one turn takes and enters. What waits in a loop for its turn waits as long as that takes; and a
-    /// file keeps the memory of its largest transaction.
+    /// Records that one turn takes and enters. What waits in a loop for its turn waits as long as that takes.
     private static let recordsMax = 3000
+    /// Rows of one file that one of its transactions enters: a file keeps the memory of its largest, and each row can
+    /// take pages of its own.
+    private static let enteredMax = 500
 
     private let form: TopicViewForm
     private let directory: String
@@ -207,10 +209,11 @@ package final class TopicViews {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         var touched = Set<Int32>()
         for index in 0..<batch.count {
-            let record = batch[index]
-            guard let view = files[record.partition] else { continue }
-            view.take(record)
-            touched.insert(record.partition)
+            let number = batch[index].partition
+            guard let view = files[number] else { continue }
+            view.take(batch[index])
+            touched.insert(number)
+            if view.pending >= Self.enteredMax { try settle(number) }
         }
         batch.clear()
         var ended: [Int32] = []

@@ -119,6 +119,18 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map { Push($0.body).state } == ["1"])
     }
 
+    @Test func `a start does not carry what one user was told and what was taken back since`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .start(type: "Match"))
+        let ann = Expansion.ScopedRecipient(
+            .user("ann"), scope: .recipient, generation: dawn + 1, version: dawn + 2)
+        try lane.expand(
+            makeExpansion(.update, to: .recipients([ann]), generation: 1, version: 1, state: 2, send: "u2"))
+        try lane.stop("u2", match)
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "start"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["1"])
+    }
+
     @Test func `a start goes behind the lists that were open when it came, and not behind newer ones`() throws
     {
         let lane = try OneLane()

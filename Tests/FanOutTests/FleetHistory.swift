@@ -387,6 +387,7 @@ private struct Account {
         /// Sends and their states, the newest last.
         var said: [(send: String, state: String?)] = []
         var hasEnded = false
+        var ends = 0
         var isKnown = false
 
         mutating func say(_ state: String?, _ send: String) {
@@ -418,7 +419,7 @@ private struct Account {
     private var ownLives: Set<String> = []
 
     /// Of each start of one user alone: how much its user had been told when it was planned.
-    private var saidBefore: [String: Int] = [:]
+    private var saidBefore: [String: (count: Int, ends: Int)] = [:]
 
     mutating func note(startsIn plan: Plan) {
         for progress in plan.progress {
@@ -428,16 +429,17 @@ private struct Account {
                 }),
                 let truth = truths["\(progress.key.group ?? "")/\(recipient.dropFirst(2))"]
             else { continue }
-            saidBefore["\(progress.send)/\(recipient)"] = truth.said.count
+            saidBefore["\(progress.send)/\(recipient)"] = (truth.said.count, truth.ends)
         }
     }
 
-    /// Nil where nothing was said before, or where the start was for others as well.
+    /// Nil where nothing was said before, where the start was for others as well, and where its user was ended since:
+    /// then it may say what others were told after that, and its end follows.
     func statesWhenStarted(_ head: SheetHead, _ recipient: String) -> Set<String?>? {
-        guard let count = saidBefore["\(head.send)/\(recipient)"], count > 0,
-            let truth = truths["\(head.group ?? "")/\(recipient.dropFirst(2))"]
+        guard let before = saidBefore["\(head.send)/\(recipient)"], before.count > 0,
+            let truth = truths["\(head.group ?? "")/\(recipient.dropFirst(2))"], truth.ends == before.ends
         else { return nil }
-        return truth.states(since: count, without: cancelled)
+        return truth.states(since: before.count, without: cancelled)
     }
 
     func truth(_ group: String, _ user: String) -> Truth? {
@@ -502,6 +504,7 @@ private struct Account {
             for user in isWhole ? Array(users) : named {
                 change(group, user) {
                     $0.hasEnded = true
+                    $0.ends += 1
                     $0.isKnown = true
                 }
             }

@@ -22,8 +22,10 @@ extension Expander {
             if let own, own.endedAt > told.generation { return .exclude(ExpansionExclusion.ended) }
             if whole.endedAt > told.generation { return .drop }
             if let own { told.generation = max(told.generation, own.generation) }
-            told.catchUp(with: whole)
-            if let own { told.catchUp(with: own) }
+            // A send to one recipient is taken back under its group's key, too.
+            let cancelled = Set(whole.cancelled + (own?.cancelled ?? []))
+            told.catchUp(with: whole, without: cancelled)
+            if let own { told.catchUp(with: own, without: cancelled) }
         case .update:
             if whole.endedAt > told.version || (own?.endedAt ?? 0) > told.version { return .drop }
             let life = max(told.generation, whole.generation, own?.generation ?? 0)
@@ -112,9 +114,9 @@ private struct Told {
     }
 
     /// A start carries the newest state of its scope: whoever is started late sees what the others see.
-    mutating func catchUp(with scope: LaneScope) {
+    mutating func catchUp(with scope: LaneScope, without cancelled: Set<String>) {
         guard let newest = scope.newest, newest.version >= version, newest.version >= generation,
-            newest.content.event != .end, !newest.isTakenBack(in: Set(scope.cancelled))
+            newest.content.event != .end, !newest.isTakenBack(in: cancelled)
         else { return }
         if newest.version == version, newest.content.event == .start { return }
         version = newest.version

@@ -63,13 +63,17 @@ final class InsightLoop: StageLoop {
         layout = environment.layout
         boot = try BootID.current()
         directory = environment.stateDirectory(of: InsightService.name)
-        batch = RecordBatch(recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax)
+        batch = RecordBatch(
+            recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax, countsHeaders: true)
         let topics = InsightTopic.allCases.map { environment.layout.name($0.name) }
         var options = ConsumerOptions(
             .group(
                 layout.prefix + Self.group, instanceID: environment.identity(of: InsightService.name),
                 topics: topics))
         options.sessionMilliseconds = settings.sessionMilliseconds
+        options.prefetchRecordsMax = settings.prefetchRecordsMax
+        options.fetchKibibytesMax = settings.fetchKibibytesMax
+        options.partitionKibibytesMax = settings.partitionKibibytesMax
         consumer = try Consumer(
             environment.cluster.settings, options, name: "insight", log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {

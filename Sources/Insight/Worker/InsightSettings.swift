@@ -5,8 +5,15 @@ package import Store
 package struct InsightSettings: OperatorSettings {
     /// Records of one batch; what is beyond waits for the next one.
     package var batchRecordsMax = 5000
-    /// Bytes of one batch.
+    /// Bytes of one batch, headers too; what is beyond waits for the next one.
     package var batchBytesMax = 16 << 20
+    /// Records that the Kafka library fetches ahead; then it waits until some are entered. A receipt of a whole sheet
+    /// has tens of kibibytes in a header, which the library does not count.
+    package var prefetchRecordsMax = 2000
+    /// Of one answer of a broker, compressed, as receipts are, to an eighth or so; the rest comes with the next.
+    package var fetchKibibytesMax = 2048
+    /// The same of one partition: each answer has some of several.
+    package var partitionKibibytesMax = 256
     /// How long what became of jobs is kept; the topic has it no longer, either.
     package var receiptsMilliseconds = 7 * 86_400_000
     /// How long events and their counts are kept; the topic has them no longer, either.

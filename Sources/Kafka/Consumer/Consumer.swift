@@ -27,7 +27,9 @@ package final class Consumer {
         events.group.attach(to: configuration)
         client = try Client(.consumer, configuration, events: events)
         self.options = options
-        fetchPause = FetchPause(prefetchKibibytesMax: options.prefetchKibibytesMax)
+        fetchPause = FetchPause(
+            prefetchKibibytesMax: options.prefetchKibibytesMax, prefetchRecordsMax: options.prefetchRecordsMax
+        )
         guard case .group(let group, _, let topics) = options.membership else {
             table = TopicTable([])
             return
@@ -67,7 +69,7 @@ package final class Consumer {
                 unsafe rd_kafka_message_destroy(message)
             }
         }
-        if fetchPause.took(batch.bytes) { wakeFetching() }
+        if fetchPause.took(bytes: batch.bytes, records: batch.count) { wakeFetching() }
         // A full batch or a callback may have left something in the queue.
         if batch.isFull || !client.events.group.changes.isEmpty { client.wakeup.signal() }
         noteStop(since: lastPoll, allowedMilliseconds: Int(waitMilliseconds), &events)

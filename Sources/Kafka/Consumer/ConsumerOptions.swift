@@ -25,6 +25,13 @@ package struct ConsumerOptions: Sendable {
     package var pollMillisecondsMax = 45_000
     /// What is fetched ahead.
     package var prefetchKibibytesMax = 32_768
+    /// Records that are fetched ahead. The library counts a record's value as its bytes, and no headers: a topic whose
+    /// records lie in their headers is bounded by this alone.
+    package var prefetchRecordsMax = 100_000
+    /// Of one answer of a broker, as it comes, which may be compressed.
+    package var fetchKibibytesMax = 51_200
+    /// The same of one partition.
+    package var partitionKibibytesMax = 1024
 
     package init(_ membership: Membership) { self.membership = membership }
 
@@ -49,6 +56,9 @@ package struct ConsumerOptions: Sendable {
         configuration.set("allow.auto.create.topics", "false")
         configuration.set("enable.partition.eof", "true")
         configuration.set("queued.max.messages.kbytes", "\(prefetchKibibytesMax)")
+        configuration.set("queued.min.messages", "\(prefetchRecordsMax)")
+        configuration.set("fetch.max.bytes", "\(fetchKibibytesMax << 10)")
+        configuration.set("fetch.message.max.bytes", "\(partitionKibibytesMax << 10)")
         configuration.set("fetch.error.backoff.ms", "50")
     }
 }

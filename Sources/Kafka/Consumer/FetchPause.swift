@@ -10,17 +10,23 @@ struct FetchPause {
     private static let share = 4
 
     private let bytesMax: Int
-    private var taken = 0
+    private let recordsMax: Int
+    private var bytesTaken = 0
+    private var recordsTaken = 0
 
-    init(prefetchKibibytesMax: Int) { bytesMax = prefetchKibibytesMax << 10 / Self.share }
+    init(prefetchKibibytesMax: Int, prefetchRecordsMax: Int) {
+        bytesMax = prefetchKibibytesMax << 10 / Self.share
+        recordsMax = prefetchRecordsMax / Self.share
+    }
 
-    /// So many bytes were taken from the queue.
+    /// So much was taken from the queue.
     ///
     /// - Returns: whether the library is to be woken.
-    mutating func took(_ bytes: Int) -> Bool {
-        taken += bytes
-        guard taken >= bytesMax else { return false }
-        taken = 0
+    mutating func took(bytes: Int, records: Int) -> Bool {
+        bytesTaken += bytes
+        recordsTaken += records
+        guard bytesTaken >= bytesMax || recordsTaken >= recordsMax else { return false }
+        (bytesTaken, recordsTaken) = (0, 0)
         return true
     }
 }

@@ -26,6 +26,9 @@ package struct HeaderList: ~Escapable {
         }
     }
 
+    /// Of all values.
+    var bytes: Int { (0..<count).reduce(0) { $0 + self[$1].byteCount } }
+
     /// The last header of that name, which is the one that counts.
     @_lifetime(copy self)
     package func last(_ name: StaticString) -> Header? {
@@ -64,6 +67,9 @@ package struct Header: ~Escapable {
         @_lifetime(copy self)
         get { unsafe _overrideLifetime(span(valueStart, valueCount), copying: self) }
     }
+
+    /// Of its value.
+    var byteCount: Int { valueCount }
 
     package func isNamed(_ wanted: StaticString) -> Bool {
         guard nameCount == wanted.utf8CodeUnitCount, let start = unsafe nameStart else { return false }

@@ -12,6 +12,9 @@ package struct RecordBatch: ~Copyable, @unchecked Sendable {
     package let recordsMax: Int
     /// A batch ends with the record that reaches this.
     package let bytesMax: Int
+    /// Whether headers count among the bytes. The library parses and copies them for it: for readers that look at all
+    /// of them.
+    private let isCountingHeaders: Bool
     package private(set) var count = 0
     private(set) var bytes = 0
     private let messages: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>>
@@ -20,11 +23,13 @@ package struct RecordBatch: ~Copyable, @unchecked Sendable {
     private var client: Client?
 
     package init(
-        recordsMax: Int = RecordBatch.recordsMaxUsual, bytesMax: Int = RecordBatch.bytesMaxUsual
+        recordsMax: Int = RecordBatch.recordsMaxUsual, bytesMax: Int = RecordBatch.bytesMaxUsual,
+        countsHeaders: Bool = false
     ) {
         precondition(recordsMax > 0 && bytesMax > 0, "a batch has room")
         self.recordsMax = recordsMax
         self.bytesMax = bytesMax
+        isCountingHeaders = countsHeaders
         unsafe messages = .allocate(capacity: recordsMax)
         unsafe topics = .allocate(capacity: recordsMax)
     }
@@ -61,5 +66,8 @@ package struct RecordBatch: ~Copyable, @unchecked Sendable {
         unsafe (topics + count).initialize(to: topic)
         unsafe bytes += message.pointee.len + message.pointee.key_len
         count += 1
+        guard isCountingHeaders else { return }
+        let headers = self[count - 1].headers.bytes
+        bytes += headers
     }
 }

@@ -70,16 +70,18 @@ final class FleetQuestions: @unchecked Sendable {
         }
         let waiting = try waiting ?? WaitingRecords(settings, log: log)
         self.waiting = waiting
-        return try admin.groups().filter { $0.hasPrefix(prefix) }.sorted().flatMap { group -> [Lag] in
-            let all = try admin.lagOfWhatIsRead(by: group, among: partitions)
-            let oldest = try waiting.oldest(of: all)
+        let groups = try admin.groups().filter { $0.hasPrefix(prefix) }.sorted().map { group in
+            (group, try admin.lagOfWhatIsRead(by: group, among: partitions))
+        }
+        let oldest = try waiting.oldest(of: groups.flatMap { $0.1 })
+        return groups.flatMap { group, all -> [Lag] in
             let byTopic = Dictionary(grouping: all) { $0.committed.partition.topic }
             return byTopic.sorted { $0.key < $1.key }.map { topic, lags in
                 Lag(
                     stage: String(group.dropFirst(prefix.count)),
                     topic: String(topic.dropFirst(prefix.count)),
                     records: lags.reduce(0) { $0 + Int64($1.records) }, partitions: lags.count,
-                    oldestAt: lags.compactMap { oldest[$0.committed.partition] }.min())
+                    oldestAt: lags.compactMap { oldest[WaitingRecords.Place($0)] }.min())
             }
         }
     }

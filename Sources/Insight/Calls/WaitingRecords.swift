@@ -2,10 +2,22 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// Looks at the first record that a group has still to read in each partition. Pinned to its thread.
+/// Looks at the first record that each group has still to read in each partition, at all of them together. Pinned to its
+/// thread.
 final class WaitingRecords {
-    /// Partitions of one look, those with the most records; what is beyond shows when these are read.
-    private static let partitionsMax = 200
+    /// Where a group goes on.
+    struct Place: Hashable {
+        let partition: TopicPartition
+        /// Nil: at the beginning.
+        let offset: Int64?
+
+        init(_ lag: GroupLag) { (partition, offset) = (lag.committed.partition, lag.committed.offset) }
+
+        var start: PartitionStart { PartitionStart(partition, offset.map { .offset($0) } ?? .beginning) }
+    }
+
+    /// Places of one look, those with the most records; what is beyond shows when these are read.
+    private static let placesMax = 1000
     private static let lookMilliseconds = 500
     private static let pollMilliseconds: Int32 = 50
 
@@ -16,38 +28,49 @@ final class WaitingRecords {
         var options = ConsumerOptions(.manual)
         // What the group wants next may be gone; the oldest that is left waits for it.
         options.outOfRange = .earliest
+        // Of each partition one record is wanted.
         options.prefetchKibibytesMax = 1024
+        options.fetchKibibytesMax = 4096
+        options.partitionKibibytesMax = 16
         consumer = try Consumer(settings, options, name: "waiting", log: log, metrics: Metrics())
     }
 
-    /// Milliseconds since 1970: when what waits was written. A partition in which only ends of transactions wait, or
+    /// Milliseconds since 1970: when what waits was written. A place at which only ends of transactions wait, or
     /// that did not answer in time, is left out.
-    func oldest(of lags: [GroupLag]) throws -> [TopicPartition: Int64] {
-        let wanted = lags.filter { $0.records > 0 }.sorted { $0.records > $1.records }
-            .prefix(Self.partitionsMax)
-        if wanted.isEmpty { return [:] }
-        try consumer.assign(
-            wanted.map { lag in
-                PartitionStart(
-                    lag.committed.partition, lag.committed.offset.map { .offset($0) } ?? .beginning)
-            })
+    ///
+    /// - Parameter lags: of any groups; several may be at one partition, each at its own place.
+    func oldest(of lags: [GroupLag]) throws -> [Place: Int64] {
+        let wanted = lags.filter { $0.records > 0 }.sorted { $0.records > $1.records }.prefix(Self.placesMax)
+        var left = Dictionary(grouping: Set(wanted.map(Place.init)), by: \.partition)
+            .mapValues { $0.sorted { $0.offset ?? -1 < $1.offset ?? -1 } }
+        if left.isEmpty { return [:] }
+        try consumer.assign(left.values.map { $0[0].start })
         defer { try? consumer.release() }
-        var left = Set(wanted.map(\.committed.partition))
-        var found: [TopicPartition: Int64] = [:]
+        var found: [Place: Int64] = [:]
         let deadline = Instant.now().advanced(byMilliseconds: Self.lookMilliseconds)
         while !left.isEmpty, Instant.now() < deadline {
-            var seen: [TopicPartition] = []
+            var ended: Set<TopicPartition> = []
+            var moved: Set<TopicPartition> = []
             for event in consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds) {
-                if case .end(let place, _) = event { seen.append(place) }
+                if case .end(let partition, _) = event { ended.insert(partition) }
             }
             for index in 0..<batch.count {
-                let place = TopicPartition(consumer.topics[batch[index].topic], batch[index].partition)
-                guard found[place] == nil, let time = batch[index].timestamp else { continue }
-                found[place] = time
-                seen.append(place)
+                let partition = TopicPartition(consumer.topics[batch[index].topic], batch[index].partition)
+                guard let time = batch[index].timestamp else { continue }
+                let offset = batch[index].offset
+                while let first = left[partition]?.first, offset >= first.offset ?? 0 {
+                    found[first] = time
+                    left[partition]?.removeFirst()
+                    moved.insert(partition)
+                }
             }
             batch.clear()
-            consumer.pause(seen.filter { left.remove($0) != nil })
+            for partition in moved where left[partition]?.isEmpty == true { ended.insert(partition) }
+            for partition in ended { left[partition] = nil }
+            consumer.pause(Array(ended))
+            // The next group's place may be far ahead.
+            let next = moved.compactMap { left[$0]?.first?.start }
+            if !next.isEmpty { try consumer.seek(next, withinMilliseconds: Self.lookMilliseconds) }
         }
         return found
     }

@@ -11,6 +11,8 @@ package final class DayWriter {
     private var topics: [TopicName: Topic] = [:]
     private var deliveries: [Delivery] = []
     private var stored = 0
+    /// What became of the first record that was not stored.
+    private var loss: Delivery.Outcome?
     package private(set) var sent = 0
 
     package init(_ bed: IngestBed) throws {
@@ -40,13 +42,19 @@ package final class DayWriter {
     private func collect(waitMilliseconds: Int32) {
         _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
         stored += deliveries.count { $0.isStored }
+        loss = loss ?? deliveries.first { !$0.isStored }?.outcome
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    /// Waits for all acknowledgements; true when every record is stored.
+    /// Waits for all acknowledgements; true when no record can come any more. Which are stored the topics say, and of
+    /// an answer that was lost nobody else can.
     package func finish() -> Bool {
-        _ = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
+        let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
         collect(waitMilliseconds: 0)
-        return stored == sent
+        if let loss {
+            print(
+                "  \(sent - stored) of \(sent) records have no word that they are stored; the first: \(loss)")
+        }
+        return left == 0
     }
 }

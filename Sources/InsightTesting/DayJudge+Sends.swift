@@ -17,6 +17,8 @@ extension DayJudge {
             for (system, count) in tally.systems { systems[String(system), default: 0] += count }
         }
         compare("\(send) systems", report["systems"] as? [String: Int], to: systems)
+        let bySystem = report["bySystem"] as? [String: [String: Int]]
+        compare("\(send) by system", bySystem, to: sums.systems)
         let environments = report["environments"] as? [String: Answer] ?? [:]
         compare("\(send) environments", Set(environments.keys), to: Set(sums.ends.keys.map(\.rawValue)))
         for (environment, ends) in sums.ends {

@@ -61,6 +61,8 @@ package struct DayMix: Sendable {
 
     package static func user(_ person: Int) -> String { "user-\(person)" }
     package static func phone(_ person: Int, _ which: Int) -> String { "phone-\(person)-\(which)" }
+    /// Nil where the phone has not said it.
+    static func system(_ person: Int) -> Int? { person % 4 == 0 ? nil : 17 + person % 3 }
     package static func group(_ number: Int) -> String { "match-\(number)" }
     package static func send(_ number: Int) -> String { "send-\(number)" }
     package static func app(ofSend number: Int) -> String { apps[number % apps.count] }
@@ -105,7 +107,8 @@ package struct DayMix: Sendable {
             for line in parts.flatMap({ $0.lines.ranges.flatMap(Array.init) }).sorted() {
                 let person = sheet.people[line]
                 let phone = Self.phone(person, line % 2)
-                lines += Array("\(phone)\tupdate:a-\(phone)\tu:\(Self.user(person))\n".utf8)
+                let system = Self.system(person).map { "\t\($0)" } ?? ""
+                lines += Array("\(phone)\tupdate:a-\(phone)\tu:\(Self.user(person))\(system)\n".utf8)
             }
         }
         return DayRecord(

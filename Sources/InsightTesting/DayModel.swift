@@ -19,6 +19,8 @@ package struct DayModel {
     struct Sums {
         var ends: [Environment: [String: Int]] = [:]
         var reasons: [String: Int] = [:]
+        /// By system, then by outcome.
+        var systems: [String: [String: Int]] = [:]
         var latencies: [Int64] = []
         var lanes: [Int: LaneTally] = [:]
         var isPlanned = false
@@ -118,23 +120,29 @@ package struct DayModel {
                 return
             }
             var lines: [(line: Int, outcome: ReceiptOutcome)] = []
+            for part in receipt.parts { part.lines.forEachLine { lines.append(($0, part.outcome)) } }
+            lines.sort { $0.line < $1.line }
+            let named = (record.headers["to"] ?? "").split(separator: "\n").map {
+                $0.split(separator: "\t").map(String.init)
+            }
+            let system = Dictionary(
+                uniqueKeysWithValues: zip(lines.map(\.line), named).map {
+                    ($0, $1.count > 3 ? $1[3] : "unknown")
+                })
             for part in receipt.parts {
-                part.lines.forEachLine { lines.append(($0, part.outcome)) }
                 guard part.outcome.isFinal else { continue }
                 let key = SendKey(app: receipt.app, send: receipt.send)
                 part.lines.forEachLine { line in
                     let bit = UInt64(1) << UInt64(line)
                     guard done[receipt.place, default: 0] & bit == 0 else { return }
                     done[receipt.place, default: 0] |= bit
-                    sends[key, default: Sums()].end(part, receipt)
+                    sends[key, default: Sums()].end(part, receipt, on: system[line] ?? "unknown")
                 }
                 if sends[key]?.ends[receipt.environment] == nil {
                     sends[key, default: Sums()].ends[receipt.environment] = [:]
                 }
             }
-            let named = (record.headers["to"] ?? "").split(separator: "\n")
-            for (place, name) in zip(lines.sorted { $0.line < $1.line }, named) {
-                let parts = name.split(separator: "\t").map(String.init)
+            for (place, parts) in zip(lines, named) {
                 let user = Name(app: receipt.app, name: String(parts[2].dropFirst(2)))
                 pushes[user, default: []].append(
                     Push(
@@ -173,7 +181,8 @@ package struct DayModel {
 }
 
 extension DayModel.Sums {
-    mutating func end(_ part: Receipt.Part, _ receipt: Receipt) {
+    mutating func end(_ part: Receipt.Part, _ receipt: Receipt, on system: String) {
+        systems[system, default: [:]][part.outcome.rawValue, default: 0] += 1
         ends[receipt.environment, default: [:]][part.outcome.rawValue, default: 0] += 1
         if part.outcome == .rejected { reasons[part.reason ?? "none", default: 0] += 1 }
         if part.outcome == .accepted { latencies.append(max(0, receipt.at - receipt.acceptedAt)) }

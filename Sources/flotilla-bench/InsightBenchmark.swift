@@ -183,7 +183,7 @@ enum InsightBenchmark {
                 (0..<options.perReceipt).map { line in
                     let phone = number * options.perReceipt + line
                     return
-                        "7f3c2a90-\(100_000_000 + phone)-5b21\tupdate:0e61d1f2-\(100_000_000 + phone)\tu:customer-\(phone)\n"
+                        "7f3c2a90-\(100_000_000 + phone)-5b21\tupdate:0e61d1f2-\(100_000_000 + phone)\tu:customer-\(phone)\t\(17 + phone % 3)\n"
                 }.joined().utf8)
             while true {
                 var headers = RecordHeaders(capacity: 1)

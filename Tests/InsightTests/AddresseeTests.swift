@@ -4,7 +4,7 @@ import Testing
 
 struct AddresseeTests {
     private let lines =
-        "phone-1\tupdate:a\tu:ann\nphone-2\tstart:Match\ti:phone-2\nphone-3\tupdate:c\tu:ünal\n"
+        "phone-1\tupdate:a\tu:ann\t18\nphone-2\tstart:Match\ti:phone-2\nphone-3\tupdate:c\tu:ünal\n"
 
     private func marks(app: String = "flash") -> [UInt8] {
         var marks: [UInt8] = []

@@ -13,7 +13,7 @@ struct ReceiptBatchTests {
         var rows = MemoryRows()
         var batch = ReceiptBatch()
         for receipt in receipts {
-            try batch.take(receipt, over: rows)
+            try batch.take(receipt, on: [], over: rows)
             if day.chance(1, in: 7) {
                 try rows.enter(batch)
                 batch.removeAll()
@@ -44,11 +44,11 @@ struct ReceiptBatchTests {
         var together = MemoryRows()
         for receipt in receipts {
             var batch = ReceiptBatch()
-            try batch.take(receipt, over: together)
+            try batch.take(receipt, on: [], over: together)
             try together.enter(batch)
             var own = ReceiptBatch()
             let rows = apart[receipt.place.partition % 3, default: MemoryRows()]
-            try own.take(receipt, over: rows)
+            try own.take(receipt, on: [], over: rows)
             try apart[receipt.place.partition % 3, default: MemoryRows()].enter(own)
         }
         for key in together.tallies.keys {
@@ -70,7 +70,7 @@ struct ReceiptBatchTests {
         var rows = MemoryRows()
         for _ in 0..<2 {
             var batch = ReceiptBatch()
-            for receipt in receipts { try batch.take(receipt, over: rows) }
+            for receipt in receipts { try batch.take(receipt, on: [], over: rows) }
             try rows.enter(batch)
         }
         for (key, ends) in FirstWords(receipts).ends { #expect(try rows.tally(key)?.ends == ends) }
@@ -84,7 +84,7 @@ struct ReceiptBatchTests {
             return Receipt.Part(.rejected, lines, status: 400, reason: "Reason\(line)")
         }
         var batch = ReceiptBatch()
-        try batch.take(receipt, over: MemoryRows())
+        try batch.take(receipt, on: [], over: MemoryRows())
         let tally = try #require(batch.tallies.values.first)
         #expect(tally.count(of: .rejected) == 400)
         #expect(tally.ends.count == SendTally.endsMax + 1)
@@ -93,11 +93,44 @@ struct ReceiptBatchTests {
         #expect(read == tally)
     }
 
+    @Test func `what became of jobs is told by their phones' system, as their lines name it`() throws {
+        func lines(_ numbers: Int...) -> LineSet {
+            numbers.reduce(into: LineSet()) { $0.append($1) }
+        }
+        var receipt = RandomDay(seed: 1).receipt
+        receipt.parts = [
+            .init(.accepted, lines(2, 9)), .init(.moved, lines(5)),
+            .init(.rejected, lines(7), reason: "Gone"),
+            .init(.expired, lines(70)),
+        ]
+        var batch = ReceiptBatch()
+        // Of the last line nothing is said.
+        for _ in 0..<2 { try batch.take(receipt, on: [17, 26, 18, 17], over: MemoryRows()) }
+        let tally = try #require(batch.tallies.values.first)
+        func counts(_ outcome: ReceiptOutcome) -> [Int] {
+            (tally.systems[outcome]?.all ?? []).flatMap { [Int($0.system), $0.count] }
+        }
+        #expect(counts(.accepted) == [17, 2] && counts(.rejected) == [18, 1])
+        #expect(counts(.expired) == [0, 1] && counts(.moved) == [])
+        #expect(try SendTally.decode(tally.encoded(), with: JSONReader()) == tally)
+        var two = tally
+        two.add(tally)
+        #expect(two.systems[.accepted]?.count(on: 17) == 4 && two.ended == 8)
+    }
+
+    @Test func `systems beyond the limit count as not said`() {
+        var counts = SystemCounts()
+        for system in (1...200 as ClosedRange<UInt8>).reversed() { counts.add(2, on: system) }
+        #expect(counts.all.count == 33 && counts.count == 400)
+        #expect(counts.all.map(\.system) == counts.all.map(\.system).sorted())
+        #expect(counts.count(on: 200) == 2 && counts.count(on: 0) == 336)
+    }
+
     @Test func `a mark on a job's way makes no row`() throws {
         var receipt = RandomDay(seed: 1).receipt
         receipt.parts = [.init(.intent, LineSet(all: 3)), .init(.moved, LineSet(all: 1))]
         var batch = ReceiptBatch()
-        try batch.take(receipt, over: MemoryRows())
+        try batch.take(receipt, on: [], over: MemoryRows())
         #expect(batch.isEmpty)
     }
 }

@@ -128,6 +128,36 @@ func `what is no job spoils its sheet, by its line's number`(line: String) {
     }
 }
 
+@Test func `a job may name its phone's system, and a receipt's lines name it likewise`() throws {
+    var lines = JobLines()
+    for (number, system) in [OSVersion(26, 1), nil, OSVersion(255, 0), OSVersion(5, 0), OSVersion(100, 0)]
+        .enumerated()
+    {
+        lines.append(
+            token: Array("c0ffee".utf8).span, installation: Array("p\(number)".utf8).span,
+            entry: Array("update:a".utf8).span, recipient: Array("u:ann".utf8).span, system: system)
+    }
+    #expect(text(lines.bytes).hasPrefix("c0ffee\tp0\tupdate:a\tu:ann\t26\nc0ffee\tp1\tupdate:a\tu:ann\n"))
+    #expect(try jobs(lines.bytes).allSatisfy { $0.last == "u:ann" })
+    let index = try SheetIndex(lines.bytes)
+    var wanted = LineSet()
+    for line in [0, 1, 4] { wanted.append(line) }
+    #expect(
+        text(index.lines(wanted, of: lines.bytes))
+            == "c0ffee\tp0\tupdate:a\tu:ann\t26\nc0ffee\tp1\tupdate:a\tu:ann\nc0ffee\tp4\tupdate:a\tu:ann\t100\n"
+    )
+    let receipt = index.lines.flatMap {
+        lines.bytes[Int($0.addressee.lowerBound)..<Int($0.addressee.upperBound)] + [UInt8(ascii: "\n")]
+    }
+    #expect(ReceiptLines.systems(receipt.span) == [26, 0, 255, 5, 100])
+    #expect(ReceiptLines.read(receipt.span).map(\.recipient) == Array(repeating: "u:ann", count: 5))
+    for wrong in ["", "x", "256", "1000", "-1", "18\t1"] {
+        let line = Array("c0ffee\tp\tupdate:a\tu:ann\t\(wrong)\n".utf8)
+        #expect(throws: SheetError.self) { try SheetIndex(line) }
+        #expect(throws: SheetError.self) { try jobs(line) }
+    }
+}
+
 @Test func `a sheet has at most a thousand jobs`() throws {
     let line = Array("t\ti\te\tu:1\n".utf8)
     let full = Array(repeatElement(line, count: SheetHead.jobsMax).joined())

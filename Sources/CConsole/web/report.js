@@ -99,12 +99,21 @@ export function environments(report) {
 }
 
 export function systems(report) {
-  const rows = Object.entries(report?.systems ?? {}).sort((a, b) => Number(b[0]) - Number(a[0]) || 1);
+  const ends = report?.bySystem ?? {};
+  const jobs = { ...Object.fromEntries(Object.keys(ends).map((name) => [name, 0])), ...report?.systems };
+  // What has not said its system goes last.
+  const order = (name) => (name === "unknown" ? -1 : Number(name));
+  const rows = Object.entries(jobs).sort((a, b) => order(b[0]) - order(a[0]));
   if (!rows.length) return null;
   const whole = rows.reduce((sum, [, number]) => sum + number, 0);
+  const of = (name, outcome) => ends[name]?.[outcome] ?? 0;
   return card("By system", "of what became pushes", table("By system", [
     { title: "System", cell: ([name]) => (name === "unknown" ? "not said" : `iOS ${name}`) },
-    { title: "Phones", kind: "number", cell: ([, number]) => count(number) },
-    { title: "Share", kind: "number", cell: ([, number]) => share(number / whole) },
+    { title: "Pushes", kind: "number", cell: ([, number]) => count(number) },
+    { title: "Share", kind: "number", cell: ([, number]) => (whole ? share(number / whole) : "–") },
+    { title: "Accepted", kind: "number", cell: ([name]) => count(of(name, "accepted")) },
+    { title: "Rejected", kind: "number", cell: ([name]) => count(of(name, "rejected")) },
+    { title: "Superseded", kind: "number", cell: ([name]) => count(of(name, "superseded")) },
+    { title: "Neither", kind: "number", cell: ([name]) => count(of(name, "expired") + of(name, "unknown")) },
   ], rows, ([name]) => name));
 }

@@ -108,12 +108,13 @@ package struct JobOutput: ~Copyable {
             shares[share].open[place].sheet = number
         }
         sheets[number].lines.append(
-            token: row.token, installation: row.installation, entry: row.entryText, recipient: row.recipient)
+            token: row.token, installation: row.installation, entry: row.entryText, recipient: row.recipient,
+            system: row.os)
         jobs += 1
     }
 
-    /// Tabs and newline.
-    private static let lineBytes = 4
+    /// Tabs, newline, and the longest number of a system.
+    private static let lineBytes = 8
 
     private func size(of sheet: Int) -> Int {
         let head = sheets[sheet].head

@@ -13,16 +13,18 @@ package enum AddresseeMarks {
     package static func append(of lines: Span<UInt8>, app: String, to marks: inout [UInt8]) {
         let seed = hash(Array(app.utf8).span, from: start)
         var installation: UInt32 = 0
+        var recipient: UInt32 = 0
         var column = 0
         var value = seed
         for index in 0..<lines.count {
             let byte = lines[index]
             if byte == UInt8(ascii: "\t") {
                 if column == 0 { installation = value }
+                if column == 2 { recipient = value }
                 column += 1
                 value = seed
             } else if byte == UInt8(ascii: "\n") {
-                BigEndian.append(value, to: &marks)
+                BigEndian.append(column > 2 ? recipient : value, to: &marks)
                 BigEndian.append(installation, to: &marks)
                 column = 0
                 value = seed

@@ -13,20 +13,22 @@ package struct FinishedLines: Sendable, Hashable {
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-    /// - Returns: how many of them were not finished before.
-    package mutating func insert(_ lines: LineSet, at time: Int64) -> Int {
+    /// - Parameter isFresh: told each line that was not finished before.
+    package mutating func insert(_ lines: LineSet, at time: Int64, isFresh: (Int) -> Void) {
         at = max(at, time)
-        var fresh = 0
         for range in lines.ranges {
             let last = range.upperBound / Self.wordBits
             while words.count <= last { words.append(0) }
             for word in range.lowerBound / Self.wordBits...last {
                 let mask = Self.mask(of: range, in: word)
-                fresh += (mask & ~words[word]).nonzeroBitCount
+                var fresh = mask & ~words[word]
                 words[word] |= mask
+                while fresh != 0 {
+                    isFresh(word * Self.wordBits + fresh.trailingZeroBitCount)
+                    fresh &= fresh - 1
+                }
             }
         }
-        return fresh
     }
 
     /// The bits of the range that lie in one word.

@@ -18,22 +18,41 @@ package struct ReceiptBatch {
 
     package var isEmpty: Bool { finished.isEmpty && tallies.isEmpty }
 
+    /// - Parameter systems: of the phones, in the order of the receipt's lines; where these are fewer, the rest has not
+    ///   said its system.
     package mutating func take<Rows: ReceiptRows>(
-        _ receipt: Receipt, over rows: Rows
+        _ receipt: Receipt, on systems: [UInt8], over rows: Rows
     ) throws(Rows.Failure) {
         // Marks on a job's way say nothing of how it ended.
         guard receipt.parts.contains(where: { $0.outcome.isFinal }) else { return }
         let key = SendTally.Key(app: receipt.app, send: receipt.send, environment: receipt.environment)
         var lines = try lines(of: receipt.place, over: rows)
         var tally = try tally(key, over: rows) ?? SendTally(receipt)
+        let systemOfLine = Self.byLine(systems, receipt)
         for part in receipt.parts where part.outcome.isFinal {
-            let fresh = lines.insert(part.lines, at: receipt.at)
+            var fresh = SystemCounts()
+            lines.insert(part.lines, at: receipt.at) { fresh.add(1, on: systemOfLine[$0]) }
             tally.count(
                 SendTally.End(part.outcome, reason: part.outcome == .accepted ? nil : part.reason),
-                times: fresh, at: receipt.at)
+                on: fresh, at: receipt.at)
         }
         finished[receipt.place] = lines
         tallies[key] = tally
+    }
+
+    /// By the number of a job's line in its sheet; the header tells of them in that order, whatever part they are in.
+    private static func byLine(_ systems: [UInt8], _ receipt: Receipt) -> [UInt8] {
+        let count = receipt.parts.reduce(0) { max($0, ($1.lines.ranges.last?.upperBound ?? -1) + 1) }
+        var found = Array(repeating: ReceiptLines.systemUnsaid, count: count)
+        if systems.isEmpty { return found }
+        var isNamed = Array(repeating: false, count: count)
+        for part in receipt.parts { part.lines.forEachLine { isNamed[$0] = true } }
+        var left = systems[...]
+        for line in found.indices where isNamed[line] {
+            guard let system = left.popFirst() else { break }
+            found[line] = system
+        }
+        return found
     }
 
     private func lines<Rows: ReceiptRows>(

@@ -70,6 +70,7 @@ extension SendReport {
             writer.value(count)
         }
         writer.endObject()
+        writeSystems(of: tally, to: &writer)
         guard let latencies = tally?.latencies, latencies.count > 0 else { return }
         writer.name("latencyMilliseconds")
         writer.beginObject()
@@ -77,6 +78,27 @@ extension SendReport {
         writer.field("p90", latencies.percentile(0.9))
         writer.field("p99", latencies.percentile(0.99))
         writer.field("max", latencies.percentile(1))
+        writer.endObject()
+    }
+}
+
+extension SendReport {
+    /// How the jobs of each system ended.
+    private static func writeSystems(of tally: SendTally?, to writer: inout JSONWriter) {
+        let outcomes = (tally?.systems ?? [:]).sorted { $0.key.rawValue < $1.key.rawValue }
+        writer.name("bySystem")
+        writer.beginObject()
+        for system in Set(outcomes.flatMap { $0.value.all.map(\.system) }).sorted() {
+            writer.name(SystemCounts.text(system))
+            writer.beginObject()
+            for (outcome, counts) in outcomes {
+                let count = counts.count(on: system)
+                if count == 0 { continue }
+                writer.name(outcome.rawValue)
+                writer.value(count)
+            }
+            writer.endObject()
+        }
         writer.endObject()
     }
 }

@@ -43,6 +43,8 @@ package struct SendTally: Record, Hashable {
     package var acceptedAt: Int64
     package var at: Int64
     package private(set) var ends: [End: Int] = [:]
+    /// The same by the phones' system.
+    package private(set) var systems: [ReceiptOutcome: SystemCounts] = [:]
     /// From the send's acceptance to APNs' answer, of the jobs that it accepted.
     package private(set) var latencies = Latencies()
 
@@ -59,10 +61,12 @@ package struct SendTally: Record, Hashable {
     /// Jobs that have had their last word.
     package var ended: Int { ends.values.reduce(0, +) }
 
-    package mutating func count(_ end: End, times: Int, at time: Int64) {
+    package mutating func count(_ end: End, on systems: SystemCounts, at time: Int64) {
         at = max(at, time)
+        let times = systems.count
         guard times > 0 else { return }
         count(end, times: times)
+        self.systems[end.outcome, default: SystemCounts()].add(systems)
         if end.outcome == .accepted { latencies.add(time - acceptedAt, times: times) }
     }
 
@@ -77,6 +81,7 @@ package struct SendTally: Record, Hashable {
         for (end, times) in other.ends.sorted(by: { $0.key.order < $1.key.order }) {
             count(end, times: times)
         }
+        for (outcome, counts) in other.systems { systems[outcome, default: SystemCounts()].add(counts) }
         latencies.add(other.latencies)
     }
 
@@ -98,6 +103,11 @@ package struct SendTally: Record, Hashable {
             writer.endObject()
         }
         writer.endArray()
+        writer.objects("systems", of: systems.sorted { $0.key.rawValue < $1.key.rawValue }) { one, writer in
+            writer.field("outcome", one.key.rawValue)
+            writer.name("counts")
+            one.value.write(to: &writer)
+        }
         writer.name("latencies")
         latencies.write(to: &writer)
     }
@@ -117,6 +127,12 @@ package struct SendTally: Record, Hashable {
                 object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown,
                 reason: object["reason"].optional?.string())
             ends[end] = object["count"].int(in: 1...Int.max)
+        }
+        var told = record["systems"].array(countMax: ReceiptOutcome.allCases.count)
+        while let element = told.next() {
+            let object = element.object()
+            guard let outcome = object["outcome"].choice(of: ReceiptOutcome.self) else { continue }
+            systems[outcome] = SystemCounts(from: object["counts"])
         }
         latencies = Latencies(from: record["latencies"])
     }

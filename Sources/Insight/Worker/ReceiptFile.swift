@@ -7,7 +7,7 @@ internal import Telemetry
 /// The read models of one lane's receipts on disk.
 final class ReceiptFile: LaneFile {
     /// Another number is another layout; then the file is rebuilt.
-    static let schema = 1
+    static let schema = 2
 
     var mark: ReadMark
     private let file: StateFile
@@ -69,7 +69,7 @@ final class ReceiptFile: LaneFile {
     func take(
         _ receipt: Receipt, at offset: Int64, json: Span<UInt8>, lines: Span<UInt8>
     ) throws(StoreError) {
-        try batch.take(receipt, over: stored)
+        try batch.take(receipt, on: ReceiptLines.systems(lines), over: stored)
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         swap(&key, &self.key)
         swap(&value, &self.value)

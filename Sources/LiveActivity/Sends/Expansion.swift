@@ -138,7 +138,7 @@ package struct LaneTally: Sendable, Hashable {
     private static let reasonsMax = 100
     /// Systems that are told apart; phones may say anything, and what is beyond counts as not said.
     private static let systemsMax = 32
-    static let systemUnsaid: UInt8 = 0
+    static let systemUnsaid = ReceiptLines.systemUnsaid
 
     package init() {}
 

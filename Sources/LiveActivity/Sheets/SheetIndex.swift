@@ -11,9 +11,11 @@ package struct SheetIndex: Sendable {
         package let installation: Range<Int32>
         package let entry: Range<Int32>
         package let recipient: Range<Int32>
+        /// Of the line: behind the recipient the phone's system may stand.
+        fileprivate let end: Int32
 
-        /// Installation, entry and recipient with the tabs between them: what a receipt says of a job.
-        package var addressee: Range<Int32> { installation.lowerBound..<recipient.upperBound }
+        /// All but the token, with the tabs between: what a receipt says of a job.
+        package var addressee: Range<Int32> { installation.lowerBound..<end }
         /// Installation and entry: what a job is about, whatever token it has.
         package var subject: Range<Int32> { installation.lowerBound..<entry.upperBound }
     }
@@ -30,7 +32,7 @@ package struct SheetIndex: Sendable {
     package func lines(_ wanted: LineSet, of to: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []
         wanted.forEachLine { line in
-            out += to[Int(lines[line].token.lowerBound)..<Int(lines[line].recipient.upperBound)]
+            out += to[Int(lines[line].token.lowerBound)..<Int(lines[line].end)]
             out.append(UInt8(ascii: "\n"))
         }
         return out
@@ -53,8 +55,10 @@ package struct SheetIndex: Sendable {
         guard let first = unsafe find(tab, in: bytes, all),
             let second = unsafe find(tab, in: bytes, first + 1..<all.upperBound),
             let third = unsafe find(tab, in: bytes, second + 1..<all.upperBound),
-            unsafe find(tab, in: bytes, third + 1..<all.upperBound) == nil,
-            first > all.lowerBound, second > first + 1, third > second + 1, all.upperBound - third > 3,
+            case let fourth = unsafe find(tab, in: bytes, third + 1..<all.upperBound),
+            unsafe isSystem(bytes, behind: fourth, upTo: all.upperBound),
+            case let end = fourth ?? all.upperBound,
+            first > all.lowerBound, second > first + 1, third > second + 1, end - third > 3,
             unsafe bytes[third + 2] == UInt8(ascii: ":"),
             case let kind = unsafe bytes[third + 1], kind == UInt8(ascii: "u") || kind == UInt8(ascii: "i")
         else { return nil }
@@ -63,7 +67,15 @@ package struct SheetIndex: Sendable {
         }
         return Line(
             token: part(all.lowerBound, first), installation: part(first + 1, second),
-            entry: part(second + 1, third), recipient: part(third + 1, all.upperBound))
+            entry: part(second + 1, third), recipient: part(third + 1, end),
+            end: Int32(truncatingIfNeeded: all.upperBound))
+    }
+
+    /// Nothing, or the first number of a system.
+    private static func isSystem(_ bytes: UnsafeRawBufferPointer, behind tab: Int?, upTo end: Int) -> Bool {
+        guard let tab else { return true }
+        return unsafe ReceiptLines.system(bytes.bindMemory(to: UInt8.self).span.extracting(tab + 1..<end))
+            != nil
     }
 
     private static func find(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Int? {

@@ -2,11 +2,14 @@
 package struct SheetJob: ~Escapable {
     private let line: Span<UInt8>
     private let tabs: (Int, Int, Int)
+    /// Where its recipient ends: the first number of the phone's system may follow.
+    private let end: Int
 
     /// Nil for what is no job.
     @_lifetime(copy line)
     init?(_ line: Span<UInt8>) {
         var tabs = (0, 0, 0)
+        var end = line.count
         var found = 0
         for index in line.indices where line[index] == UInt8(ascii: "\t") {
             found += 1
@@ -14,12 +17,17 @@ package struct SheetJob: ~Escapable {
             case 1: tabs.0 = index
             case 2: tabs.1 = index
             case 3: tabs.2 = index
+            case 4: end = index
             default: return nil
             }
         }
-        guard found == 3, tabs.0 > 0, tabs.1 > tabs.0 + 1, tabs.2 > tabs.1 + 1 else { return nil }
+        guard found >= 3, tabs.0 > 0, tabs.1 > tabs.0 + 1, tabs.2 > tabs.1 + 1 else { return nil }
+        if end < line.count {
+            guard ReceiptLines.system(line.extracting(end + 1..<line.count)) != nil else { return nil }
+        }
         self.line = line
         self.tabs = tabs
+        self.end = end
         guard Self.isRecipient(recipient) else { return nil }
     }
 
@@ -41,6 +49,6 @@ package struct SheetJob: ~Escapable {
     }
     /// `u:<user>` or `i:<installation>`.
     package var recipient: Span<UInt8> {
-        @_lifetime(copy self) get { line.extracting(tabs.2 + 1..<line.count) }
+        @_lifetime(copy self) get { line.extracting(tabs.2 + 1..<end) }
     }
 }

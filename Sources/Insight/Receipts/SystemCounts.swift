@@ -1,0 +1,63 @@
+internal import JSON
+internal import LiveActivity
+
+/// How many, by the first number of the phones' system.
+package struct SystemCounts: Sendable, Hashable {
+    /// Systems that are told apart; phones may say anything, and what is beyond counts as not said.
+    private static let systemsMax = 32
+
+    package struct One: Sendable, Hashable {
+        package let system: UInt8
+        package fileprivate(set) var count: Int
+    }
+
+    /// By system, rising. There are few, and each line of a receipt looks for its own: a dictionary takes ten times
+    /// as long.
+    package private(set) var all: [One] = []
+
+    package init() {}
+
+    package var count: Int { all.reduce(0) { $0 + $1.count } }
+
+    package func count(on system: UInt8) -> Int { all.first { $0.system == system }?.count ?? 0 }
+
+    package mutating func add(_ times: Int, on system: UInt8) {
+        guard times > 0 else { return }
+        let place = all.firstIndex { $0.system >= system } ?? all.count
+        if place < all.count, all[place].system == system {
+            all[place].count += times
+        } else if all.count < Self.systemsMax || system == ReceiptLines.systemUnsaid {
+            all.insert(One(system: system, count: times), at: place)
+        } else {
+            add(times, on: ReceiptLines.systemUnsaid)
+        }
+    }
+
+    package mutating func add(_ other: SystemCounts) {
+        for one in other.all { add(one.count, on: one.system) }
+    }
+
+    /// What has not said its system is `unknown`.
+    static func text(_ system: UInt8) -> String {
+        system == ReceiptLines.systemUnsaid ? "unknown" : String(system)
+    }
+}
+
+extension SystemCounts {
+    /// As pairs of system and count.
+    func write(to writer: inout JSONWriter) {
+        writer.beginArray()
+        for one in all {
+            writer.value(Int(one.system))
+            writer.value(one.count)
+        }
+        writer.endArray()
+    }
+
+    init(from value: JSONValue) {
+        var elements = value.array(countMax: 2 * (Self.systemsMax + 1))
+        while let system = elements.next(), let count = elements.next() {
+            add(count.int(in: 1...Int.max), on: UInt8(clamping: system.int(in: 0...255)))
+        }
+    }
+}

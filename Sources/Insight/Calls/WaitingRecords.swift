@@ -11,7 +11,11 @@ final class WaitingRecords {
         /// Nil: at the beginning.
         let offset: Int64?
 
-        init(_ lag: GroupLag) { (partition, offset) = (lag.committed.partition, lag.committed.offset) }
+        init(_ partition: TopicPartition, _ offset: Int64?) {
+            (self.partition, self.offset) = (partition, offset)
+        }
+
+        init(_ lag: GroupLag) { self.init(lag.committed.partition, lag.committed.offset) }
 
         var start: PartitionStart { PartitionStart(partition, offset.map { .offset($0) } ?? .beginning) }
     }
@@ -41,7 +45,11 @@ final class WaitingRecords {
     /// - Parameter lags: of any groups; several may be at one partition, each at its own place.
     func oldest(of lags: [GroupLag]) throws -> [Place: Int64] {
         let wanted = lags.filter { $0.records > 0 }.sorted { $0.records > $1.records }.prefix(Self.placesMax)
-        var left = Dictionary(grouping: Set(wanted.map(Place.init)), by: \.partition)
+        return try times(at: Set(wanted.map(Place.init)))
+    }
+
+    func times(at places: Set<Place>) throws -> [Place: Int64] {
+        var left = Dictionary(grouping: places, by: \.partition)
             .mapValues { $0.sorted { $0.offset ?? -1 < $1.offset ?? -1 } }
         if left.isEmpty { return [:] }
         try consumer.assign(left.values.map { $0[0].start })

@@ -1,0 +1,35 @@
+import IngestTesting
+import Kafka
+import KafkaTesting
+import Telemetry
+import Testing
+
+@testable import Insight
+
+@Suite struct WaitingRecordsTests {
+    @Test func `one look finds what waits for every group, also far apart in one partition`() throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let sender = try ReportSender(bed)
+        // Of a record's size, so that no answer of a broker has the places of one partition together.
+        for number in 0..<900 as Range<Int32> {
+            sender.send(key: nil, value: Array(repeating: 7, count: 4000), partition: number % 3)
+            if number % 90 == 89 { #expect(sender.finish()) }
+        }
+        let topic = bed.layout.name(.reports)
+        var stamps: [WaitingRecords.Place: Int64] = [:]
+        for record in try TopicContent(.reports, bed).records where record.offset % 149 == 0 {
+            let place = WaitingRecords.Place(TopicPartition(topic, record.partition), record.offset)
+            stamps[place] = record.timestamp
+        }
+        let looks = try WaitingRecords(bed.settings, log: .silent)
+        #expect(stamps.count == 9)
+        #expect(try looks.times(at: Set(stamps.keys)) == stamps)
+        // The end: there nothing waits, whatever another group has still to read.
+        let end = WaitingRecords.Place(TopicPartition(topic, 0), 300)
+        let first = WaitingRecords.Place(TopicPartition(topic, 0), nil)
+        let found = try looks.times(at: [end, first])
+        #expect(found == [first: stamps[WaitingRecords.Place(TopicPartition(topic, 0), 0)] ?? 0])
+        #expect(try looks.times(at: []).isEmpty)
+    }
+}

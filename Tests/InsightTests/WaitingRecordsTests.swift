@@ -3,6 +3,7 @@ import Kafka
 import KafkaTesting
 import Telemetry
 import Testing
+import Topics
 
 @testable import Insight
 

@@ -9,11 +9,11 @@ package struct InsightSettings: OperatorSettings {
     package var batchBytesMax = 16 << 20
     /// Records that the Kafka library fetches ahead; then it waits until some are entered. A receipt of a whole sheet
     /// has tens of kibibytes in a header, which the library does not count.
-    package var prefetchRecordsMax = 2000
+    package var prefetchRecordsMax = 1000
     /// Of one answer of a broker, compressed, as receipts are, to an eighth or so; the rest comes with the next.
-    package var fetchKibibytesMax = 2048
+    package var fetchKibibytesMax = 1024
     /// The same of one partition: each answer has some of several.
-    package var partitionKibibytesMax = 256
+    package var partitionKibibytesMax = 128
     /// How long what became of jobs is kept; the topic has it no longer, either.
     package var receiptsMilliseconds = 7 * 86_400_000
     /// How long events and their counts are kept; the topic has them no longer, either.

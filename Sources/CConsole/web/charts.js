@@ -102,6 +102,8 @@ export function columns(label, buckets, names, isByDay) {
   const lines = ticks(most);
   const scale = (height - bottom - top) / lines.at(-1);
   const step = (width - left) / Math.max(1, buckets.length);
+  // A few columns are columns still, and no walls.
+  const wide = Math.min(step * 0.72, 72);
   const every = Math.max(1, Math.ceil(buckets.length / 10));
   const sign = (at) => (isByDay ? dayOf(at) : time(at).slice(-8, -3));
   return h("figure.scroll", { tabindex: "0", role: "region", "aria-label": label },
@@ -113,15 +115,15 @@ export function columns(label, buckets, names, isByDay) {
       }),
       buckets.map(({ at, parts }, index) => {
         let y = height - bottom;
-        const x = left + index * step + step * 0.14;
+        const x = left + index * step + (step - wide) / 2;
         return s("g",
           parts.map((value, series) => {
             if (!value) return null;
             y -= value * scale;
-            return all.rect(series, { x, y, width: step * 0.72, height: Math.max(1, value * scale) },
+            return all.rect(series, { x, y, width: wide, height: Math.max(1, value * scale) },
               `${time(at)}: ${names[series]} ${count(value)}`);
           }),
-          index % every === 0 && s("text", { x: x + step * 0.36, y: height - 6, "text-anchor": "middle" }, sign(at)));
+          index % every === 0 && s("text", { x: x + wide / 2, y: height - 6, "text-anchor": "middle" }, sign(at)));
       })));
 }
 

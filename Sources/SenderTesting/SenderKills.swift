@@ -81,7 +81,10 @@ package final class SenderKills {
         if brokers == nil {
             let process = try await RevivedProcess(
                 "\(programs)/flotilla",
-                ["broker", "--listen", "127.0.0.1:PORT", "--data", "\(directory)/broker", "--flush", "os"])
+                [
+                    "broker", "--listen", "127.0.0.1:PORT", "--data", "\(directory)/broker", "--flush", "os",
+                    "--admin-listen", "127.0.0.1:0",
+                ])
             addresses = ["127.0.0.1:\(process.port)"]
             broker = process
         }

@@ -102,8 +102,9 @@ struct UpCommandTests {
     @Test func `a fresh start is a handful of lines`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
-        try await process.waitFor("ingest: partitions assigned")
-        #expect(process.errors.split(separator: "\n").count <= 12, "\(process.errors)")
+        try await process.waitFor("insight: lanes assigned")
+        try await process.waitFor("sender: lanes assigned")
+        #expect(process.errors.split(separator: "\n").count <= 14, "\(process.errors)")
     }
 
     @Test func `it answers what an operator and an orchestrator ask`() async throws {

@@ -54,6 +54,8 @@ package final class InstallationKills {
 
     private static let wrongSeconds: [Int64] = [3_600, -3_600, 172_800, -172_800]
     private static let endSecondsMax = 180.0
+    /// How often those are counted whose start has an unknown outcome.
+    private static let unknownSeconds = 15.0
 
     private let plan: Plan
     private let fleet: Fleet
@@ -135,15 +137,24 @@ package final class InstallationKills {
         try await Task.sleep(for: .milliseconds(20))
     }
 
-    /// Until all phones show it, and nothing is on its way.
+    /// Until all phones show it, and nothing is on its way: all but those whose start nobody knows to have arrived.
     private func settle(_ goals: Int) async throws {
         let limit = Date(timeIntervalSinceNow: Self.endSecondsMax)
-        let wanted = #""activities":\#(plan.phones)}"#
+        var nextLook = Date(timeIntervalSinceNow: Self.unknownSeconds)
         var screens = ""
         while Date() < limit {
             try await rest()
             screens = try await backend.screens(of: match.group)
-            if screens.contains(#""contentState":\#(match.state(goals)),\#(wanted)"#) { return }
+            let found = screens.firstMatch(of: #/"activities":(\d+),"phonesWithSeveral":\d+,"states":1,/#)
+            if let count = found.flatMap({ Int($0.1) }),
+                screens.contains(#""contentState":\#(match.state(goals)),"#)
+            {
+                if count == plan.phones { return }
+                if Date() >= nextLook {
+                    nextLook = Date(timeIntervalSinceNow: Self.unknownSeconds)
+                    if try count >= plan.phones - startsUnknown() { return }
+                }
+            }
             try await Task.sleep(for: .milliseconds(200))
         }
         let logs = fleet.members.filter { !$0.isRetired }.map {
@@ -151,6 +162,13 @@ package final class InstallationKills {
         }
         throw KillFault(
             "phones do not show \(match.state(goals)): \(screens)\n\(logs.joined(separator: "\n"))")
+    }
+
+    private func startsUnknown() throws -> Int {
+        try SenderVerdict(
+            fleet.bed, records: fleet.records, permits: plan.permits, after: happenings,
+            sealingKeys: fleet.sealingKeys.map { try SealingKeys(file: $0) }
+        ).startsUnknown
     }
 
     private func sendsAreComplete() async throws {

@@ -126,15 +126,7 @@ import Topics
         }
         try await single(1)
         // What somebody has not committed hides all that comes behind it from the view.
-        let holder = try TransactionalProducer(
-            bed.settings, transactionalID: "\(bed.layout.prefix)holder", timeoutMilliseconds: 120_000,
-            name: "holder", log: .silent, metrics: Metrics())
-        let starts = try holder.topic(bed.layout.name(.starts))
-        try holder.initialise()
-        try holder.begin()
-        let key = Array("shop/nobody".utf8)
-        let isQueued = holder.send(to: starts, partition: 0, key: key.span, value: nil) == .queued
-        while isQueued, holder.outstanding > 0 { holder.serve() }
+        let held = try HeldView(bed, of: .starts)
         world.expand(
             ExpanderBed.expansion(
                 .start, of: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
@@ -144,7 +136,7 @@ import Topics
         }
         try await single(2)
         #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "s" } < phones)
-        try holder.abort()
+        try held.end()
         try await eventually("all expanded") { world.isDone() || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()

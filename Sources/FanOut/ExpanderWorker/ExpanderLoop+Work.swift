@@ -130,9 +130,7 @@ extension ExpanderLoop {
         if isFull, !isUrgent { return }
         let topic: ExpandedTopic = isUrgent ? .urgent : .usual
         let hasWork = serving.contains { $0.isServing && $0.queues[topic]?.isEmpty == false }
-        let hasNews = serving.contains {
-            ($0.registryCommitted ?? -1) < registry.taken($0.number) || !registry.isEntered($0.number)
-        }
+        let hasNews = serving.contains { isNewsRead(of: $0) || !registry.isEntered($0.number) }
         guard hasWork || hasNews else { return }
         turn += 1
         let began = Instant.now()
@@ -207,14 +205,18 @@ extension ExpanderLoop {
     /// - Returns: the registry's offset that the transaction commits, where that is another one: then there is
     ///   news.
     private func takeNews(of lane: OwnedLane) throws(StoreError) -> Int64? {
-        let offset = registry.taken(lane.number)
-        let isCommitted = lane.registryCommitted.map { offset <= $0 } ?? false
-        if isCommitted, registry.isEntered(lane.number) { return nil }
+        let hasNews = isNewsRead(of: lane)
+        if !hasNews, registry.isEntered(lane.number) { return nil }
         try registry.commit(lane.number, tellingInto: &news)
         onStep(.registryApplied)
-        if isCommitted { return nil }
+        guard hasNews else { return nil }
         noteNews()
-        return offset
+        return registry.taken(lane.number)
+    }
+
+    /// Whether more was read of the registry than the group has committed.
+    private func isNewsRead(of lane: OwnedLane) -> Bool {
+        lane.registryCommitted ?? -1 < registry.taken(lane.number)
     }
 
     private func hearNews(_ worker: LaneWorker) throws(StoreError) {

@@ -23,7 +23,7 @@ enum GroupGlance {
                 row.lastAt = record["lastAt"].time()
                 row.updatedAt = record["updatedAt"].optional?.version() ?? 0
                 row.endedAt = record["endedAt"].optional?.version() ?? 0
-                row.cancelled = record["cancelled"].optional?.cancelled() ?? []
+                row.cancelled = record["cancelled"].cancelled()
                 return .group(
                     lastAt: row.lastAt, isHeld: !record["held"].isMissing,
                     note: SupersededNote(row, of: groupKey, at: row.lastAt))

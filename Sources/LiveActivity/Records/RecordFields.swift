@@ -50,9 +50,25 @@ extension JSONValue {
         while let element = elements.next() { list.append(element.name()) }
         return list
     }
+
+    /// Of an array of objects; none where it is left out.
+    func objects<Element>(countMax: Int, _ read: (JSONObject) -> Element) -> [Element] {
+        guard let value = optional else { return [] }
+        var list: [Element] = []
+        var elements = value.array(countMax: countMax)
+        while let element = elements.next() { list.append(read(element.object())) }
+        return list
+    }
 }
 
 extension JSONWriter {
+    /// An array of objects; left out when empty.
+    mutating func objects<Element>(
+        _ name: StaticString, unlessEmpty elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        if !elements.isEmpty { objects(name, of: elements, write) }
+    }
+
     /// As `Recipient.text` spells it.
     mutating func value(_ recipient: Recipient) {
         switch recipient {

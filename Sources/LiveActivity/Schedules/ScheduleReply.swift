@@ -131,17 +131,12 @@ extension ScheduleReply.Listed {
 
 extension JSONValue {
     fileprivate func listed() -> [ScheduleReply.Listed] {
-        var list: [ScheduleReply.Listed] = []
-        var elements = array(countMax: ScheduleOrder.listedMax)
-        while let element = elements.next() {
-            let object = element.object()
-            list.append(
-                ScheduleReply.Listed(
-                    id: object["id"].name(), name: object["name"].optional?.name(),
-                    activity: object["activity"].optional?.name(), dueAt: object["dueAt"].time(),
-                    send: object["send"].name(),
-                    event: object["event"].choice(of: PushEvent.self) ?? .update))
+        objects(countMax: ScheduleOrder.listedMax) { object in
+            ScheduleReply.Listed(
+                id: object["id"].name(), name: object["name"].optional?.name(),
+                activity: object["activity"].optional?.name(), dueAt: object["dueAt"].time(),
+                send: object["send"].name(),
+                event: object["event"].choice(of: PushEvent.self) ?? .update)
         }
-        return list
     }
 }

@@ -83,7 +83,10 @@ package struct GroupRow: Record, Hashable {
         if let held { writer.nested("held", held) }
         writer.field("words", words == 0 ? nil : words)
         writer.field("heldAfter", heldAfter == 0 ? nil : heldAfter)
-        writer.field("cancelled", cancelled)
+        writer.objects("cancelled", unlessEmpty: cancelled) { one, writer in
+            writer.field("send", one.send)
+            writer.field("at", one.at)
+        }
         writer.field("lastAt", lastAt)
     }
 
@@ -104,34 +107,15 @@ package struct GroupRow: Record, Hashable {
         held = record["held"].optional.map { Send(from: $0.object()) }
         words = record["words"].optional?.int(in: 0...Int.max) ?? 0
         heldAfter = record["heldAfter"].optional?.int(in: 0...Int.max) ?? 0
-        cancelled = record["cancelled"].optional?.cancelled() ?? []
+        cancelled = record["cancelled"].cancelled()
         lastAt = record["lastAt"].time()
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func field(_ name: StaticString, _ cancelled: [GroupRow.Cancelled]) {
-        if cancelled.isEmpty { return }
-        self.name(name)
-        beginArray()
-        for one in cancelled {
-            beginObject()
-            field("send", one.send)
-            field("at", one.at)
-            endObject()
-        }
-        endArray()
     }
 }
 
 extension JSONValue {
     package func cancelled() -> [GroupRow.Cancelled] {
-        var list: [GroupRow.Cancelled] = []
-        var elements = array(countMax: SupersededNote.cancelledMax)
-        while let element = elements.next() {
-            let object = element.object()
-            list.append(GroupRow.Cancelled(send: object["send"].name(), at: object["at"].time()))
+        objects(countMax: SupersededNote.cancelledMax) { one in
+            GroupRow.Cancelled(send: one["send"].name(), at: one["at"].time())
         }
-        return list
     }
 }

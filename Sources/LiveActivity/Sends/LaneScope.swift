@@ -69,7 +69,10 @@ package struct LaneScope: Record, Hashable {
             writer.endObject()
         }
         writer.field("hasRecipients", hasRecipients ? true : nil)
-        writer.field("openLists", openLists)
+        writer.objects("openLists", unlessEmpty: openLists) { list, writer in
+            writer.field("send", list.send)
+            writer.field("deadline", list.deadline)
+        }
         writer.field("hasStarts", hasStarts ? true : nil)
         writer.field("cancelled", cancelled.isEmpty ? nil : cancelled)
         if let joined {
@@ -90,37 +93,12 @@ package struct LaneScope: Record, Hashable {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }
         hasRecipients = record["hasRecipients"].optional?.bool() ?? false
-        openLists = record["openLists"].optional?.openLists() ?? []
+        openLists = record["openLists"].objects(countMax: Self.openListsMax) { list in
+            OpenList(send: list["send"].name(), deadline: list["deadline"].seconds())
+        }
         hasStarts = record["hasStarts"].optional?.bool() ?? false
         cancelled = record["cancelled"].optional?.names(countMax: Self.cancelledMax) ?? []
         joined = record["joined"].optional?.object().groupKey()
         at = record["at"].time()
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func field(_ name: StaticString, _ lists: [LaneScope.OpenList]) {
-        if lists.isEmpty { return }
-        self.name(name)
-        beginArray()
-        for list in lists {
-            beginObject()
-            field("send", list.send)
-            field("deadline", list.deadline)
-            endObject()
-        }
-        endArray()
-    }
-}
-
-extension JSONValue {
-    fileprivate func openLists() -> [LaneScope.OpenList] {
-        var lists: [LaneScope.OpenList] = []
-        var elements = array(countMax: LaneScope.openListsMax)
-        while let element = elements.next() {
-            let list = element.object()
-            lists.append(LaneScope.OpenList(send: list["send"].name(), deadline: list["deadline"].seconds()))
-        }
-        return lists
     }
 }

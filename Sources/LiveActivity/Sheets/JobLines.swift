@@ -1,5 +1,6 @@
-/// The jobs of a sheet, a line for each: token, installation, entry of the registry and recipient, and the first number
-/// of the phone's system where the phone has said it, with tabs between. Names have no control characters and a stored token has none either, so nothing needs an escape.
+/// The jobs of a sheet, a line for each: token, installation, entry of the registry and recipient, and the first
+/// number of the phone's system where the phone has said it, with tabs between. Names have no control characters and
+/// a stored token has none either, so nothing needs an escape.
 ///
 /// It is on the hot path of a fan-out: bytes go in as they lie in a page of the registry.
 package struct JobLines {

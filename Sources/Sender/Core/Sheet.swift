@@ -27,8 +27,8 @@ package final class Sheet {
     package internal(set) var slot = -1
     /// The request, made by the worker when the first line leaves.
     @safe @exclusivity(unchecked) package var template: PushTemplate?
-    /// Unchecked, as are template, content and counts: one thread has them, nothing called meanwhile touches them, and every push
-    /// comes by here several times (a sixth of the core's time).
+    /// Unchecked, as are template, content and counts: one thread has them, nothing called meanwhile touches them, and
+    /// every push comes by here several times (a sixth of the core's time).
     @safe @exclusivity(unchecked) var states: [LineState]
     /// For each line: what only one push at a time may be about. Empty until the first leaves.
     @safe @exclusivity(unchecked) var subjects: [UInt64] = []

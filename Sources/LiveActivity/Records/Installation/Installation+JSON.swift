@@ -14,20 +14,22 @@ extension Installation {
         writer.field("attributes", attributes)
         writer.field("locale", locale)
         writer.field("timeZone", timeZone)
-        writer.list("starts", starts) { start, writer in start.write(to: &writer) }
-        writer.list("activities", activities) { activity, writer in activity.write(to: &writer) }
+        writer.objects("starts", unlessEmpty: starts) { start, writer in start.write(to: &writer) }
+        writer.objects("activities", unlessEmpty: activities) { activity, writer in
+            activity.write(to: &writer)
+        }
         writer.field("running", running)
-        writer.list("refused", refused) { refused, writer in
+        writer.objects("refused", unlessEmpty: refused) { refused, writer in
             writer.field("tokenHash", refused.hash)
             writer.field("at", refused.at)
         }
-        writer.list("moved", moved) { moved, writer in
+        writer.objects("moved", unlessEmpty: moved) { moved, writer in
             writer.field("from", moved.recipient)
             writer.field("at", moved.at)
             writer.field("until", moved.until)
         }
         writer.field("movedAt", movedAt)
-        writer.list("taps", taps) { tap, writer in
+        writer.objects("taps", unlessEmpty: taps) { tap, writer in
             writer.field("at", tap.at)
             writer.field("reportId", tap.id)
         }
@@ -60,19 +62,19 @@ extension Installation.Facts {
         attributes = record["attributes"].optional?.said()
         locale = record["locale"].optional?.said()
         timeZone = record["timeZone"].optional?.said()
-        starts = record["starts"].list(countMax: Installation.startsMax, Installation.Start.init(from:))
-        activities = record["activities"].list(
+        starts = record["starts"].objects(countMax: Installation.startsMax, Installation.Start.init(from:))
+        activities = record["activities"].objects(
             countMax: Installation.activitiesMax, Installation.Activity.init(from:))
         running = record["running"].optional?.said()
-        refused = record["refused"].list(countMax: Installation.refusedMax) {
+        refused = record["refused"].objects(countMax: Installation.refusedMax) {
             Installation.Refused(hash: $0["tokenHash"].name(), at: $0["at"].time())
         }
-        moved = record["moved"].list(countMax: Installation.movedMax) {
+        moved = record["moved"].objects(countMax: Installation.movedMax) {
             Installation.Moved(
                 recipient: $0["from"].recipient(), at: $0["at"].time(), until: $0["until"].time())
         }
         movedAt = record["movedAt"].optional?.time()
-        taps = record["taps"].list(countMax: Installation.tapsMax) {
+        taps = record["taps"].objects(countMax: Installation.tapsMax) {
             Installation.Tap(at: Int64($0["at"].int()), id: $0["reportId"].optional?.name())
         }
         tappedAt = record["tappedAt"].optional.map { Int64($0.int()) }
@@ -142,24 +144,5 @@ extension Installation.Activity {
         closing =
             ended == nil && dismissed == nil
             ? nil : Installation.Closing(endedAt: ended, dismissedAt: dismissed)
-    }
-}
-
-extension JSONWriter {
-    /// An array of objects; left out when empty.
-    fileprivate mutating func list<Element>(
-        _ name: StaticString, _ elements: [Element], write: (Element, inout JSONWriter) -> Void
-    ) {
-        if !elements.isEmpty { objects(name, of: elements, write) }
-    }
-}
-
-extension JSONValue {
-    fileprivate func list<Element>(countMax: Int, _ read: (JSONObject) -> Element) -> [Element] {
-        guard let value = optional else { return [] }
-        var list: [Element] = []
-        var elements = value.array(countMax: countMax)
-        while let element = elements.next() { list.append(read(element.object())) }
-        return list
     }
 }

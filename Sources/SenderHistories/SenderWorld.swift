@@ -119,6 +119,7 @@ final class SenderWorld {
             process.stoppedAt = nil
             if now.milliseconds(since: since) > 8_000, process.core.lanesInHand > 0 {
                 process.isSuspect = true
+                for index in process.commits.indices { process.commits[index].isBeforeStop = true }
                 process.core.suspended()
             }
         }
@@ -139,6 +140,7 @@ final class SenderWorld {
         // The library finds out when it has spoken with the group again.
         if process.hasLost, likely(40) {
             process.hasLost = false
+            process.epoch += 1
             process.isSuspect = false
             process.core.lost(moment)
             take(process)
@@ -261,16 +263,32 @@ final class SenderWorld {
     }
 
     private func commit(_ process: WorldProcess) {
-        if !process.commits.isEmpty || process.isLastCommit {
-            let isOwner = process.commits.allSatisfy { process.lanes.contains($0.lane) }
-            let isDone = isOwner && (isCalm || !chance(10))
-            if isDone { process.isSuspect = false }
-            if isDone { for commit in process.commits { take(commit) } }
-            process.commits = []
-            process.isLastCommit = false
-            process.core.committed(isDone, moment)
-            take(process)
+        for index in process.commits.indices where process.commits[index].isDone == nil {
+            guard process.lastCommit != nil || likely(80) else { break }
+            process.commits[index].isDone = takes(process.commits[index], of: process)
         }
+        while let commit = process.commits.first, let isDone = commit.isDone, likely(70) {
+            process.commits.removeFirst()
+            tell(process, of: commit, isDone)
+        }
+        guard let last = process.lastCommit else { return }
+        process.lastCommit = nil
+        tell(process, of: last, takes(last, of: process))
+    }
+
+    private func tell(_ process: WorldProcess, of commit: WorldProcess.PendingCommit, _ isDone: Bool) {
+        if isDone, !commit.isBeforeStop { process.isSuspect = false }
+        process.core.committed(commit.number, isDone, moment)
+        take(process)
+    }
+
+    /// Whether the group takes it: whole, and only from whom the lanes were given to since he asked.
+    private func takes(_ commit: WorldProcess.PendingCommit, of process: WorldProcess) -> Bool {
+        let isOwner =
+            commit.epoch == process.epoch && commit.offsets.allSatisfy { process.lanes.contains($0.lane) }
+        guard isOwner, isCalm || !chance(10) else { return false }
+        for offset in commit.offsets { take(offset) }
+        return true
     }
 
     private func take(_ commit: SenderOrders.Commit) {
@@ -300,6 +318,7 @@ final class SenderWorld {
     private func settleGroup() {
         for process in processes where process.isLeaving && process.hasReleased {
             process.lanes = []
+            process.epoch += 1
             process.isLeaving = false
         }
         for process in processes { process.hasReleased = false }
@@ -329,6 +348,7 @@ final class SenderWorld {
             member.lastPoll = now
             // An assignment is the group's word, as `AssignmentState` has it.
             member.isSuspect = false
+            member.epoch += 1
             member.core.assigned(starts)
             take(member)
         }
@@ -343,6 +363,11 @@ final class SenderWorld {
         while let (_, write) = process.queue.first, chance(50) {
             process.queue.removeFirst()
             _ = append(write)
+        }
+        // A group that has not missed it yet takes what it asked for.
+        for commit in process.commits where commit.isDone == nil {
+            guard chance(50) else { break }
+            _ = takes(commit, of: process)
         }
         // What was on the way may be stored a moment later; less than a successor waits.
         let due = now.advanced(byMilliseconds: random.below(2_000))
@@ -415,8 +440,11 @@ final class SenderWorld {
         for flow in orders.resumes {
             process.paused[WorldKafka.Place(lane: flow.lane, topic: flow.topic).index] = false
         }
-        if !orders.commits.isEmpty { process.commits = orders.commits }
-        if orders.isLastCommit { process.isLastCommit = true }
+        if !orders.commits.isEmpty || orders.isLastCommit {
+            let commit = WorldProcess.PendingCommit(
+                number: orders.commitNumber, offsets: orders.commits, epoch: process.epoch)
+            if orders.isLastCommit { process.lastCommit = commit } else { process.commits.append(commit) }
+        }
         if orders.isReleased {
             process.hasReleased = true
             process.reading.stop()

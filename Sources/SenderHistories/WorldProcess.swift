@@ -24,6 +24,16 @@ final class WorldProcess {
         case overdue(late: PushAnswer)
     }
 
+    /// Offsets on their way to the group, and the answer on its way back.
+    struct PendingCommit {
+        let number: Int
+        let offsets: [SenderOrders.Commit]
+        let epoch: Int
+        /// Asked for before a stop, so that the answer proves nothing about the time after it.
+        var isBeforeStop = false
+        var isDone: Bool?
+    }
+
     let number: Int
     var core: SenderCore
     var flights: [Flight] = []
@@ -33,8 +43,11 @@ final class WorldProcess {
     var queue: [(id: UInt64, write: SenderWrite)] = []
     var stored: [(id: UInt64, offset: Int64)] = []
     var reading = ReceiptsReading()
-    var commits: [SenderOrders.Commit] = []
-    var isLastCommit = false
+    var commits: [PendingCommit] = []
+    /// The worker waits for the answer to this one.
+    var lastCommit: PendingCommit?
+    /// Grows whenever lanes come or go: the group takes nothing of an earlier assignment.
+    var epoch = 0
     var hasReleased = false
     /// By the places' indices.
     var paused = Array(repeating: true, count: 8)

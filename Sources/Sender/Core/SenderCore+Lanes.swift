@@ -149,13 +149,14 @@ extension SenderCore {
         guard lanes.values.allSatisfy(\.isDrained) || moment.now >= releaseBy else { return }
         isLastCommitAsked = true
         orders.isLastCommit = true
+        commitsAsked = []
         for lane in lanes.values {
             if !lane.isDrained { orders.notes.append(.drainedLate(lane: lane.number)) }
             // Where nothing was begun, the earlier owner's word stands.
             guard lane.hasBegun else { continue }
             for topic in JobTopic.allCases { askCommit(lane, topic, isEnding: lane.isDrained) }
         }
-        orders.commits = commitsAsked
+        orderCommits()
     }
 
     // MARK: Offsets
@@ -182,7 +183,13 @@ extension SenderCore {
                 }
             }
         }
+        if !commitsAsked.isEmpty { orderCommits() }
+    }
+
+    private mutating func orderCommits() {
+        commitNumber += 1
         orders.commits = commitsAsked
+        orders.commitNumber = commitNumber
     }
 
     /// A successor would read more than he has to: also of a topic that nothing comes by, which commits nothing else.
@@ -207,9 +214,10 @@ extension SenderCore {
                 note: lane.note(of: topic, window: limits.window, isEnding: isEnding)))
     }
 
-    /// What became of the commits that were asked for.
-    package mutating func committed(_ isDone: Bool, _ moment: Moment) {
+    /// What became of the commits that were asked for under this number.
+    package mutating func committed(_ number: Int, _ isDone: Bool, _ moment: Moment) {
         self.moment = moment
+        guard number == commitNumber else { return }
         let asked = commitsAsked
         commitsAsked = []
         if isLastCommitAsked { return letGo() }

@@ -26,6 +26,9 @@ package struct SenderCore {
     var releaseBy: Instant?
     var commitsAsked: [SenderOrders.Commit] = []
     var isLastCommitAsked = false
+    /// Of what was asked for last. An answer to what was asked before it may come late: it is of an earlier assignment,
+    /// or a last commit has overtaken it, and says nothing of these offsets.
+    var commitNumber = 0
     /// A commit must show that the lanes are still ours, and when it is asked for next: one may fail.
     var mustConfirm = false
     var nextConfirm = Instant(nanoseconds: 0)

@@ -59,8 +59,10 @@ package struct SenderOrders {
     package var reads: [Read] = []
     package var pauses: [Flow] = []
     package var resumes: [Flow] = []
-    /// Offsets to commit together; the answer is awaited before others come.
+    /// Offsets to commit together; the answer is awaited before others come, but for the last.
     package var commits: [Commit] = []
+    /// The answer to these commits names it.
+    package var commitNumber = 0
     /// These commits are the last: then the partitions go back.
     package var isLastCommit = false
     /// All lanes were let go of: the group may have them.

@@ -57,7 +57,9 @@ extension SenderLoop {
             if case .refused(let code) = outcome {
                 log.error("offsets are refused", .field("code", code.rawValue))
             }
-            core.committed(outcome == .committed, moment)
+            guard let number = commitsOut.first else { preconditionFailure("an answer to no commit") }
+            commitsOut.removeFirst()
+            core.committed(number, outcome == .committed, moment)
         case .end(let place, let offset):
             if let topic = topics[place.topic] {
                 core.reachedEnd(of: topic, lane: place.partition, at: offset)
@@ -139,9 +141,11 @@ extension SenderLoop {
             let outcome =
                 offsets.isEmpty
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.askMilliseconds)
-            core.committed(outcome == .committed, moment)
+            core.committed(orders.commitNumber, outcome == .committed, moment)
         } else if let outcome = consumer.commitLater(offsets) {
-            core.committed(outcome == .committed, moment)
+            core.committed(orders.commitNumber, outcome == .committed, moment)
+        } else {
+            commitsOut.append(orders.commitNumber)
         }
     }
 

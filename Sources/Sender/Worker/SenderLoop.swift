@@ -49,6 +49,8 @@ final class SenderLoop: TurnHook {
     var profiles: Set<PushProfile> = []
     /// Lanes that were offered and whose offsets the cluster has not told yet.
     var offered: [TopicPartition]?
+    /// The numbers of commits that have no answer yet: answers come in order.
+    var commitsOut = Queue<Int>()
     var nextOffer = Instant(nanoseconds: 0)
     /// Something was stored since the start: what is read says nothing of the time any more.
     var knowsTime = false

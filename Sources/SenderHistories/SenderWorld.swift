@@ -278,7 +278,7 @@ final class SenderWorld {
 
     private func tell(_ process: WorldProcess, of commit: WorldProcess.PendingCommit, _ isDone: Bool) {
         if isDone, !commit.isBeforeStop { process.isSuspect = false }
-        process.core.committed(commit.number, isDone, moment)
+        process.core.committed(commit.number, isDone: isDone, moment)
         take(process)
     }
 

@@ -60,7 +60,7 @@ import Testing
                 served.append(Int(push.sheet.text(line.installation).dropFirst()) ?? -1)
             }
             for id in orders.writes.map(\.0) { core.stored(id, at: 0, moment) }
-            if !orders.commits.isEmpty { core.committed(orders.commitNumber, true, moment) }
+            if !orders.commits.isEmpty { core.committed(orders.commitNumber, isDone: true, moment) }
             idle = orders.pushes.isEmpty ? idle + 1 : 0
             left -= orders.pushes.count
         }

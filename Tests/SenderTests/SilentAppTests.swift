@@ -72,7 +72,7 @@ import Testing
                 }
                 core.stored(id, at: Int64(id), moment)
             }
-            if !orders.commits.isEmpty { core.committed(orders.commitNumber, true, moment) }
+            if !orders.commits.isEmpty { core.committed(orders.commitNumber, isDone: true, moment) }
             core.turn(moment) { sheet, _ in .open(room: sheet.head.app == "silent" ? 0 : 100) }
         }
     }

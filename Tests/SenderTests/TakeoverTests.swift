@@ -84,7 +84,7 @@ import Testing
         let before = turn(after: 1)
         #expect(before.pushes.isEmpty)
         #expect(before.commits.contains { $0.topic == .usual && $0.offset == 0 && $0.note.window > 0 })
-        core.committed(before.commitNumber, true, moment)
+        core.committed(before.commitNumber, isDone: true, moment)
         #expect(turn(after: 1).pushes.count == 1)
     }
 
@@ -100,9 +100,9 @@ import Testing
         core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
         let now = turn(after: 5_000)
         #expect(!now.commits.isEmpty)
-        core.committed(early.commitNumber, true, moment)
+        core.committed(early.commitNumber, isDone: true, moment)
         #expect(turn(after: 1).pushes.isEmpty)
-        core.committed(now.commitNumber, true, moment)
+        core.committed(now.commitNumber, isDone: true, moment)
         #expect(turn(after: 1).pushes.count == 1)
     }
 
@@ -144,7 +144,7 @@ import Testing
                 core.stored(id, at: Int64(9 + writes.count), moment)
                 writes.append(id)
             }
-            if !orders.commits.isEmpty { core.committed(orders.commitNumber, true, moment) }
+            if !orders.commits.isEmpty { core.committed(orders.commitNumber, isDone: true, moment) }
         }
         let reads = turn(after: 10_000).reads
         #expect(reads == [SenderOrders.Read(lane: 0, from: 5)])

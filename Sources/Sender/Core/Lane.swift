@@ -103,6 +103,8 @@ final class Lane {
     /// Its receipts were read, so that its notes are our own; and whatever an earlier owner had out has ended.
     var hasBegun = false
     var isSettled = false
+    /// As an orphan: until then its next owner still reads what hands jobs on to him.
+    var handsOnUntil = Instant(nanoseconds: 0)
     /// Something was found in `receipts` from where his notes begin.
     var hasFoundReceipts = false
     var sheets = 0

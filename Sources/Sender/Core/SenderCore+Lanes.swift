@@ -112,8 +112,11 @@ extension SenderCore {
     }
 
     private mutating func letGo() {
+        // Who was stopped does not know for how long the lanes have been another's.
+        let handsOnFor = mustConfirm ? 0 : limits.settleMilliseconds / 2
         for lane in lanes.values where !lane.isDrained {
             lane.phase = .orphaned
+            lane.handsOnUntil = moment.now.advanced(byMilliseconds: handsOnFor)
             orphans.append(lane)
         }
         lanes.removeAll()
@@ -215,7 +218,7 @@ extension SenderCore {
     }
 
     /// What became of the commits that were asked for under this number.
-    package mutating func committed(_ number: Int, _ isDone: Bool, _ moment: Moment) {
+    package mutating func committed(_ number: Int, isDone: Bool, _ moment: Moment) {
         self.moment = moment
         guard number == commitNumber else { return }
         let asked = commitsAsked

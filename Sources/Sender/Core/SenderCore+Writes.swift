@@ -52,6 +52,12 @@ extension SenderCore {
             case .final(let outcome, let status, let reason):
                 parts.append(Receipt.Part(outcome, sheet.origin(of: set), status: status, reason: reason))
                 lines.forEachLine { all.insert($0) }
+            case .released where !mayHandOn(sheet.lane), .later where !mayHandOn(sheet.lane):
+                if sheet.lane.phase == .orphaned {
+                    forget(sheet, set)
+                } else {
+                    sheet.decided.append((what, lines))
+                }
             case .released:
                 parts.append(Receipt.Part(.released, sheet.origin(of: set)))
                 lines.forEachLine { all.insert($0) }
@@ -68,7 +74,11 @@ extension SenderCore {
                 )
             }
         }
-        guard !parts.isEmpty else { return }
+        if !sheet.decided.isEmpty {
+            sheet.isUnwritten = true
+            keptBack.append(sheet)
+        }
+        guard !parts.isEmpty else { return finishIfDone(sheet) }
         let set = all.set
         advance(sheet, set, to: .writing)
         order(.receipt(parts), of: sheet, lines: set, in: sheet.lane)
@@ -143,6 +153,7 @@ extension SenderCore {
     package mutating func failed(_ id: UInt64) {
         guard let write = writes[id] else { return }
         writes[id]?.isRepeated = true
+        if case .tier = write.kind, !mayHandOn(write.laneInHand) { return writesKeptBack.append(id) }
         orders.writes.append((id, write))
     }
 

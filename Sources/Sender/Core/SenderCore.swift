@@ -81,6 +81,9 @@ package struct SenderCore {
 
     var unwritten: [Sheet] = []
     var unwrittenSince = Instant.distantFuture
+    /// Decided as well, and records that failed: they hand jobs on, for which there is no lease now.
+    var keptBack: [Sheet] = []
+    var writesKeptBack: [UInt64] = []
     var writes: [UInt64: SenderWrite] = [:]
     var lastWrite: UInt64 = 0
 
@@ -133,6 +136,7 @@ package struct SenderCore {
         self.moment = moment
         settleLanes()
         wake()
+        handOn()
         dispatch(way)
         makeRoom()
         write()

@@ -59,7 +59,7 @@ extension SenderLoop {
             }
             guard let number = commitsOut.first else { preconditionFailure("an answer to no commit") }
             commitsOut.removeFirst()
-            core.committed(number, outcome == .committed, moment)
+            core.committed(number, isDone: outcome == .committed, moment)
         case .end(let place, let offset):
             if let topic = topics[place.topic] {
                 core.reachedEnd(of: topic, lane: place.partition, at: offset)
@@ -141,9 +141,9 @@ extension SenderLoop {
             let outcome =
                 offsets.isEmpty
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.askMilliseconds)
-            core.committed(orders.commitNumber, outcome == .committed, moment)
+            core.committed(orders.commitNumber, isDone: outcome == .committed, moment)
         } else if let outcome = consumer.commitLater(offsets) {
-            core.committed(orders.commitNumber, outcome == .committed, moment)
+            core.committed(orders.commitNumber, isDone: outcome == .committed, moment)
         } else {
             commitsOut.append(orders.commitNumber)
         }

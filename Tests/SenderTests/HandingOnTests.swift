@@ -1,0 +1,68 @@
+import APNs
+import Lifecycle
+import LiveActivity
+import Testing
+
+@testable import Sender
+
+/// A process that was stopped with a push in hand: what it would hand on to a tier may be done by another owner.
+@Suite struct HandingOnTests {
+    private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+    private var core = SenderCore(SenderLimits(), seed: 1)
+
+    /// Leaves with one push that failed so that it goes on in a tier, after a stop.
+    init() throws {
+        core.informed()
+        let note = CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)
+        core.assigned([
+            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) })
+        ])
+        core.foundAll(lane: 0, end: 0, moment)
+        let record = try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: moment)
+        core.arrived(record, from: .usual, lane: 0, at: 0, moment)
+        let push = try #require(turn(isLeased: true).pushes.first)
+        core.suspended()
+        core.ended(
+            push.tag, as: PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"),
+            moment)
+    }
+
+    private mutating func turn(isLeased: Bool, after milliseconds: Int = 100) -> SenderOrders {
+        moment.now = moment.now.advanced(byMilliseconds: milliseconds)
+        moment.wall += Int64(milliseconds)
+        if isLeased { core.leased(until: moment.now.advanced(byMilliseconds: 5_000)) }
+        core.turn(moment) { _, _ in .open(room: 10) }
+        defer { core.orders.removeAll() }
+        return core.orders
+    }
+
+    private func movesOf(_ orders: SenderOrders) -> Int {
+        orders.writes.count { if case .tier = $0.write.kind { true } else { false } }
+    }
+
+    @Test mutating func `nothing goes to a tier before the group has said that the lane is ours`() {
+        for _ in 0..<20 { #expect(turn(isLeased: false).writes.isEmpty) }
+        #expect(movesOf(turn(isLeased: true)) == 1)
+        #expect(turn(isLeased: true).writes.isEmpty, "once")
+    }
+
+    @Test mutating func `of a lane that was lost nothing goes to a tier`() {
+        #expect(turn(isLeased: false).writes.isEmpty)
+        core.lost(moment)
+        for _ in 0..<20 { #expect(turn(isLeased: true).writes.isEmpty) }
+        #expect(core.sheetsInHand == 0)
+    }
+
+    @Test mutating func `what failed on its way to a tier is not tried again without a lease`() throws {
+        let id = try #require(turn(isLeased: true).writes.first?.id)
+        core.suspended()
+        core.failed(id)
+        for _ in 0..<20 { #expect(turn(isLeased: false).writes.isEmpty) }
+        #expect(turn(isLeased: true).writes.map(\.id) == [id])
+        core.suspended()
+        core.failed(id)
+        core.lost(moment)
+        for _ in 0..<20 { #expect(turn(isLeased: true).writes.isEmpty) }
+        #expect(core.sheetsInHand == 0)
+    }
+}

@@ -32,12 +32,16 @@ import Testing
         }
     }
 
-    /// What leaves after a while; what is to be written is stored.
+    /// What leaves after a while; what is to be written is stored, and offsets are committed.
     private mutating func pushes(after milliseconds: Int, room: Int) -> [UInt64] {
         moment.now = moment.now.advanced(byMilliseconds: milliseconds)
         moment.wall += Int64(milliseconds)
         core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
         core.turn(moment) { _, _ in .open(room: room) }
+        return carryOut()
+    }
+
+    private mutating func carryOut() -> [UInt64] {
         let orders = core.orders
         core.orders.removeAll()
         for (id, write) in orders.writes {
@@ -46,7 +50,11 @@ import Testing
             }
             core.stored(id, at: Int64(id), moment)
         }
-        return orders.pushes.map(\.tag)
+        let tags = orders.pushes.map(\.tag)
+        if orders.commits.isEmpty { return tags }
+        core.committed(orders.commitNumber, isDone: true, moment)
+        core.turn(moment) { _, _ in .open(room: 0) }
+        return tags + carryOut()
     }
 
     private mutating func refuse(_ tags: [UInt64]) {

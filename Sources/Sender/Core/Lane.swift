@@ -103,6 +103,8 @@ final class Lane {
     /// Its receipts were read, so that its notes are our own; and whatever an earlier owner had out has ended.
     var hasBegun = false
     var isSettled = false
+    /// A successor sees that somebody had the lane since it was given back in order: a receipt of ours, or a note.
+    var hasLeftWord = false
     /// As an orphan: until then its next owner still reads what hands jobs on to him.
     var handsOnUntil = Instant(nanoseconds: 0)
     /// Something was found in `receipts` from where his notes begin.

@@ -4,8 +4,10 @@ internal import LiveActivity
 extension SenderCore {
     /// Whether what makes jobs another's to push may be written: a tier's record, and that a start did not leave. Of a
     /// lane that another has had for a while he has pushed them already, and asks `receipts` for them no more.
+    ///
+    /// Nor before there is a word of ours: a successor who sees none does not wait for what was on its way to a tier.
     func mayHandOn(_ lane: Lane) -> Bool {
-        moment.now < (lane.phase == .orphaned ? lane.handsOnUntil : leaseUntil)
+        lane.hasLeftWord && moment.now < (lane.phase == .orphaned ? lane.handsOnUntil : leaseUntil)
     }
 
     /// What was kept back without a lease goes on when there is one, and comes to nothing when the lane was lost.
@@ -15,7 +17,7 @@ extension SenderCore {
         let sheets = keptBack
         keptBack = []
         for sheet in sheets {
-            if mayHandOn(sheet.lane) || sheet.lane.phase == .orphaned {
+            if mayHandOn(sheet.lane) || sheet.lane.isLeaving {
                 unwritten.append(sheet)
             } else {
                 keptBack.append(sheet)
@@ -24,7 +26,7 @@ extension SenderCore {
         let ids = writesKeptBack
         writesKeptBack = []
         for id in ids {
-            guard let write = writes[id], let sheet = write.sheet, write.laneInHand.phase == .orphaned,
+            guard let write = writes[id], let sheet = write.sheet, write.laneInHand.isLeaving,
                 !mayHandOn(write.laneInHand)
             else {
                 failed(id)

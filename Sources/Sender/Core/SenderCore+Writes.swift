@@ -53,7 +53,7 @@ extension SenderCore {
                 parts.append(Receipt.Part(outcome, sheet.origin(of: set), status: status, reason: reason))
                 lines.forEachLine { all.insert($0) }
             case .released where !mayHandOn(sheet.lane), .later where !mayHandOn(sheet.lane):
-                if sheet.lane.phase == .orphaned {
+                if sheet.lane.isLeaving {
                     forget(sheet, set)
                 } else {
                     sheet.decided.append((what, lines))
@@ -104,6 +104,7 @@ extension SenderCore {
             lane.tracks[malformed.topic.rawValue].tracker.finished(malformed.offset)
         case .receipt(let parts):
             if let offset { lane.receiptsEnd = max(lane.receiptsEnd, offset + 1) }
+            lane.hasLeftWord = true
             guard let sheet = write.sheet else { return }
             if parts.first?.outcome == .intent {
                 intended(sheet, write.lines)

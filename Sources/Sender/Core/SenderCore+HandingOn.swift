@@ -2,46 +2,44 @@ internal import LiveActivity
 
 // What a process must not write of lanes that are perhaps another's.
 extension SenderCore {
-    /// Whether what makes jobs another's to push may be written: a tier's record, and that a start did not leave. Of a
-    /// lane that another has had for a while he has pushed them already, and asks `receipts` for them no more.
-    ///
-    /// Nor before there is a word of ours: a successor who sees none does not wait for what was on its way to a tier.
-    func mayHandOn(_ lane: Lane) -> Bool {
-        lane.hasLeftWord && moment.now < (lane.phase == .orphaned ? lane.handsOnUntil : leaseUntil)
+    /// Whether what makes jobs another's to push may be written: a tier's record, and that a start did not leave.
+    enum HandingOn {
+        case now
+        /// When there is a lease, and a word of ours.
+        case later
+        /// The jobs are another's: he has them from where we had them.
+        case never
     }
 
-    /// What was kept back without a lease goes on when there is one, and comes to nothing when the lane was lost.
+    /// Of a lane that another has had for a while he has pushed them already, and asks `receipts` for them no more. And
+    /// a successor who sees no word of ours does not wait for what was on its way to a tier.
+    func handingOn(_ lane: Lane) -> HandingOn {
+        let until = lane.phase == .orphaned ? lane.handsOnUntil : leaseUntil
+        if lane.hasLeftWord, moment.now < until { return .now }
+        return lane.isLeaving ? .never : .later
+    }
+
+    /// What was kept back is tried again.
     mutating func handOn() {
         if keptBack.isEmpty, writesKeptBack.isEmpty { return }
         if unwritten.isEmpty { unwrittenSince = moment.now }
-        let sheets = keptBack
-        keptBack = []
-        for sheet in sheets {
-            if mayHandOn(sheet.lane) || sheet.lane.isLeaving {
-                unwritten.append(sheet)
-            } else {
-                keptBack.append(sheet)
-            }
-        }
-        let ids = writesKeptBack
+        let (sheets, ids) = (keptBack, writesKeptBack)
+        keptBack = sheets.filter { handingOn($0.lane) == .later }
+        unwritten += sheets.filter { handingOn($0.lane) != .later }
         writesKeptBack = []
-        for id in ids {
-            guard let write = writes[id], let sheet = write.sheet, write.laneInHand.isLeaving,
-                !mayHandOn(write.laneInHand)
-            else {
-                failed(id)
-                continue
-            }
-            writes[id] = nil
-            write.laneInHand.writing -= 1
-            forget(sheet, write.lines)
-            finishIfDone(sheet)
-        }
+        for id in ids { failed(id) }
     }
 
-    /// The jobs are another's: he has them from where we had them.
     mutating func forget(_ sheet: Sheet, _ lines: LineSet) {
         sheet.isAbandoned = true
         done(sheet, lines)
+    }
+
+    /// It was to hand jobs on and is not stored.
+    mutating func forget(_ id: UInt64) {
+        guard let write = writes.removeValue(forKey: id), let sheet = write.sheet else { return }
+        write.laneInHand.writing -= 1
+        forget(sheet, write.lines)
+        finishIfDone(sheet)
     }
 }

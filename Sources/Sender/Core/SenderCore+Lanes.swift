@@ -168,21 +168,21 @@ extension SenderCore {
     /// Commits what has advanced, now and then; sooner where sheets wait for it.
     mutating func commit() {
         guard commitsAsked.isEmpty, releaseBy == nil, !lanes.isEmpty else { return }
-        let mayAsk = moment.now >= nextConfirm
-        let confirms = mustConfirm && mayAsk
-        let leavesWord = !keptBack.isEmpty && mayAsk
-        if confirms || leavesWord {
+        // Also where nothing is new: to hear that lanes are ours, or to leave a word.
+        let asksAnyway = (mustConfirm || !keptBack.isEmpty) && moment.now >= nextConfirm
+        let confirms = asksAnyway && mustConfirm
+        if asksAnyway {
             nextConfirm = moment.now.advanced(byMilliseconds: limits.commitMilliseconds)
         }
         let isDue = moment.now >= nextCommit || confirms
         if isDue {
             nextCommit = moment.now.advanced(byMilliseconds: limits.commitMilliseconds)
-        } else if sheetsAhead == 0, !leavesWord {
+        } else if sheetsAhead == 0, !asksAnyway {
             return
         }
         for lane in lanes.values {
             let mustLeaveWord =
-                leavesWord && !lane.hasLeftWord && lane.hasBegun && keptBack.contains { $0.lane === lane }
+                asksAnyway && !lane.hasLeftWord && lane.hasBegun && keptBack.contains { $0.lane === lane }
             for topic in JobTopic.allCases {
                 let track = lane.tracks[topic.rawValue]
                 let isNew = track.tracker.base > track.committed && (isDue || !track.ahead.isEmpty)

@@ -43,6 +43,7 @@ extension SenderCore {
         var parts: [Receipt.Part] = []
         var all = sheet.accepted
         if !all.isEmpty { parts.append(Receipt.Part(.accepted, sheet.origin(of: all.set))) }
+        let handing = handingOn(sheet.lane)
         let decided = sheet.decided
         sheet.decided.removeAll(keepingCapacity: true)
         sheet.accepted.removeAll()
@@ -52,12 +53,9 @@ extension SenderCore {
             case .final(let outcome, let status, let reason):
                 parts.append(Receipt.Part(outcome, sheet.origin(of: set), status: status, reason: reason))
                 lines.forEachLine { all.insert($0) }
-            case .released where !mayHandOn(sheet.lane), .later where !mayHandOn(sheet.lane):
-                if sheet.lane.isLeaving {
-                    forget(sheet, set)
-                } else {
-                    sheet.decided.append((what, lines))
-                }
+            case .released where handing == .never, .later where handing == .never: forget(sheet, set)
+            case .released where handing == .later, .later where handing == .later:
+                sheet.decided.append((what, lines))
             case .released:
                 parts.append(Receipt.Part(.released, sheet.origin(of: set)))
                 lines.forEachLine { all.insert($0) }
@@ -154,8 +152,12 @@ extension SenderCore {
     package mutating func failed(_ id: UInt64) {
         guard let write = writes[id] else { return }
         writes[id]?.isRepeated = true
-        if case .tier = write.kind, !mayHandOn(write.laneInHand) { return writesKeptBack.append(id) }
-        orders.writes.append((id, write))
+        guard case .tier = write.kind else { return orders.writes.append((id, write)) }
+        switch handingOn(write.laneInHand) {
+        case .now: orders.writes.append((id, write))
+        case .later: writesKeptBack.append(id)
+        case .never: forget(id)
+        }
     }
 
     /// None of the records that are not acknowledged ever will be: they are written again, in their order.

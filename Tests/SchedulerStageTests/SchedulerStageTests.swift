@@ -184,14 +184,19 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             send.endDate = WallTime.now().milliseconds / 1000 + seconds
             sends.send(key: send.groupKey?.bytes, value: send.encoded())
         }
-        start("match", endsIn: 3)
-        // Far enough that it is ended by hand before, also on a busy machine.
-        start("over", endsIn: 25)
+        // One after the other: a life that is planned and ended at one go asks for no end, and the second's date is far
+        // enough behind its own asking that it is ended by hand before, also on a busy machine.
+        for (count, (group, seconds)) in [("match", Int64(10)), ("over", 25)].enumerated() {
+            start(group, endsIn: seconds)
+            #expect(sends.finish())
+            try await eventually("an end of \(group) is asked for") {
+                try TopicContent(.schedulesAuto, bed).records.count > count || stage.failure != nil
+            }
+        }
         let end = Send(
             id: "by-hand", app: "shop", group: "over", audience: .group, content: PushContent(.end),
             priority: 10,
             acceptedAt: 1)
-        #expect(sends.finish())
         let orders = try ReportSender(bed, to: .schedules)
         var update = OrderMix.makeSend("update", user: "ben", at: 1)
         (update.group, update.audience) = ("over", .group)

@@ -39,6 +39,11 @@ package final class MockCluster: @unchecked Sendable {
             String.init)
     }
 
+    /// How long every broker takes for an answer.
+    package func slowDown(milliseconds: Int) {
+        unsafe rd_kafka_mock_broker_set_rtt(cluster, -1, Int32(milliseconds))
+    }
+
     package func createTopic(_ name: String, partitions: Int, replication: Int = 1) {
         unsafe rd_kafka_mock_topic_create(cluster, name, Int32(partitions), Int32(replication))
     }

@@ -52,6 +52,35 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
 }
 
+/// Answers that are on their way while a partition is paused, sought and resumed, as at a takeover.
+@Test func `what a member sought is not undone by a late answer to where its partitions begin`() async throws
+{
+    try await onThread {
+        let cluster = try makeCluster()
+        try fill(cluster, 40)
+        let consumer = try member(cluster, "late")
+        var records: [Copied] = []
+        let event = try wait(consumer, &records) { if case .offered = $0 { true } else { false } }
+        guard case .offered(let partitions) = event else {
+            Issue.record("nothing is offered")
+            return
+        }
+        cluster.slowDown(milliseconds: 200)
+        try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
+        consumer.pause(partitions)
+        let starts = partitions.map { PartitionStart($0, .offset(5)) }
+        try consumer.seek(starts)
+        consumer.resume(partitions)
+        try consumer.seek(starts)
+        var batch = RecordBatch()
+        // Longer than the library waits before it asks once more.
+        let end = Instant.now().advanced(byMilliseconds: 3000)
+        while Instant.now() < end { _ = consumer.read(&batch, into: &records) }
+        #expect(records.count == 20 && records.allSatisfy { $0.offset >= 5 }, "\(records.map(\.offset))")
+        #expect(consumer.close())
+    }
+}
+
 @Test func `commits carry metadata, synchronously and not, and say where a partition begins`() async throws {
     try await onThread {
         let cluster = try makeCluster()

@@ -14,11 +14,12 @@ extension InsightLoop {
 
     func take(_ event: ConsumerEvent) throws {
         switch event {
-        case .offered(let partitions): try takeOver(partitions)
+        case .offered(let partitions): takeOver(partitions)
         case .revoked, .lost:
             closeAll()
             closed = [:]
             troubles = [:]
+            offered = nil
             try consumer.release()
         case .end(let place, let offset):
             if let topic = topic(of: place) { lanes[place.partition]?.reached(offset, of: topic) }
@@ -51,15 +52,31 @@ extension InsightLoop {
     }
 
     /// All topics have the same partitions and the same members, so that all parts of a lane come to the same one.
-    /// Nothing is read before the lane's files say from where.
-    private func takeOver(_ offered: [Kafka.TopicPartition]) throws {
+    private func takeOver(_ partitions: [Kafka.TopicPartition]) {
         closeAll()
         closed = [:]
         troubles = [:]
         committed = [:]
-        try consumer.assign(offered.map { PartitionStart($0, .beginning) })
-        consumer.pause(offered)
+        offered = partitions
+        nextOffer = .now()
+    }
+
+    /// Nothing is read before the lane's files say from where.
+    func answerOffer() throws {
         let now = Instant.now()
+        guard let offered, now >= nextOffer else { return }
+        do throws(KafkaError) {
+            try consumer.assign(
+                offered.map { PartitionStart($0, .beginning) },
+                withinMilliseconds: GroupQuestion.millisecondsMax)
+        } catch {
+            if error.code.isAccessRefused { throw error }
+            nextOffer = now.advanced(byMilliseconds: Self.retryMilliseconds)
+            log.warning("lanes cannot be taken over now; trying again", .field("error", error))
+            return
+        }
+        consumer.pause(offered)
+        self.offered = nil
         for (number, parts) in Dictionary(grouping: offered, by: \.partition) {
             if parts.count == InsightTopic.allCases.count {
                 closed[number] = now

@@ -14,11 +14,11 @@ extension InsightLoop {
         commit()
         metrics.lanes.set(Double(lanes.count))
         metrics.blocked.set(Double(troubles.count))
-        state.setObstacles(
-            closed.keys.sorted().map { number in
-                troubles[number].map { "lane \(number) cannot be read: \($0)" }
-                    ?? "lane \(number) is being opened"
-            })
+        let waiting = closed.keys.sorted().map { number in
+            troubles[number].map { "lane \(number) cannot be read: \($0)" }
+                ?? "lane \(number) is being opened"
+        }
+        state.setObstacles(offered == nil ? waiting : ["lanes are offered, and are not taken over yet"])
     }
 
     /// How long the cluster may have failed to answer without a word of it: until then an end is not believed.

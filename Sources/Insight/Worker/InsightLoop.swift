@@ -38,6 +38,9 @@ final class InsightLoop: StageLoop {
     var batch: RecordBatch
     /// Those whose files are open.
     var lanes: [Int32: LaneFiles] = [:]
+    /// What the group offers, as long as it is not answered, and from when on that may be tried again.
+    var offered: [Kafka.TopicPartition]?
+    var nextOffer = Instant.now()
     /// Those that are ours, and are not open yet, and from when on opening may be tried.
     var closed: [Int32: Instant] = [:]
     /// Why a lane is closed, for a person.
@@ -98,6 +101,7 @@ final class InsightLoop: StageLoop {
         }
         for event in events { try take(event) }
         settle()
+        try answerOffer()
         openNext()
         let now = Instant.now()
         if now >= nextUpkeep {
@@ -107,6 +111,7 @@ final class InsightLoop: StageLoop {
     }
 
     private var waitMilliseconds: Int32 {
+        if offered != nil { return Self.troubleMilliseconds }
         if closed.isEmpty { return Self.idleMilliseconds }
         let now = Instant.now()
         return closed.values.contains { $0 <= now } ? 0 : Self.troubleMilliseconds

@@ -37,8 +37,13 @@ extension Consumer {
     /// How long an assignment without a group may wait for the cluster to say where its topics are.
     private static let describeMilliseconds = 1000
 
-    /// Begins reading: the answer to an offer, or at any time without a group.
-    package func assign(_ starts: [PartitionStart]) throws(KafkaError) {
+    /// Begins reading: the answer to an offer, or at any time without a group. A member that does not learn in time
+    /// where a beginning is has not answered, and may try again.
+    package func assign(
+        _ starts: [PartitionStart], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) {
+        var starts = starts
+        if case .group = options.membership { starts = try resolve(starts, withinMilliseconds: limit) }
         learnLeaders(of: starts)
         let list = PartitionList(starts)
         try unsafe replaceAssignment(list.pointer)

@@ -22,7 +22,9 @@ package final class GroupMember<Part: OwnedPart> {
     /// Set before the first event.
     package weak var owner: (any GroupMemberOwner)?
 
-    /// By number; those of the assignment that this loop has answered.
+    /// What the group offers, as long as it is not answered.
+    private var offered: [TopicPartition]?
+    /// By number; those of the newest assignment.
     package var owned: [Int32: Part] = [:]
     /// The offsets from which everything has to be read again are not known yet.
     package private(set) var mustStartOver = false
@@ -126,8 +128,7 @@ package final class GroupMember<Part: OwnedPart> {
     /// member. One that is offered in part is another's, too: it waits for the next offer.
     private func takeOver(_ partitions: [TopicPartition]) throws {
         try letGo()
-        try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
-        consumer.pause(partitions)
+        offered = partitions
         let now = Instant.now()
         let parts = Dictionary(grouping: partitions, by: \.partition)
         for (number, offered) in parts where offered.count == topics.count {
@@ -138,7 +139,7 @@ package final class GroupMember<Part: OwnedPart> {
                 "topics are not assigned alike; do all members run the same version?",
                 .field("topics", names))
         }
-        mustStartOver = !owned.isEmpty
+        mustStartOver = true
         nextStartOver = now
         log.info("partitions assigned", .field("count", owned.count))
         owner?.assigned(owned.keys.sorted())
@@ -147,6 +148,7 @@ package final class GroupMember<Part: OwnedPart> {
     private func letGo() throws {
         try owner?.letGo()
         owned.removeAll()
+        offered = nil
         mustStartOver = false
     }
 
@@ -178,6 +180,16 @@ package final class GroupMember<Part: OwnedPart> {
     /// records before it have made. What does not succeed is tried in a later turn.
     package func startOver() throws {
         guard mustStartOver, let owner, Instant.now() >= nextStartOver else { return }
+        do throws(KafkaError) {
+            try answerOffer()
+        } catch {
+            if error.code.isAccessRefused { throw error }
+            return startOverAgain(error.description)
+        }
+        if owned.isEmpty {
+            mustStartOver = false
+            return
+        }
         let numbers = owned.keys.sorted()
         guard try owner.isReadyToBegin(numbers) else { return }
         if let obstacle = try transaction.prepare(withinMilliseconds: GroupQuestion.millisecondsMax) {
@@ -197,6 +209,16 @@ package final class GroupMember<Part: OwnedPart> {
             owned[number]?.restoringSince = now
         }
         mustStartOver = false
+    }
+
+    /// From then on the partitions are ours, and nothing of them is read yet.
+    private func answerOffer() throws(KafkaError) {
+        guard let partitions = offered else { return }
+        try consumer.assign(
+            partitions.map { PartitionStart($0, .beginning) },
+            withinMilliseconds: GroupQuestion.millisecondsMax)
+        consumer.pause(partitions)
+        offered = nil
     }
 
     /// - Returns: the offsets in the topics that are only followed.

@@ -65,6 +65,13 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
             Issue.record("nothing is offered")
             return
         }
+        var batch = RecordBatch()
+        // Where a leader is known and the beginning is not, the library asks at once.
+        try consumer.assign(partitions.map { PartitionStart($0, .offset(0)) })
+        consumer.pause(partitions)
+        _ = try consumer.watermarks(of: partitions[0])
+        let known = Instant.now().advanced(byMilliseconds: 500)
+        while Instant.now() < known { _ = consumer.read(&batch, into: &records) }
         cluster.slowDown(milliseconds: 200)
         try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
         consumer.pause(partitions)
@@ -72,7 +79,6 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
         try consumer.seek(starts)
         consumer.resume(partitions)
         try consumer.seek(starts)
-        var batch = RecordBatch()
         // Longer than the library waits before it asks once more.
         let end = Instant.now().advanced(byMilliseconds: 3000)
         while Instant.now() < end { _ = consumer.read(&batch, into: &records) }

@@ -123,6 +123,27 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
     }
 }
 
+@Test func `a partition that was paused is read under the next assignment`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(partitions: 1)
+        try fill(cluster, 50)
+        let consumer = try makeReader(cluster, partitions: 1)
+        let start = PartitionStart(TopicPartition("jobs", 0), .beginning)
+        var batch = RecordBatch()
+        for next in ["after a release", "in place of another"] {
+            consumer.pause([start.partition])
+            if next == "after a release" { try consumer.release() }
+            try consumer.assign([start])
+            var records: [Copied] = []
+            let isRead = try eventually {
+                _ = consumer.read(&batch, into: &records)
+                return records.count == 50
+            }
+            #expect(isRead, "\(next)")
+        }
+    }
+}
+
 @Test func `an offset that is gone stops the partition and is an error for a person`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)

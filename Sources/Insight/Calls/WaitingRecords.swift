@@ -53,12 +53,7 @@ final class WaitingRecords {
             .mapValues { $0.sorted { $0.offset ?? -1 < $1.offset ?? -1 } }
         if left.isEmpty { return [:] }
         try consumer.assign(left.values.map { $0[0].start })
-        var read: Set<TopicPartition> = []
-        defer {
-            // The library keeps a partition paused beyond its assignment: the next look would find nothing there.
-            consumer.resume(Array(read))
-            try? consumer.release()
-        }
+        defer { try? consumer.release() }
         var found: [Place: Int64] = [:]
         let deadline = Instant.now().advanced(byMilliseconds: Self.lookMilliseconds)
         while !left.isEmpty, Instant.now() < deadline {
@@ -81,7 +76,6 @@ final class WaitingRecords {
             for partition in moved where left[partition]?.isEmpty == true { ended.insert(partition) }
             for partition in ended { left[partition] = nil }
             consumer.pause(Array(ended))
-            read.formUnion(ended)
             // The next group's place may be far ahead.
             let next = moved.compactMap { left[$0]?.first?.start }
             if !next.isEmpty { try consumer.seek(next, withinMilliseconds: Self.lookMilliseconds) }

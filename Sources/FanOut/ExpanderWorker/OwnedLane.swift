@@ -47,7 +47,9 @@ struct RequestQueue {
             bytes -= request.bytes
             committed = request.offset + 1
         }
-        waiting = ArraySlice(waiting.dropFirst(count))
+        waiting = waiting.dropFirst(count)
+        // A slice keeps what it has passed.
+        if waiting.isEmpty { waiting = [] }
     }
 }
 

@@ -19,6 +19,8 @@ final class StartsTable: LaneTable {
     private let log: Log
     /// What the transaction writes, the last value of each key.
     private(set) var changed: [KeyBytes: [UInt8]] = [:]
+    /// Scopes among them that are not encoded yet: an expansion's page reads and sets its scope several times.
+    private var scopes: [KeyBytes: LaneScope] = [:]
     /// Set where a newer program has written what stands here.
     private(set) var newerRecord: RecordError?
     /// The key that was asked for last: a start is asked for, and then entered.
@@ -34,8 +36,15 @@ final class StartsTable: LaneTable {
         self.log = log
     }
 
-    func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? { try look(key) }
-    func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? { try look(key) }
+    var isUnchanged: Bool { changed.isEmpty && scopes.isEmpty }
+
+    func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? {
+        let key = Self.stored(key)
+        if let scope = scopes[key] { return scope }
+        return try look(key)
+    }
+
+    func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? { try look(Self.stored(key)) }
 
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool {
         var isThere = false
@@ -70,7 +79,7 @@ final class StartsTable: LaneTable {
         return newest
     }
 
-    func set(_ scope: LaneScope, under key: [UInt8]) { changed[Self.stored(key)] = scope.encoded() }
+    func set(_ scope: LaneScope, under key: [UInt8]) { scopes[Self.stored(key)] = scope }
 
     func set(_ start: LedgerRow, under key: [UInt8]) { set(start: EncodedStart(start), under: key) }
 
@@ -85,7 +94,14 @@ final class StartsTable: LaneTable {
     /// The transaction has happened, or will be made again.
     func removeChanges() {
         changed.removeAll(keepingCapacity: true)
+        scopes.removeAll(keepingCapacity: true)
         newest = nil
+    }
+
+    /// Nothing is to be changed any more; it is to be written.
+    func encodeScopes() {
+        for (key, scope) in scopes { changed[key] = scope.encoded() }
+        scopes.removeAll(keepingCapacity: true)
     }
 
     /// What it wrote is looked at before the view until that has read it back.
@@ -102,9 +118,9 @@ final class StartsTable: LaneTable {
         return KeyBytes(RecordKey.join("", "", Hex.text(SHA256.digest(key))))
     }
 
-    private func look<Row: LiveActivity.Record>(_ key: [UInt8]) throws(StoreError) -> Row? {
+    private func look<Row: LiveActivity.Record>(_ key: KeyBytes) throws(StoreError) -> Row? {
         var found: Row?
-        try look(Self.stored(key)) { value in
+        try look(key) { value in
             do throws(RecordError) {
                 found = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
                     try unsafe Row.decode(bytes, with: reader)

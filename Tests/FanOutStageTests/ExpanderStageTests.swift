@@ -215,6 +215,104 @@ import Topics
         #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "u2" } == 5 + missing)
     }
 
+    @Test func `a process without files serves nothing before it has read what others have started`()
+        async throws
+    {
+        let phones = 50
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let world = try ExpanderBed(bed)
+        for number in 0..<phones { world.report("p\(number)", .start(type: "Match")) }
+        world.expand(update(1))
+        #expect(world.finish())
+        var stage = try await ExpanderStage(bed, directory: first.path)
+        try await eventually("it serves") { world.isDone() || stage.failure != nil }
+        // What somebody has not committed hides the starts behind it from whoever comes next.
+        let held = try HeldView(bed, of: .starts)
+        for send in ["s", "again"] {
+            world.expand(
+                ExpanderBed.expansion(
+                    .start, of: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000))
+            #expect(world.finish())
+            if send == "again" { break }
+            try await eventually("all started") { world.isDone() || stage.failure != nil }
+            #expect(stage.failure == nil)
+            await stage.stop()
+        }
+        // It looks at its clock for each page, and else about once a second.
+        let looks = TracedLock<Int?>(nil)
+        stage = try await ExpanderStage(
+            bed, directory: second.path,
+            clock: {
+                looks.withLock { $0? += 1 }
+                return .now()
+            }, onStep: { step in if step == .viewOpened { looks.withLock { $0 = 0 } } })
+        try await eventually("it has had time to serve a page") {
+            looks.withLock { $0 ?? 0 } >= 6 || stage.failure != nil
+        }
+        try held.end()
+        try await eventually("the second start") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        #expect(try ExpanderBed.jobs(in: bed).count { $0.event == .start } == phones)
+    }
+
+    @Test func `news are entered in pieces, so that no file keeps the memory of a burst`() async throws {
+        let (phones, pieceMax) = (2000, 250)
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        world.report("first", .update(activity: "first"), group: "match")
+        world.expand(update(1))
+        #expect(world.finish())
+        let pieces = TracedLock(0)
+        let stage = try await ExpanderStage(
+            bed, directory: directory.path,
+            onStep: { step in if step == .registryApplied { pieces.withLock { $0 += 1 } } })
+        try await eventually("it serves") { world.isDone() || stage.failure != nil }
+        pieces.withLock { $0 = 0 }
+        for number in 0..<phones {
+            world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
+        }
+        #expect(world.finish())
+        try await eventually("all have the newest state") {
+            try ExpanderBed.jobs(in: bed).count == 1 + phones || stage.failure != nil
+        }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        #expect(pieces.withLock { $0 } >= phones / pieceMax)
+    }
+
+    @Test func `a group's send does not wait until no single user's comes any more`() async throws {
+        let singles = 3000
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        world.report("single", .update(activity: "a"), group: "single")
+        world.report("p1", .update(activity: "a1"), group: "match")
+        for number in 1...singles {
+            world.expand(
+                ExpanderBed.expansion(
+                    .update, of: "single", send: "s\(number)", version: 1_763_600_000 + Int64(number),
+                    to: "single"))
+        }
+        world.expand(update(1))
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: directory.path)
+        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        // One partition has them in the order of their transactions.
+        let reader = JSONReader()
+        let closed = try TopicContent(.progress, bed).records.map {
+            try Progress.decode($0.value ?? [], with: reader).send
+        }
+        #expect(try #require(closed.firstIndex(of: "u1")) < singles / 2)
+    }
+
     @Test func `a process without files starts nobody twice, and ends what is old`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)

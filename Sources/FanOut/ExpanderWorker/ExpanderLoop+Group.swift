@@ -54,6 +54,12 @@ extension ExpanderLoop: TopicViewsOwner {
         for number in try starts.read(waitMilliseconds: waitMilliseconds) {
             member.owned[number]?.hasStarts = true
         }
+        try readRegistry()
+        if member.mustStartOver { return }
+        for lane in member.owned.values where lane.condition == .restoring { finishRestoring(lane) }
+    }
+
+    func readRegistry() throws {
         try registry.read(waitMilliseconds: 0)
         // A lane whose file was damaged is gone from it, and where there was no room, something was not taken.
         if !member.mustStartOver,
@@ -61,8 +67,6 @@ extension ExpanderLoop: TopicViewsOwner {
         {
             member.startOverLater()
         }
-        if member.mustStartOver { return }
-        for lane in member.owned.values where lane.condition == .restoring { finishRestoring(lane) }
     }
 
     /// News can be heard as soon as `starts` is there; pages wait for the registry, too.

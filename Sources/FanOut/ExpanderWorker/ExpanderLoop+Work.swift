@@ -58,6 +58,9 @@ extension ExpanderLoop {
     private static let startRows = 6
     /// How long a transaction may walk before its commit, so that urgent ones do not wait for it.
     private static let walkMilliseconds = 50
+    /// How long a transaction enters news, a piece at a time, while there is more. What waits in the loop waits as
+    /// long.
+    private static let newsMilliseconds = 25
     /// How long the registry's offsets can wait when nobody has to be told.
     private static let registryMilliseconds = 1000
 
@@ -122,26 +125,27 @@ extension ExpanderLoop {
 
     // MARK: Working
 
-    /// One transaction, if there is something to do: urgent requests have theirs alone.
+    /// One transaction, if there is something to do: urgent requests have theirs alone, and where they come all the
+    /// time it is every other one.
     func work() throws {
         let serving = member.owned.values.filter { $0.worker != nil }.sorted { $0.number < $1.number }
-        if serving.isEmpty { return }
-        let isUrgent = serving.contains { $0.isServing && $0.queues[.urgent]?.isEmpty == false }
-        if isFull, !isUrgent { return }
-        let topic: ExpandedTopic = isUrgent ? .urgent : .usual
-        let hasWork = serving.contains { $0.isServing && $0.queues[topic]?.isEmpty == false }
-        let hasNews = serving.contains { isNewsRead(of: $0) || !registry.isEntered($0.number) }
-        guard hasWork || hasNews else { return }
+        let urgent = serving.filter { isWaiting(.urgent, in: $0) }
+        let others = isFull ? [] : serving.filter { isWaiting(.usual, in: $0) || hasNews($0) }
+        wasUrgent = !urgent.isEmpty && (others.isEmpty || !wasUrgent)
+        let topic: ExpandedTopic = wasUrgent ? .urgent : .usual
+        // News of lanes that nothing urgent is in would hold up what is.
+        let lanes = wasUrgent ? urgent : others
+        guard !lanes.isEmpty else { return }
         turn += 1
         let began = Instant.now()
         // Of the assignment that the requests were read under: nothing was polled since.
         let epoch = consumer.epoch
-        let first = turn % serving.count
-        guard var shares = try walk(Array(serving[first...] + serving[..<first]), topic, began: began)
+        let first = turn % lanes.count
+        guard var shares = try walk(Array(lanes[first...] + lanes[..<first]), topic, began: began)
         else { return }
         shares.list.removeAll { $0.taken == 0 && $0.registryOffset == nil }
         let isEmpty = shares.list.allSatisfy {
-            $0.worker.expander.output.isEmpty && $0.worker.table.changed.isEmpty
+            $0.worker.expander.output.isEmpty && $0.worker.table.isUnchanged
         }
         if shares.list.allSatisfy({ $0.taken == 0 }), isEmpty {
             guard began >= nextRegistryCommit else { return }
@@ -164,40 +168,81 @@ extension ExpanderLoop {
         }
     }
 
+    private func isWaiting(_ topic: ExpandedTopic, in lane: OwnedLane) -> Bool {
+        lane.isServing && lane.queues[topic]?.isEmpty == false
+    }
+
+    private func hasNews(_ lane: OwnedLane) -> Bool {
+        isNewsRead(of: lane) || !registry.isEntered(lane.number)
+    }
+
     /// Lets every lane hear its news, and walk its share of the page. Nil when something has to be read anew.
     private func walk(
         _ lanes: [OwnedLane], _ topic: ExpandedTopic, began: Instant
     ) throws -> WalkedLanes? {
         guard let catalog else { return nil }
         let view = ExpanderView(view: catalog)
-        let busy = lanes.count { $0.isServing && $0.queues[topic]?.isEmpty == false }
-        let share = PageShare(of: pageSize.rows, among: busy)
         var walked = WalkedLanes()
         for lane in lanes {
             guard let worker = lane.worker else { continue }
             worker.table.removeChanges()
-            var done = LaneShare(lane: lane, worker: worker)
+            let times = times
+            worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
+            walked.list.append(LaneShare(lane: lane, worker: worker))
+        }
+        guard try hearNews(&walked.list, topic, began: began) else { return nil }
+        let pagesBegan = Instant.now()
+        walked.newsSeconds = pagesBegan.seconds(since: began)
+        let busy = lanes.count { isWaiting(topic, in: $0) }
+        let share = PageShare(of: pageSize.rows, among: busy)
+        for index in walked.list.indices {
+            let lane = walked.list[index].lane
             do throws(StoreError) {
-                let newsBegan = Instant.now()
-                done.registryOffset = try takeNews(of: lane)
-                let times = times
-                worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
-                if done.registryOffset != nil { try hearNews(worker) }
-                let pageBegan = Instant.now()
-                walked.newsSeconds += pageBegan.seconds(since: newsBegan)
-                if lane.isServing { walked.rows += try walk(&done, topic, within: share, began: began) }
-                walked.pageSeconds += Instant.now().seconds(since: pageBegan)
+                if lane.isServing {
+                    walked.rows += try walk(&walked.list[index], topic, within: share, began: began)
+                }
             } catch {
                 try repair(lane.number, error)
                 return nil
             }
-            if let newer = worker.table.newerRecord {
+            if let newer = walked.list[index].worker.table.newerRecord {
                 throw StageFailure.newerRecord(newer.description)
             }
-            walked.list.append(done)
         }
+        walked.pageSeconds = Instant.now().seconds(since: pagesBegan)
         onStep(.pagesWalked)
         return walked
+    }
+
+    // MARK: News
+
+    /// Enters what was read of the registry, and tells the lanes; and what can be read then, while there is time and
+    /// nothing urgent waits. Each piece has a transaction of the file's own: a file keeps the memory of its largest.
+    ///
+    /// - Returns: false when something has to be read anew.
+    private func hearNews(_ shares: inout [LaneShare], _ topic: ExpandedTopic, began: Instant) throws -> Bool
+    {
+        var isMore = true
+        while isMore {
+            for index in shares.indices {
+                do throws(StoreError) {
+                    guard let offset = try takeNews(of: shares[index].lane) else { continue }
+                    shares[index].registryOffset = offset
+                    try shares[index].worker.expander.hear(news)
+                } catch {
+                    try repair(shares[index].lane.number, error)
+                    return false
+                }
+                onStep(.newsHeard)
+            }
+            isMore =
+                topic == .usual && registry.hasMore
+                && Instant.now().milliseconds(since: began) < Self.newsMilliseconds
+            if isMore { try readRegistry() }
+            if member.mustStartOver || registry.blockage != nil { return false }
+        }
+        metrics.caughtUp.add(shares.reduce(0) { $0 + $1.worker.expander.output.jobs })
+        return true
     }
 
     /// Enters what was read, so that pages show it.
@@ -219,11 +264,7 @@ extension ExpanderLoop {
         lane.registryCommitted ?? -1 < registry.taken(lane.number)
     }
 
-    private func hearNews(_ worker: LaneWorker) throws(StoreError) {
-        try worker.expander.hear(news)
-        metrics.caughtUp.add(worker.expander.output.jobs)
-        onStep(.newsHeard)
-    }
+    // MARK: Pages
 
     private func walk(
         _ share: inout LaneShare, _ topic: ExpandedTopic, within page: PageShare, began: Instant
@@ -336,6 +377,7 @@ extension ExpanderLoop {
         }
         onStep(.jobsSent)
         for share in shares {
+            share.worker.table.encodeScopes()
             for (key, value) in share.worker.table.changed {
                 guard
                     sender.send(

@@ -56,6 +56,8 @@ final class ExpanderLoop: StageLoop {
     var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
     /// The lane with which the next transaction begins, so that none is always last.
     var turn = 0
+    /// The transaction before was one of urgent requests.
+    var wasUrgent = false
     var startsWalk = StartsWalk()
     var provenTime = ProvenTime()
     /// When the cluster is asked next whether this machine's clock is ahead.
@@ -172,7 +174,7 @@ final class ExpanderLoop: StageLoop {
 
     /// What restores a view waits there, not here.
     private var waitMilliseconds: Int32 {
-        if starts.isOpening || hasWork { return 0 }
+        if starts.isOpening || hasWork || registry.hasMore { return 0 }
         if !isSettled { return Self.troubleMilliseconds }
         if member.isRestoring { return 0 }
         return startsWalk.isUnderWay ? Self.walkingMilliseconds : Self.idleMilliseconds

@@ -19,6 +19,8 @@ final class RegistryLanes {
         /// The next offset to be taken.
         var taken: Int64
         var asOf: WallTime
+        /// Records that were taken and are not entered.
+        var waiting = 0
         /// It has been to the end of everything that was written.
         var isComplete = false
 
@@ -33,6 +35,7 @@ final class RegistryLanes {
                 try restore.take(key: record.key, value: record.value, offset: record.offset)
             } else {
                 try finishRestore()
+                waiting += 1
                 try lane.take(key: record.key, value: record.value, offset: record.offset)
             }
             taken = max(taken, record.offset + 1)
@@ -57,8 +60,8 @@ final class RegistryLanes {
     /// Records of a turn while lanes are restored, which sort them.
     private static let restoredMax = 10_000
     /// The same when all are entered as they come: nearly always they are of one lane, and a file keeps the memory of
-    /// its largest transaction. What else waits in the loop waits as long as that takes.
-    private static let enteredMax = 3000
+    /// its largest transaction, in which each row can take several pages of its own.
+    private static let enteredMax = 250
     private static let batchBytesMax = 16 << 20
     /// What restores sort in memory, those of all lanes together.
     private static let restoreBytesMax = 48 << 20
@@ -78,6 +81,8 @@ final class RegistryLanes {
     /// Open files, kept over a rebalance: most lanes come back.
     private var entries: [Int32: Entry] = [:]
     private(set) var blockage: Blockage?
+    /// The last reading took as many as it may: there are probably more.
+    private(set) var hasMore = false
 
     /// - Parameter ends: where a partition begins and ends now, asked by another client.
     init(
@@ -111,7 +116,7 @@ final class RegistryLanes {
     /// Whether it is complete, or has so much in hand that it must be entered before more is read.
     func isReady(_ number: Int32) -> Bool {
         guard let entry = entries[number], entry.restore == nil else { return false }
-        return entry.isComplete || entry.lane.isFull
+        return entry.isComplete || isFull(entry)
     }
 
     /// Where the group's offset is when what was taken is entered.
@@ -210,12 +215,12 @@ final class RegistryLanes {
 
     /// Takes what the topic has. It is entered, and told, by `commit`.
     func read(waitMilliseconds: Int32) throws {
-        if blockage != nil || entries.values.contains(where: { $0.restore == nil && $0.lane.isFull }) {
-            return
-        }
+        hasMore = false
+        if blockage != nil || entries.values.contains(where: isFull) { return }
         fitBatch()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         defer { batch.clear() }
+        hasMore = batch.count >= batch.recordsMax
         for index in 0..<batch.count {
             let number = batch[index].partition
             guard let entry = entries[number] else { continue }
@@ -240,8 +245,16 @@ final class RegistryLanes {
         }
     }
 
+    private var isRestoring: Bool { entries.values.contains { $0.restore != nil } }
+
+    /// It has as much in hand as one transaction of its file should enter.
+    private func isFull(_ entry: Entry) -> Bool {
+        guard entry.restore == nil else { return false }
+        // What others restore must not wait for this one.
+        return entry.lane.isFull || (entry.waiting >= Self.enteredMax && !isRestoring)
+    }
+
     private func fitBatch() {
-        let isRestoring = entries.values.contains { $0.restore != nil }
         let recordsMax = isRestoring ? Self.restoredMax : Self.enteredMax
         if batch.recordsMax == recordsMax { return }
         batch = RecordBatch(recordsMax: recordsMax, bytesMax: Self.batchBytesMax)
@@ -273,6 +286,7 @@ final class RegistryLanes {
         news.removeAll()
         guard let entry = entries[number], entry.restore == nil else { return }
         try entry.lane.commit(Applied(offset: entry.taken, asOf: entry.asOf), tellingInto: &news)
+        entry.waiting = 0
     }
 
     // MARK: Trouble

@@ -12,6 +12,8 @@ package final class ReportSender {
     private var known: Set<Int32> = []
     private var deliveries: [Delivery] = []
     private var stored = 0
+    /// Why the first record that is not stored is not.
+    private var loss: String?
     package private(set) var sent = 0
 
     package init(_ bed: IngestBed, to topic: TopicName = .reports) throws {
@@ -24,10 +26,15 @@ package final class ReportSender {
 
     /// - Parameter partition: nil leaves it to the key.
     package func send(key: [UInt8]?, value: [UInt8]?, partition: Int32? = nil) {
-        while producer.send(
-            to: topic, partition: partition, key: key?.span, value: value?.span, tag: UInt64(sent)) == .full
-        {
-            collect(waitMilliseconds: 10)
+        while true {
+            let result = producer.send(
+                to: topic, partition: partition, key: key?.span, value: value?.span, tag: UInt64(sent))
+            if result == .full {
+                collect(waitMilliseconds: 10)
+                continue
+            }
+            if result != .queued { loss = loss ?? "\(result)" }
+            break
         }
         sent += 1
         let lane = partition ?? key.map { Int32(Murmur2.partition(of: $0.span, of: lanes)) } ?? -1
@@ -37,7 +44,9 @@ package final class ReportSender {
 
     private func collect(waitMilliseconds: Int32) {
         _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
-        stored += deliveries.count { $0.isStored }
+        for delivery in deliveries {
+            if delivery.isStored { stored += 1 } else { loss = loss ?? "\(delivery.outcome)" }
+        }
         deliveries.removeAll(keepingCapacity: true)
     }
 
@@ -49,6 +58,7 @@ package final class ReportSender {
     package func finish() -> Bool {
         flush()
         collect(waitMilliseconds: 0)
+        if let loss { print("  \(sent - stored) of \(sent) records are not stored; the first: \(loss)") }
         return stored == sent
     }
 }

@@ -21,6 +21,17 @@ struct CodecTests {
         }
     }
 
+    /// What packs well begins in the smallest room, and grows by doubling.
+    @Test(arguments: [Codec.gzip, .lz4, .zstd])
+    func `what ends just where its room does is whole`(_ codec: Codec) throws {
+        for size in [4096, 8192, 65_536] {
+            let plain = [UInt8](repeating: 120, count: size)
+            let packed = codec.compress(plain).bytes
+            let again = try packed.withBytes { (raw) throws(LogError) in try codec.decompress(raw) }
+            #expect(again == plain)
+        }
+    }
+
     @Test(arguments: [Codec.gzip, .lz4, .zstd, .snappy])
     func `broken bytes are an error and nothing worse`(_ codec: Codec) {
         var random = SeededGenerator(2)

@@ -11,10 +11,10 @@ enum ZstdCodec {
             let hint = unsafe ZSTD_decompressStream(stream, &output, &input)
             if ZSTD_isError(hint) != 0 { return .failed }
             let written = unsafe output.pos
-            if unsafe input.pos == input.size && written < room.count {
-                return hint == 0 ? .done(written) : .failed
-            }
-            return .more(written)
+            let isRead = unsafe input.pos == input.size
+            // The end may come just as the room is full: what is asked after it would begin another frame.
+            if isRead && hint == 0 { return .done(written) }
+            return isRead && written < room.count ? .failed : .more(written)
         }
     }
 

@@ -22,6 +22,13 @@ import Topics
             .update, of: group, send: send ?? "u\(number)", version: 1_763_600_000 + number)
     }
 
+    /// When everything is done that was asked for.
+    private func stop(_ stage: ExpanderStage, behind fact: String, in world: ExpanderBed) async throws {
+        try await eventually(fact) { world.isDone() || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+    }
+
     @Test func `a send to a group is one job for each token, on sheets, and each lane closes it`()
         async throws
     {
@@ -36,9 +43,7 @@ import Topics
         world.expand(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, { $0.jobsPerSheet = 20 })
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
-        #expect(stage.failure == nil)
-        await stage.stop()
+        try await stop(stage, behind: "all expanded", in: world)
         let jobs = try ExpanderBed.jobs(in: bed)
         #expect(jobs.count == 500 && Set(jobs.map(\.token)) == tokens)
         #expect(Set(jobs.map(\.body)).count == 1)
@@ -137,9 +142,7 @@ import Topics
         try await single(2)
         #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "s" } < phones)
         try held.end()
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
-        #expect(stage.failure == nil)
-        await stage.stop()
+        try await stop(stage, behind: "all expanded", in: world)
         #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "s" } == phones)
     }
 
@@ -209,9 +212,7 @@ import Topics
         world.expand(update(2))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: first.path)
-        try await eventually("the second state is expanded") { world.isDone() || stage.failure != nil }
-        #expect(stage.failure == nil)
-        await stage.stop()
+        try await stop(stage, behind: "the second state is expanded", in: world)
         #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "u2" } == 5 + missing)
     }
 
@@ -236,9 +237,7 @@ import Topics
                     .start, of: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000))
             #expect(world.finish())
             if send == "again" { break }
-            try await eventually("all started") { world.isDone() || stage.failure != nil }
-            #expect(stage.failure == nil)
-            await stage.stop()
+            try await stop(stage, behind: "all started", in: world)
         }
         // It looks at its clock for each page, and else about once a second.
         let looks = TracedLock<Int?>(nil)
@@ -252,9 +251,7 @@ import Topics
             looks.withLock { $0 ?? 0 } >= 6 || stage.failure != nil
         }
         try held.end()
-        try await eventually("the second start") { world.isDone() || stage.failure != nil }
-        #expect(stage.failure == nil)
-        await stage.stop()
+        try await stop(stage, behind: "the second start", in: world)
         #expect(try ExpanderBed.jobs(in: bed).count { $0.event == .start } == phones)
     }
 
@@ -302,9 +299,7 @@ import Topics
         world.expand(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
-        #expect(stage.failure == nil)
-        await stage.stop()
+        try await stop(stage, behind: "all expanded", in: world)
         // One partition has them in the order of their transactions.
         let reader = JSONReader()
         let closed = try TopicContent(.progress, bed).records.map {
@@ -366,9 +361,7 @@ import Topics
         world.expand(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, sealingKeys: keys)
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
-        #expect(stage.failure == nil)
-        await stage.stop()
+        try await stop(stage, behind: "all expanded", in: world)
         let jobs = try ExpanderBed.jobs(in: bed)
         #expect(jobs.count == 50)
         for job in jobs {
@@ -432,9 +425,7 @@ import Topics
         world.expand(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
-        #expect(stage.failure == nil)
-        await stage.stop()
+        try await stop(stage, behind: "all expanded", in: world)
         #expect(try ExpanderBed.jobs(in: bed).count == 1)
         let letters = try TopicContent(.deadLetters, bed).records
         #expect(letters.count == 1 && letters[0].headers["flotilla-dead-stage"] == "fan-out")
@@ -453,9 +444,7 @@ import Topics
                 .update, of: "other", send: "single", version: 1_763_600_005, to: "single"))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, { $0.pageRowsAtStart = 500 })
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
-        #expect(stage.failure == nil)
-        await stage.stop()
+        try await stop(stage, behind: "all expanded", in: world)
         #expect(try ExpanderBed.jobs(in: bed).count == 3001)
         let urgent = try TopicContent(.jobsUrgent, bed).records
         let last = try TopicContent(.jobs, bed).records.map(\.timestamp).max() ?? 0

@@ -66,16 +66,13 @@ extension InsightLoop {
         let now = Instant.now()
         guard let offered, now >= nextOffer else { return }
         do throws(KafkaError) {
-            try consumer.assign(
-                offered.map { PartitionStart($0, .beginning) },
-                withinMilliseconds: GroupQuestion.millisecondsMax)
+            try consumer.hold(offered, withinMilliseconds: GroupQuestion.millisecondsMax)
         } catch {
             if error.code.isAccessRefused { throw error }
             nextOffer = now.advanced(byMilliseconds: Self.retryMilliseconds)
             log.warning("lanes cannot be taken over now; trying again", .field("error", error))
             return
         }
-        consumer.pause(offered)
         self.offered = nil
         for (number, parts) in Dictionary(grouping: offered, by: \.partition) {
             if parts.count == InsightTopic.allCases.count {

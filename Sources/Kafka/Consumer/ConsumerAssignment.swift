@@ -43,7 +43,9 @@ extension Consumer {
         _ starts: [PartitionStart], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) {
         var starts = starts
-        if case .group = options.membership { starts = try resolve(starts, withinMilliseconds: limit) }
+        if case .group = options.membership {
+            starts = try resolve(starts, Deadline(milliseconds: limit))
+        }
         learnLeaders(of: starts)
         let list = PartitionList(starts)
         try unsafe replaceAssignment(list.pointer)
@@ -55,6 +57,13 @@ extension Consumer {
         _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) {
         try assign(committed(partitions, withinMilliseconds: limit).map(\.start))
+    }
+
+    /// Answers an offer where it is found out later from where each partition is read: until it is sought and resumed
+    /// nothing of it is.
+    package func hold(_ partitions: [TopicPartition], withinMilliseconds limit: Int) throws(KafkaError) {
+        try assign(partitions.map { PartitionStart($0, .beginning) }, withinMilliseconds: limit)
+        pause(partitions)
     }
 
     /// Lets the partitions go: the answer to a revocation or a loss.

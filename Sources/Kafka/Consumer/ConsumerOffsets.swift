@@ -82,14 +82,11 @@ extension Consumer {
 
     /// The beginnings as offsets. The library must not look one up itself where a seek or a pause can follow: that
     /// makes the answer outdated, and the library then asks again and goes to the beginning after all, past the seek.
-    func resolve(
-        _ starts: [PartitionStart], withinMilliseconds limit: Int
-    ) throws(KafkaError) -> [PartitionStart] {
+    func resolve(_ starts: [PartitionStart], _ deadline: Deadline) throws(KafkaError) -> [PartitionStart] {
         let open = starts.filter { $0.position == .beginning }
         if open.isEmpty { return starts }
         let beginnings = try client.offsets(
-            for: open.map { ($0.partition, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING)) },
-            Deadline(milliseconds: limit))
+            for: open.map { ($0.partition, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING)) }, deadline)
         return starts.map { start in
             guard start.position == .beginning else { return start }
             return PartitionStart(start.partition, .offset((beginnings[start.partition] ?? nil) ?? 0))
@@ -99,7 +96,7 @@ extension Consumer {
     /// Continues elsewhere. Clear batches that hold older records of these partitions.
     package func seek(_ starts: [PartitionStart], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
         let deadline = Deadline(milliseconds: limit)
-        let starts = try resolve(starts, withinMilliseconds: limit)
+        let starts = try resolve(starts, deadline)
         try Patience.ask(until: deadline) { () throws(KafkaError) in
             let list = PartitionList(starts)
             if let error = unsafe rd_kafka_seek_partitions(

@@ -121,7 +121,7 @@ package final class GroupMember<Part: OwnedPart> {
 
     private var names: String { topics.joined(separator: ", ") }
 
-    /// The answer to an offer. Where each partition begins is found out afterwards, in one way for all
+    /// An offer, which starting over answers. Where each partition goes on is found out there, in one way for all
     /// occasions; until then nothing is read.
     ///
     /// All topics have the same partitions and the same members, so that all parts of one come to the same
@@ -175,9 +175,10 @@ package final class GroupMember<Part: OwnedPart> {
         nextStartOver = Instant.now().advanced(byMilliseconds: pauseMilliseconds)
     }
 
-    /// First the committed offsets, which are stable only when no transaction holds newer ones; then what the
-    /// records need, up to the ends as they are after that. So no record meets a state that lacks what the
-    /// records before it have made. What does not succeed is tried in a later turn.
+    /// First the answer to an offer, for which the group waits; then the committed offsets, which are stable only when
+    /// no transaction holds newer ones; then what the records need, up to the ends as they are after that. So no
+    /// record meets a state that lacks what the records before it have made. What does not succeed is tried in a
+    /// later turn.
     package func startOver() throws {
         guard mustStartOver, let owner, Instant.now() >= nextStartOver else { return }
         do throws(KafkaError) {
@@ -214,10 +215,7 @@ package final class GroupMember<Part: OwnedPart> {
     /// From then on the partitions are ours, and nothing of them is read yet.
     private func answerOffer() throws(KafkaError) {
         guard let partitions = offered else { return }
-        try consumer.assign(
-            partitions.map { PartitionStart($0, .beginning) },
-            withinMilliseconds: GroupQuestion.millisecondsMax)
-        consumer.pause(partitions)
+        try consumer.hold(partitions, withinMilliseconds: GroupQuestion.millisecondsMax)
         offered = nil
     }
 

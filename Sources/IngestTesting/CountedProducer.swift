@@ -1,0 +1,75 @@
+package import Kafka
+internal import Telemetry
+
+/// A producer that waits for room, and counts what is stored of what it has sent.
+package final class CountedProducer {
+    private static let flushMilliseconds = 60_000
+    /// What came back is counted after so many records.
+    private static let countedEvery = 100
+
+    private let producer: Producer
+    private var deliveries: [Delivery] = []
+    private var stored = 0
+    /// What became of the first record that was not stored.
+    private var loss: String?
+    package private(set) var sent = 0
+
+    package init(
+        _ bed: IngestBed, _ options: ProducerOptions = ProducerOptions(), name: String
+    ) throws {
+        producer = try Producer(bed.settings, options, name: name, log: .silent, metrics: Metrics())
+    }
+
+    package func topic(_ name: String) throws -> Topic { try producer.topic(name) }
+
+    package var areAllStored: Bool { stored == sent }
+
+    package func send(
+        to topic: Topic, partition: Int32?, key: Span<UInt8>?, value: Span<UInt8>?,
+        headers: consuming RecordHeaders = RecordHeaders(capacity: 0)
+    ) {
+        var headers = headers
+        while true {
+            let result = producer.send(
+                to: topic, partition: partition, key: key, value: value, headers: &headers, tag: 0)
+            if result == .queued { break }
+            guard result == .full else {
+                loss = loss ?? "\(result)"
+                break
+            }
+            collect(waitMilliseconds: 10)
+        }
+        sent += 1
+        if sent % Self.countedEvery == 0 { collect(waitMilliseconds: 0) }
+    }
+
+    /// Waits for all acknowledgements.
+    ///
+    /// - Returns: how many are still to come.
+    @discardableResult
+    package func flush() -> Int {
+        let left = producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
+        collect(waitMilliseconds: 0)
+        return left
+    }
+
+    /// The last flush, which says what was lost.
+    ///
+    /// - Returns: how many acknowledgements are still to come.
+    package func finish() -> Int {
+        let left = flush()
+        if let loss {
+            print(
+                "  \(sent - stored) of \(sent) records have no word that they are stored; the first: \(loss)")
+        }
+        return left
+    }
+
+    private func collect(waitMilliseconds: Int32) {
+        _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
+        for delivery in deliveries {
+            if delivery.isStored { stored += 1 } else { loss = loss ?? "\(delivery.outcome)" }
+        }
+        deliveries.removeAll(keepingCapacity: true)
+    }
+}

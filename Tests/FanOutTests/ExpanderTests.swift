@@ -131,6 +131,30 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map { Push($0.body).state } == ["1"])
     }
 
+    @Test(arguments: [true, false])
+    func `what one user was told on a list holds again when what came after it is taken back`(
+        inOrder: Bool
+    ) throws {
+        let lane = try OneLane()
+        func ann(_ version: Int64, _ send: String) -> Expansion {
+            let scoped = Expansion.ScopedRecipient(
+                .user("ann"), scope: .recipient, generation: 0, version: dawn + version)
+            var expansion = makeExpansion(
+                .update, to: .recipients([scoped]), version: 1, state: Int(version), send: send)
+            expansion.keepsReplaced = true
+            return expansion
+        }
+        let (list, single) = (ann(2, "list"), ann(3, "single"))
+        for expansion in inOrder ? [list, single] : [single, list] { try lane.expand(expansion) }
+        try lane.stop("single", match)
+        try lane.phone("p1", user: "ann", .update(activity: "a"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["2"])
+        try lane.expand(ann(4, "next"))
+        try lane.stop("next", match)
+        try lane.phone("p2", user: "ann", .update(activity: "b"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["4", "2"])
+    }
+
     @Test func `a start goes behind the lists that were open when it came, and not behind newer ones`() throws
     {
         let lane = try OneLane()

@@ -401,10 +401,12 @@ private struct Account {
             return Set(said[newest...].map(\.state))
         }
 
-        /// What is right to show: of what was taken back, phones may show it already, or what was before.
+        /// What is right to show: of what was taken back, phones may show it already, or what was before. A lane keeps
+        /// one state behind the newest: where two were taken back, who comes late may be told nothing.
         func states(without cancelled: Set<String>) -> Set<String?> {
             var states: Set<String?> = []
             for (send, state) in said.reversed() {
+                if states.count > 1 { states.insert(nil) }
                 states.insert(state)
                 if !cancelled.contains(send) { return states }
             }

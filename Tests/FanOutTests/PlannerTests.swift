@@ -454,6 +454,21 @@ func `one user's update waits behind the whole group's, also where its own versi
     #expect(try cancel("late", at: 32).parts.isEmpty)
 }
 
+@Test func `lanes keep what was replaced where the planner does not`() throws {
+    var rows = Rows()
+    func areKept(_ users: [String], at seconds: Int64) throws -> Set<Bool> {
+        let plan = try planner.plan(makeSend(.update, to: .users(users)), at: seconds, in: &rows)
+        return Set(
+            try plan.parts.map {
+                try Expansion.decode($0.expansion.encoded(), with: JSONReader()).keepsReplaced
+            })
+    }
+    #expect(try areKept(["ben"], at: 0) == [false])
+    #expect(try areKept(["ann", "ben"], at: 1) == [true])
+    #expect(try areKept(["ben"], at: 2) == [true])
+    #expect(try areKept(["ben"], at: 3) == [false])
+}
+
 @Test func `every note of a group names what was cancelled in it within a day`() throws {
     var rows = Rows()
     let key = GroupKey(app: "shop", group: "match")

@@ -152,19 +152,15 @@ private struct Newest {
         let endedAt = scopes.map(\.scope.endedAt).max() ?? 0
         let hasEnded = endedAt > life
         let cancelled = Set(scopes.flatMap(\.scope.cancelled))
-        let candidates = scopes.filter { scope in
-            guard let newest = scope.scope.newest else { return false }
-            if hasEnded { return newest.content.event == .end }
-            return newest.version >= life && newest.content.event != .end
-                && !newest.isTakenBack(in: cancelled)
+        let candidates = scopes.compactMap {
+            key, scope -> (key: GroupKey, scope: LaneScope, state: ScopeState)? in
+            guard let state = scope.standing(without: cancelled),
+                hasEnded ? state.content.event == .end : state.content.event != .end && state.version >= life
+            else { return nil }
+            return (key, scope, state)
         }
-        guard
-            let found = candidates.max(by: {
-                ($0.scope.newest?.version ?? 0) < ($1.scope.newest?.version ?? 0)
-            }),
-            let state = found.scope.newest
-        else { return nil }
-        (key, scope, self.state, self.life) = (found.key, found.scope, state, life)
+        guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
+        (key, scope, state, self.life) = (found.key, found.scope, found.state, life)
         timestamp = hasEnded ? scopes.map(\.scope.version).max() ?? state.version : state.version
         isFirstLife = endedAt == 0
     }

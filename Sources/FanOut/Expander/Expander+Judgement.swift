@@ -33,7 +33,8 @@ extension Expander {
             if expansion.conflate, whole.version > told.version { return .drop }
             // What was taken back takes nobody's place.
             if expansion.conflate, let own, own.version > told.version,
-                !(own.newest?.isTakenBack(in: Set(whole.cancelled + own.cancelled)) ?? false)
+                let standing = own.standing(without: Set(whole.cancelled + own.cancelled)),
+                standing.version > told.version
             {
                 return .drop
             }
@@ -115,8 +116,8 @@ private struct Told {
 
     /// A start carries the newest state of its scope: whoever is started late sees what the others see.
     mutating func catchUp(with scope: LaneScope, without cancelled: Set<String>) {
-        guard let newest = scope.newest, newest.version >= version, newest.version >= generation,
-            newest.content.event != .end, !newest.isTakenBack(in: cancelled)
+        guard let newest = scope.standing(without: cancelled), newest.version >= version,
+            newest.version >= generation, newest.content.event != .end
         else { return }
         if newest.version == version, newest.content.event == .start { return }
         version = newest.version

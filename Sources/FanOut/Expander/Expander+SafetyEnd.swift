@@ -26,12 +26,13 @@ extension Expander {
         guard var start = try table.start(bytes), SafetyEnd.isDue(start, at: now),
             let app = catalog.app(key.app)
         else { return }
-        var newest: ScopeState?
+        var scopes: [LaneScope] = []
         for scope in key.scopes {
-            guard let state = try table.scope(scope.bytes)?.newest else { continue }
-            if state.version > newest?.version ?? -1 { newest = state }
+            if let scope = try table.scope(scope.bytes) { scopes.append(scope) }
         }
-        let version = max(now / 1000, newest?.version ?? 0)
+        let cancelled = Set(scopes.flatMap(\.cancelled))
+        let newest = scopes.compactMap { $0.standing(without: cancelled) }.max { $0.version < $1.version }
+        let version = max(now / 1000, scopes.compactMap(\.newest?.version).max() ?? 0)
         start.endedAt = version
         table.set(start, under: bytes)
         let installation = Array(key.installation.utf8)

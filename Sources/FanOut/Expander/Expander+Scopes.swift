@@ -43,6 +43,7 @@ extension Expander {
             event != .start || expansion.key.recipient != nil || recipient.version == recipient.generation
         let before = scope
         if isNews {
+            if expansion.keepsReplaced { scope.replace(by: expansion, version: recipient.version, in: whole) }
             scope.begin(
                 with: expansion, generation: recipient.generation, version: recipient.version, walk: nil)
         } else {
@@ -108,14 +109,36 @@ extension LaneScope {
         self.generation = max(self.generation, generation)
         guard opens, version > self.version else { return }
         self.version = version
-        newest = ScopeState(
-            send: expansion.send, version: version, content: expansion.content, priority: expansion.priority,
-            deadline: expansion.deadline, expiration: expansion.expiration, acceptedAt: expansion.acceptedAt)
+        newest = expansion.state(version: version)
+        if !expansion.keepsReplaced { replaced = nil }
         self.walk = walk.map { Walk(version: version, cursor: $0) }
     }
 }
 
+extension LaneScope {
+    /// The older of two states is kept, whichever comes first: an urgent update overtakes one to a list.
+    fileprivate mutating func replace(by expansion: Expansion, version: Int64, in whole: LaneScope) {
+        let standing = standing(without: Set(whole.cancelled + cancelled))
+        if version > self.version {
+            replaced = standing.flatMap { $0.content.event == .end ? nil : $0 }
+        } else if version < self.version, version > replaced?.version ?? 0 {
+            replaced = expansion.state(version: version)
+        }
+    }
+
+    /// What holds of the scope: the newest that was not taken back, as far as the lane has kept it.
+    func standing(without cancelled: Set<String>) -> ScopeState? {
+        [newest, replaced].lazy.compactMap { $0 }.first { !$0.isTakenBack(in: cancelled) }
+    }
+}
+
 extension Expansion {
+    fileprivate func state(version: Int64) -> ScopeState {
+        ScopeState(
+            send: send, version: version, content: content, priority: priority, deadline: deadline,
+            expiration: expiration, acceptedAt: acceptedAt)
+    }
+
     /// A start of one recipient who has a newer state than the group carries that one, which is not the group's.
     fileprivate var saysOwnState: Bool {
         guard case .recipients(let list) = targets, content.event == .start else { return false }

@@ -11,13 +11,16 @@ extension Planning {
     ) throws(StoreError) {
         var (send, row) = (send, row)
         var isUrgent = false
+        // Of a list nothing is kept here for each of its recipients.
+        var keepsReplaced = true
         if let user = users.first, users.count == 1 {
             let own = try known(key.of(.user(user)), in: table)
             if hold(send, own, row, of: .user(user), in: &table) { return }
             if send.content.event == .start, own.version > row.version {
                 send.content = own.joined(send.content)
             }
-            isUrgent = send.content.event != .start || !isShownOnlyInLanes(own, row)
+            keepsReplaced = isShownOnlyInLanes(own, row)
+            isUrgent = send.content.event != .start || !keepsReplaced
         } else if send.content.event == .update {
             letHeldGo(&row, in: &table)
         }
@@ -38,10 +41,9 @@ extension Planning {
         let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
         for (lane, list) in lanes {
             let targets = Expansion.Targets.recipients(list.map(\.scoped))
-            plan.parts.append(
-                Plan.Part(
-                    expansion: expansion(send, targets, row, version: row.version), lane: lane,
-                    isUrgent: isUrgent))
+            var expansion = expansion(send, targets, row, version: row.version)
+            expansion.keepsReplaced = keepsReplaced && send.content.event == .update
+            plan.parts.append(Plan.Part(expansion: expansion, lane: lane, isUrgent: isUrgent))
         }
         say(
             .planned, send, version: users.count == 1 ? first.scoped.version : row.version,
@@ -146,7 +148,9 @@ extension Planning {
         row.highest = version
         row.lastAt = stamp
         table.set(row, of: key)
-        let lanes = expand(expansion(send, .activities(names), row, version: version))
+        var expansion = expansion(send, .activities(names), row, version: version)
+        expansion.keepsReplaced = send.content.event == .update
+        let lanes = expand(expansion)
         say(.planned, send, version: version, generation: row.generation, lanes: lanes)
     }
 }

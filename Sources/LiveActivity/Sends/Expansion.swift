@@ -50,6 +50,9 @@ package struct Expansion: Record, Hashable {
     package var onUnknownStart = Send.UnknownStart.skip
     package var restart = false
     package var dryRun = false
+    /// Of an update: what its recipients were told before may be known in the lanes alone, which keep it for the case
+    /// that this is taken back.
+    package var keepsReplaced = false
     /// Of a start that has come to its lane: updates to lists that it waits for, so that it carries what they say.
     package var waitsFor: [String] = []
     /// Where a continuation goes on, as the lane's pages write it.
@@ -90,6 +93,7 @@ package struct Expansion: Record, Hashable {
         writer.field("onUnknownStart", onUnknownStart == .skip ? nil : onUnknownStart.rawValue)
         writer.field("restart", restart ? true : nil)
         writer.field("dryRun", dryRun ? true : nil)
+        writer.field("keepsReplaced", keepsReplaced ? true : nil)
         writer.field("waitsFor", waitsFor.isEmpty ? nil : waitsFor)
         if let cursor {
             writer.field("cursor", Hex.text(cursor))
@@ -110,6 +114,7 @@ package struct Expansion: Record, Hashable {
         onUnknownStart = record["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
         restart = record["restart"].optional?.bool() ?? false
         dryRun = record["dryRun"].optional?.bool() ?? false
+        keepsReplaced = record["keepsReplaced"].optional?.bool() ?? false
         waitsFor = record["waitsFor"].optional?.names(countMax: LaneScope.openListsMax) ?? []
         if let cursor = record["cursor"].optional {
             self.cursor = cursor.hex()

@@ -40,6 +40,8 @@ package struct LaneScope: Record, Hashable {
     /// The version of the newest end; 0 while there was none.
     package var endedAt: Int64 = 0
     package var newest: ScopeState?
+    /// What the newest took the place of, where only lanes know that: it holds again when the newest is taken back.
+    package var replaced: ScopeState?
     package var walk: Walk?
     /// Of a whole group: recipients of the lane have rows of their own.
     package var hasRecipients = false
@@ -61,6 +63,7 @@ package struct LaneScope: Record, Hashable {
         writer.field("version", version)
         writer.field("endedAt", endedAt == 0 ? nil : endedAt)
         writer.field("newest", newest)
+        writer.field("replaced", replaced)
         if let walk {
             writer.name("walk")
             writer.beginObject()
@@ -89,6 +92,7 @@ package struct LaneScope: Record, Hashable {
         version = record["version"].version()
         endedAt = record["endedAt"].optional?.version() ?? 0
         newest = record["newest"].optional?.scopeState()
+        replaced = record["replaced"].optional?.scopeState()
         if let walk = record["walk"].optional?.object() {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }

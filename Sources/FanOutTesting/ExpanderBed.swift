@@ -34,8 +34,7 @@ package final class ExpanderBed {
         sealedBy seal: TokenSeal? = nil
     ) -> String {
         tokens += 1
-        let digits = String(tokens, radix: 16)
-        let token = String(repeating: "0", count: 32 - digits.count) + digits
+        let token = NumberedToken.hex(tokens)
         var stored = token
         if let seal, let clear = PushToken(hex: token) {
             stored = seal.seal(clear, app: Self.app, entry: entry.text)

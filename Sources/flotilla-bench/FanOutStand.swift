@@ -87,8 +87,7 @@ final class FanOutStand {
 
     func report(_ user: String, _ entry: RegistryKey.Entry, group: String? = nil) {
         tokens += 1
-        let digits = String(tokens, radix: 16)
-        let token = String(repeating: "0", count: 32 - digits.count) + digits
+        let token = NumberedToken.hex(tokens)
         let key = RegistryKey(
             app: IngestBed.app.id, recipient: .user(user), installation: "phone-" + user, entry: entry)
         let row = TokenRow(

@@ -30,7 +30,7 @@ final class VisibleJobs {
             let key = RegistryKey(
                 app: GatewayStand.app, recipient: .user(user), installation: "phone-" + user,
                 entry: .update(activity: "a-\(number)"))
-            let token = String(repeating: "0", count: 24) + String(10_000_000 + number)
+            let token = NumberedToken.hex(number)
             let row = TokenRow(
                 environment: .production, token: token, tokenHash: token, attributesType: "MatchAttributes",
                 group: Self.group, registeredAt: 1_763_600_000_000)

@@ -122,22 +122,6 @@ package final class ExpanderBed {
         return jobs
     }
 
-    /// The number of a token, as `report` counts them.
-    package static func number(ofToken token: Span<UInt8>) -> Int? {
-        var number = 0
-        for index in 0..<token.count {
-            let digit: UInt8
-            switch token[index] {
-            case let byte where (0x30...0x39).contains(byte): digit = byte - 0x30
-            case let byte where (0x61...0x66).contains(byte): digit = byte - 0x61 + 10
-            default: return nil
-            }
-            guard number < 1 << 40 else { return nil }
-            number = number << 4 | Int(digit)
-        }
-        return number
-    }
-
     /// The sheets of both topics, one by one.
     ///
     /// - Parameter withAborted: those too that no transaction has committed.

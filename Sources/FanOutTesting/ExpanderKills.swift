@@ -125,7 +125,7 @@ package final class ExpanderKills: KillScene {
             if reaches[head.send] == nil { strange.insert(head.send) }
             sheet.forEachJob { _, job in
                 result.jobs += 1
-                guard let number = ExpanderBed.number(ofToken: job.token), number <= tokens else {
+                guard let number = NumberedToken.number(job.token), number <= tokens else {
                     strange.insert(head.send)
                     return
                 }

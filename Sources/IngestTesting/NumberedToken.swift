@@ -1,13 +1,30 @@
 internal import LiveActivity
-internal import Simulation
 
-/// Tokens that a test can number. A lane looks at what shares half of its hash together, so they are as far apart as
-/// those of real phones.
+/// Tokens that a test can number. A lane looks at what shares the first half of a hash together, so these are as far
+/// apart there as those of real phones; the second half is the number.
 package enum NumberedToken {
-    private static let bytes = 16
+    private static let digits = 16
+    /// Odd, so that no two numbers have the same product.
+    private static let spread: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     package static func hex(_ number: Int) -> String {
-        var generator = SeededGenerator(number)
-        return Hex.text(generator.bytes(bytes...bytes))
+        let number = UInt64(number)
+        return hex(number &* spread) + hex(number)
+    }
+
+    private static func hex(_ half: UInt64) -> String {
+        let text = String(half, radix: 16)
+        return String(repeating: "0", count: digits - text.count) + text
+    }
+
+    /// Nil for what is none of these.
+    package static func number(_ hex: Span<UInt8>) -> Int? {
+        guard hex.count == 2 * digits else { return nil }
+        var number: UInt64 = 0
+        for index in digits..<2 * digits {
+            guard let value = Hex.value(hex[index]) else { return nil }
+            number = number << 4 | UInt64(value)
+        }
+        return Int(exactly: number)
     }
 }

@@ -31,10 +31,13 @@ package struct StageEnvironment: Sendable {
         readCatalogOn = { then in catalog.readOn(then: then) }
     }
 
-    /// - Parameter catalog: what is known of the catalogue, where no reader follows it.
+    /// - Parameters:
+    ///   - catalog: what is known of the catalogue, where no reader follows it.
+    ///   - readOn: learns what is newer; nil where nothing is.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?,
-        catalog: @escaping @Sendable () -> CatalogView?
+        catalog: @escaping @Sendable () -> CatalogView?,
+        readOn: (@Sendable (@escaping @Sendable (CatalogView?) -> Void) -> Void)? = nil
     ) {
         self.cluster = cluster
         self.layout = layout
@@ -42,7 +45,7 @@ package struct StageEnvironment: Sendable {
         self.sealingKeys = sealingKeys
         standIn = nil
         readCatalog = catalog
-        readCatalogOn = { then in then(catalog()) }
+        readCatalogOn = readOn ?? { then in then(catalog()) }
     }
 
     /// The apps and keys as they are now; nil until they are known.

@@ -7,6 +7,7 @@ import LiveActivity
 import ProcessTesting
 import Settings
 import Stages
+import Synchronization
 import Telemetry
 import Topics
 
@@ -33,9 +34,10 @@ final class GatewayBench: Sendable {
     ///   - settings: of a cluster that has the layout's topics.
     ///   - other: a gateway beside which this one runs, with the same apps and keys.
     ///   - seconds: how far its clock runs ahead.
+    ///   - isBehind: its view of the catalogue stays what it was at its start; only reading on shows what is newer.
     init(
         _ settings: KafkaSettings, _ layout: TopicLayout, beside other: GatewayBench? = nil,
-        aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil,
+        aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil, isBehind: Bool = false,
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws {
         self.settings = settings
@@ -57,11 +59,22 @@ final class GatewayBench: Sendable {
         let cluster = Cluster(settings)
         let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
         self.catalog = catalog
+        let slot = try Slot.take(under: directory.path)
+        var environment = StageEnvironment(
+            cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys, catalog: catalog)
+        if isBehind {
+            let atStart = Mutex<CatalogView?>(nil)
+            environment = StageEnvironment(
+                cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys,
+                catalog: {
+                    atStart.withLock { seen in
+                        seen = seen ?? catalog.view
+                        return seen
+                    }
+                }, readOn: { then in catalog.readOn(then: then) })
+        }
         service = GatewayService(
-            gateway,
-            in: StageEnvironment(
-                cluster: cluster, layout: layout, slot: try Slot.take(under: directory.path),
-                sealingKeys: sealingKeys, catalog: catalog),
+            gateway, in: environment,
             clock: GatewayClock {
                 WallTime(milliseconds: WallTime.now().milliseconds + seconds * 1000)
             })
@@ -100,11 +113,12 @@ final class GatewayBench: Sendable {
 
     /// A second gateway on the same cluster, ready.
     func another(
-        aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil,
+        aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil, isBehind: Bool = false,
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> GatewayBench {
         let bench = try await GatewayBench(
-            settings, layout, beside: self, aheadBySeconds: seconds, sealingKeys: sealingKeys, change)
+            settings, layout, beside: self, aheadBySeconds: seconds, sealingKeys: sealingKeys,
+            isBehind: isBehind, change)
         try await bench.startAndWait()
         return bench
     }

@@ -148,27 +148,13 @@ struct NetmeraExamplesTests {
 
     @Test func `a definition made on one gateway works at once on another`() async throws {
         let (first, _cluster) = try await GatewayBench.forSends()
-        let second = try await first.another()
-        // Side by side, so that the second one's view of the catalogue is behind now and then.
-        let defining = 8
-        let statuses = try await withThrowingTaskGroup(of: [Int].self) { group in
-            for _ in 0..<defining {
-                group.addTask {
-                    var statuses: [Int] = []
-                    for _ in 0..<40 {
-                        let defined = try await first.call(
-                            "POST", "/rest/3.0/createNotificationDefinition", Self.definition)
-                        let known = Self.transactional.replacingOccurrences(
-                            of: "9401", with: try defined.member("notificationKey"))
-                        statuses.append(
-                            try await second.call("POST", "/rest/3.0/sendNotification", known).status)
-                    }
-                    return statuses
-                }
-            }
-            return try await group.reduce(into: []) { $0 += $1 }
-        }
-        #expect(statuses.count { $0 != 202 } == 0, "\(statuses)")
+        let second = try await first.another(isBehind: true)
+        let defined = try await first.call(
+            "POST", "/rest/3.0/createNotificationDefinition", Self.definition)
+        let known = Self.transactional.replacingOccurrences(
+            of: "9401", with: try defined.member("notificationKey"))
+        let sent = try await second.call("POST", "/rest/3.0/sendNotification", known)
+        #expect(sent.status == 202, "\(sent)")
         await second.stop()
         await first.stop()
         _ = _cluster

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 
 /// The settings file: JSON5, so that it can have comments. Objects nest or not, as its author likes:
 /// `{ kafka: { brokers: "a:9092" } }` and `{ "kafka.brokers": "a:9092" }` say the same.
@@ -45,17 +45,14 @@ enum SettingsFile {
 
     private static func reason(_ error: any Error) -> String {
         if case DecodingError.dataCorrupted(let context) = error {
-            let underlying = context.underlyingError as NSError?
-            return underlying?.userInfo["NSDebugDescription"] as? String ?? context.debugDescription
+            let underlying = context.underlyingError as? CocoaError
+            return unsafe underlying?.userInfo["NSDebugDescription"] as? String ?? context.debugDescription
         }
-        let error = error as NSError
-        if error.domain == NSCocoaErrorDomain, error.code == CocoaError.fileReadNoSuchFile.rawValue {
-            return "there is no such file"
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile: return "there is no such file"
+        case .fileReadNoPermission: return "permission denied"
+        default: return "\(error)"
         }
-        if error.domain == NSCocoaErrorDomain, error.code == CocoaError.fileReadNoPermission.rawValue {
-            return "permission denied"
-        }
-        return "\(error)"
     }
 }
 

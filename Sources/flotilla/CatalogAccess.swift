@@ -1,5 +1,6 @@
 internal import Catalog
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import Lifecycle
 
 extension Invocation {
@@ -14,6 +14,6 @@ extension Invocation {
 
     /// Beside what goes to standard output, which may be a program's.
     func tellProgress(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        StandardError.tell(text)
     }
 }

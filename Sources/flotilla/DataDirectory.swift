@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import Lifecycle
 
 /// Where a process keeps what is its own. Made when it is missing; nobody else may look into it,

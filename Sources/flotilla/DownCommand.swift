@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import Lifecycle
 internal import Settings
 internal import Store

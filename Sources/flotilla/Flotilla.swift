@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import Lifecycle
 internal import Settings
 
@@ -55,6 +55,6 @@ struct Flotilla {
     }
 
     private static func complain(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        StandardError.tell(text)
     }
 }

@@ -1,5 +1,5 @@
 internal import Catalog
-internal import Foundation
+internal import FoundationEssentials
 internal import JSON
 internal import Lifecycle
 internal import LiveActivity
@@ -68,8 +68,8 @@ extension Command {
             print(KeyLines.json(key, text: text))
         } else {
             print(text)
-            let note = "This is the only time that key \(key.id) is shown; it works within a second or two.\n"
-            FileHandle.standardError.write(Data(note.utf8))
+            StandardError.tell(
+                "This is the only time that key \(key.id) is shown; it works within a second or two.")
         }
     }
 

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
@@ -212,11 +213,10 @@ private struct Rebuild {
     }
 
     private func bytes(of directory: String) -> Int {
-        let files = FileManager.default.enumerator(atPath: directory)
-        var sum = 0
-        while files?.nextObject() != nil {
-            sum += (files?.fileAttributes?[.size] as? NSNumber)?.intValue ?? 0
+        let files = (try? FileManager.default.subpathsOfDirectory(atPath: directory)) ?? []
+        return files.reduce(0) { sum, file in
+            var status = stat()
+            return unsafe lstat("\(directory)/\(file)", &status) == 0 ? sum + Int(status.st_size) : sum
         }
-        return sum
     }
 }

@@ -1,5 +1,5 @@
 internal import Catalog
-internal import Foundation
+internal import FoundationEssentials
 internal import JSON
 internal import Lifecycle
 internal import LiveActivity

@@ -1,6 +1,6 @@
 internal import APNsSimulator
-internal import Foundation
 internal import Gateway
+internal import Glibc
 internal import Kafka
 internal import Lifecycle
 internal import Stages

@@ -1,5 +1,5 @@
 internal import APNsSimulator
-internal import Foundation
+internal import Glibc
 internal import LiveActivity
 internal import Telemetry
 

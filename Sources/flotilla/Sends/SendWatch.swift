@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Gateway
 internal import Kafka
 internal import Lifecycle

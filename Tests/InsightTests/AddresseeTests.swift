@@ -16,16 +16,11 @@ struct AddresseeTests {
         AddresseeMarks.contains(AddresseeMarks.mark(of: recipient, app: app), in: marks.span)
     }
 
-    @Test func `whom a receipt names is found by recipient and by installation`() {
+    @Test func `whom a receipt names is found`() {
         let marks = marks()
         #expect(marks.count == 3 * AddresseeMarks.bytes)
         for recipient in [Recipient.user("ann"), .user("ünal"), .installation("phone-2")] {
             let isFound = has(recipient, in: marks)
-            #expect(isFound)
-        }
-        for phone in ["phone-1", "phone-2", "phone-3"] {
-            let mark = AddresseeMarks.mark(ofInstallation: phone, app: "flash")
-            let isFound = AddresseeMarks.contains(mark, in: marks.span)
             #expect(isFound)
         }
     }

@@ -1,31 +1,27 @@
 package import LiveActivity
 
-/// Two numbers for each line of a receipt, one of its recipient and one of its installation: by them the few
-/// receipts are found in which a person may be, without an entry for each push in an index. Numbers that are
-/// alike by chance cost a look at a receipt in vain.
+/// A number for each line of a receipt, of its recipient: by them the few receipts are found in which a person may be,
+/// without an entry for each push in an index. Numbers that are alike by chance cost a look at a receipt in vain.
 package enum AddresseeMarks {
     /// Of one line.
-    package static let bytes = 8
+    package static let bytes = 4
 
     /// For each line of the header `to`.
     ///
     /// - Parameter app: whose receipt it is: the same name in another app is another person.
     package static func append(of lines: Span<UInt8>, app: String, to marks: inout [UInt8]) {
         let seed = hash(Array(app.utf8).span, from: start)
-        var installation: UInt32 = 0
         var recipient: UInt32 = 0
         var column = 0
         var value = seed
         for index in 0..<lines.count {
             let byte = lines[index]
             if byte == UInt8(ascii: "\t") {
-                if column == 0 { installation = value }
                 if column == 2 { recipient = value }
                 column += 1
                 value = seed
             } else if byte == UInt8(ascii: "\n") {
                 BigEndian.append(column > 2 ? recipient : value, to: &marks)
-                BigEndian.append(installation, to: &marks)
                 column = 0
                 value = seed
             } else {
@@ -38,11 +34,7 @@ package enum AddresseeMarks {
         hash(Array(recipient.text.utf8).span, from: hash(Array(app.utf8).span, from: start))
     }
 
-    package static func mark(ofInstallation installation: String, app: String) -> UInt32 {
-        hash(Array(installation.utf8).span, from: hash(Array(app.utf8).span, from: start))
-    }
-
-    /// Whether the receipt may have a line of that recipient or installation.
+    /// Whether the receipt may have a line of that recipient.
     package static func contains(_ mark: UInt32, in marks: Span<UInt8>) -> Bool {
         let wanted = mark.bigEndian
         return unsafe marks.withUnsafeBytes { bytes in

@@ -7,7 +7,7 @@ internal import Telemetry
 /// The read models of one lane's receipts on disk.
 final class ReceiptFile: LaneFile {
     /// Another number is another layout; then the file is rebuilt.
-    static let schema = 2
+    static let schema = 3
 
     var mark: ReadMark
     private let file: StateFile

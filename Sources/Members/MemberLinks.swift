@@ -1,7 +1,9 @@
 package import HTTPClient
 package import Lifecycle
 
-/// Asks members over HTTP, on connections that are used again. Confined to its loop.
+/// Asks members over HTTP, on connections that are used again. One that is frozen takes questions and answers none:
+/// whoever asked first has waited his time, and nobody waits for it again before it has answered one. Confined to its
+/// loop.
 package final class MemberLinks {
     /// Questions on their way; a further one fails at once.
     package static let questionsMax = 500
@@ -11,6 +13,10 @@ package final class MemberLinks {
     private let loop: EventLoop
     private var idle: [String: [Line]] = [:]
     private var asking = 0
+    /// When each was last heard.
+    private var heard: [String: Instant] = [:]
+    /// Those that let a question's time pass, and whether one is on its way to see if they answer again.
+    private var silent: [String: Bool] = [:]
 
     package init(on loop: EventLoop) { self.loop = loop }
 
@@ -20,11 +26,29 @@ package final class MemberLinks {
         then: @escaping (HTTPAnswer?) -> Void
     ) {
         guard asking < Self.questionsMax else { return then(nil) }
+        let isSilent = silent[member.address]
+        if isSilent != nil { then(nil) }
+        if isSilent == true { return }
+        if isSilent == false { silent[member.address] = true }
         asking += 1
+        let began = Instant.now()
         let request = HTTPLink.Request("POST", path, key: member.secret, body: body)
         send(request, to: member, until: deadline, mayReuse: true) { [self] answer in
             asking -= 1
-            then(answer)
+            note(answer != nil, of: member, since: began, deadline)
+            if isSilent == nil { then(answer) }
+        }
+    }
+
+    /// A question may be long; who has answered another meanwhile is not silent.
+    private func note(_ isAnswered: Bool, of member: Member, since began: Instant, _ deadline: Instant) {
+        if isAnswered {
+            heard[member.address] = .now()
+            silent[member.address] = nil
+        } else if Instant.now() >= deadline, heard[member.address].map({ $0 < began }) ?? true {
+            silent[member.address] = false
+        } else if silent[member.address] != nil {
+            silent[member.address] = false
         }
     }
 

@@ -1,0 +1,112 @@
+import HTTPServer
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+
+@testable import Members
+
+/// A process that is frozen takes questions and answers none.
+@Suite struct SilentMemberTests {
+    @Test func `one that lets a question's time pass is not waited for until it answers again`() async throws
+    {
+        let member = try FrozenMember()
+        #expect(await !member.ask(milliseconds: 200))
+        // Who waited for it would wait a minute.
+        let began = Instant.now()
+        #expect(await !member.ask(milliseconds: 60_000))
+        #expect(Instant.now().seconds(since: began) < 30)
+        try await eventually("one question went to see") { member.held == 2 }
+        // Further ones are not even sent.
+        #expect(await !member.ask(milliseconds: 60_000))
+        #expect(member.held == 2)
+        member.thaw()
+        try await eventually("it is asked again") { await member.ask(milliseconds: 60_000) }
+        await member.end()
+    }
+
+    @Test func `who answered another question meanwhile is not silent`() async throws {
+        let member = try FrozenMember()
+        async let long = member.ask(milliseconds: 1000)
+        try await eventually("it has the long one") { member.held == 1 }
+        member.thaw(keeping: 1)
+        #expect(await member.ask(milliseconds: 60_000))
+        #expect(await !long)
+        #expect(await member.ask(milliseconds: 60_000))
+        await member.end()
+    }
+}
+
+/// A member that keeps questions until it is thawed, and who asks it.
+///
+/// `@unchecked Sendable`: its links are touched on the loop only.
+private final class FrozenMember: @unchecked Sendable {
+    private struct Ice {
+        var isThawed = false
+        var held: [HTTPReply] = []
+    }
+
+    private static let path = "/parts"
+    private let loop: EventLoop
+    private let links: MemberLinks
+    private let server: HTTPServer
+    private let member: Member
+    private let ice: TracedLock<Ice>
+
+    init() throws {
+        loop = try EventLoop(name: "asks")
+        links = MemberLinks(on: loop)
+        let ice = TracedLock(Ice())
+        self.ice = ice
+        var routes = HTTPRoutes()
+        routes.onJudged(.post, Self.path, bodyBytesMax: 1024) { _ in
+            .admitted { _, reply in
+                let isThawed = ice.withLock { ice in
+                    if !ice.isThawed { ice.held.append(reply) }
+                    return ice.isThawed
+                }
+                if isThawed { reply.send(.json(Array("{}".utf8))) }
+            }
+        }
+        server = try HTTPServer(name: "frozen", host: "127.0.0.1", port: 0, routes: routes)
+        member = Member(
+            stage: "insight", process: "frozen", host: "127.0.0.1", port: server.port, secret: "s", lanes: [],
+            startedAt: 0, at: 0)
+        try loop.start()
+    }
+
+    var held: Int { ice.withLock { $0.held.count } }
+
+    /// - Parameter count: of the first it was asked, which get no answer.
+    func thaw(keeping count: Int = 0) {
+        let due = ice.withLock { ice in
+            ice.isThawed = true
+            let due = Array(ice.held.dropFirst(count))
+            ice.held = Array(ice.held.prefix(count))
+            return due
+        }
+        for reply in due { reply.send(.json(Array("{}".utf8))) }
+    }
+
+    /// Whether there was an answer.
+    func ask(milliseconds: Int) async -> Bool {
+        await withCheckedContinuation { waiting in
+            loop.execute {
+                self.links.ask(
+                    self.member, at: Self.path, [],
+                    until: Instant.now().advanced(byMilliseconds: milliseconds)
+                ) {
+                    waiting.resume(returning: $0 != nil)
+                }
+            }
+        }
+    }
+
+    func end() async {
+        thaw()
+        _ = loop.perform { self.links.end() }
+        loop.stop()
+        await server.stop(by: Instant.now().advanced(byMilliseconds: 10_000))
+    }
+}

@@ -27,23 +27,6 @@ package struct Erasures: Sendable {
 
     /// What is left of an installation; nil where it stays as it is.
     func erase(_ installation: Installation) -> Installation? {
-        guard count > 0, let users = times[installation.app], case .installation = installation.subject
-        else { return nil }
-        var left = installation
-        left.moved.removeAll { moved in users[moved.recipient].map { moved.at <= $0.received } ?? false }
-        if let time = users[installation.recipient], installation.wasItsRecipients(at: time),
-            installation.erasedAt.map({ $0 < time }) ?? true
-        {
-            left.erase(upTo: time)
-        }
-        return left == installation ? nil : left
-    }
-}
-
-extension Installation {
-    /// One that came from somebody else since then has words that were never about its present user.
-    fileprivate func wasItsRecipients(at time: ReportTime) -> Bool {
-        guard let user, user.at > time, let movedAt else { return true }
-        return movedAt <= time.received
+        times[installation.app].flatMap { installation.erased(of: $0) }
     }
 }

@@ -16,8 +16,7 @@ extension LaneReader {
             if case .user = recipient {
                 let range = KeyRange(prefix: InstallationForm.byRecipient(recipient, app: app))
                 keys += try rows(within: range, .installations, .index, in: lane, max: Self.installationsMax)
-                    .map(
-                        \.value)
+                    .map(\.value)
             }
             // A backend's words on a user lie under the user's own name, where the index leads, too.
             for key in keys {
@@ -36,14 +35,27 @@ extension LaneReader {
     func findErasure(
         of recipient: Recipient, _ question: Question, in lane: OpenLane, _ found: inout Findings
     ) throws {
-        guard case .user(let user) = recipient else { return }
-        let key = InstallationForm.erasureRow(ofUser: user, app: question.app)
-        if let erased = try installation(key, in: lane)?.erasedAt {
+        if let erased = try erasure(of: recipient, app: question.app, in: lane) {
             found.erasures[recipient.text] = erased.received
         }
     }
 
+    private func erasure(of recipient: Recipient, app: String, in lane: OpenLane) throws -> ReportTime? {
+        guard case .user(let user) = recipient else { return nil }
+        return try stored(InstallationForm.erasureRow(ofUser: user, app: app), in: lane)?.erasedAt
+    }
+
+    /// Ingest comes to the installations of an erased user within hours; what is left of them is told at once.
     private func installation(_ key: [UInt8], in lane: OpenLane) throws -> Installation? {
+        guard let stored = try stored(key, in: lane) else { return nil }
+        var erased: [Recipient: ReportTime] = [:]
+        for recipient in [stored.recipient] + stored.moved.map(\.recipient) {
+            erased[recipient] = try erasure(of: recipient, app: stored.app, in: lane)
+        }
+        return stored.erased(of: erased) ?? stored
+    }
+
+    private func stored(_ key: [UInt8], in lane: OpenLane) throws -> Installation? {
         try value(of: key, .installations, .rows, in: lane).flatMap { Installation.read($0, with: reader) }
     }
 }

@@ -1,12 +1,27 @@
-internal import LiveActivity
-
 extension Installation {
+    /// What is left of an installation when its users were erased up to these times; nil where it stays as it is.
+    package func erased(of users: [Recipient: ReportTime]) -> Installation? {
+        guard case .installation = subject else { return nil }
+        var left = self
+        left.moved.removeAll { moved in users[moved.recipient].map { moved.at <= $0.received } ?? false }
+        if let time = users[recipient], wasItsRecipients(at: time), erasedAt.map({ $0 < time }) ?? true {
+            left.erase(upTo: time)
+        }
+        return left == self ? nil : left
+    }
+
+    /// One that came from somebody else since then has words that were never about its present user.
+    private func wasItsRecipients(at time: ReportTime) -> Bool {
+        guard let user, user.at > time, let movedAt else { return true }
+        return movedAt <= time.received
+    }
+
     /// Forgets what was said up to a time, and remembers that time, so that none of it can come back late.
     /// What was said since stays, so it does not matter when this is heard.
     ///
     /// Of an activity that is over the bare id stays with that fact, for as long as a word on it could
     /// come: of an end the first word counts, and which one was the first must not change.
-    mutating func erase(upTo time: ReportTime) {
+    package mutating func erase(upTo time: ReportTime) {
         var facts = self.facts[0]
         func erase<Value: Sayable>(_ said: inout Said<Value>?) {
             if let at = said?.at, at <= time { said = nil }

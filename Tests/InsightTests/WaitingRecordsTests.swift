@@ -29,14 +29,14 @@ import Topics
         let looks = try WaitingRecords(bed.settings, log: .silent)
         #expect(stamps.count == 9)
         // A look has its time, and on a busy machine sees less.
-        try await eventually("all are found") { try looks.times(at: Set(stamps.keys)) == stamps }
+        try await eventually("all are found") { try looks.look(at: Set(stamps.keys)).oldest == stamps }
         // The end: there nothing waits, whatever another group has still to read.
         let end = WaitingRecords.Place(TopicPartition(topic, 0), 300)
         let first = WaitingRecords.Place(TopicPartition(topic, 0), nil)
         let oldest = stamps[WaitingRecords.Place(TopicPartition(topic, 0), 0)] ?? 0
         try await eventually("the first alone is found") {
-            try looks.times(at: [end, first]) == [first: oldest]
+            try looks.look(at: [end, first]) == .init(oldest: [first: oldest], empty: [end])
         }
-        #expect(try looks.times(at: []).isEmpty)
+        #expect(try looks.look(at: []) == .init())
     }
 }

@@ -73,15 +73,16 @@ final class FleetQuestions: @unchecked Sendable {
         let groups = try admin.groups().filter { $0.hasPrefix(prefix) }.sorted().map { group in
             (group, try admin.lagOfWhatIsRead(by: group, among: partitions))
         }
-        let oldest = try waiting.oldest(of: groups.flatMap { $0.1 })
+        let look = try waiting.look(at: groups.flatMap { $0.1 })
         return groups.flatMap { group, all -> [Lag] in
             let byTopic = Dictionary(grouping: all) { $0.committed.partition.topic }
             return byTopic.sorted { $0.key < $1.key }.map { topic, lags in
-                Lag(
+                let waiting = lags.filter { !look.empty.contains(WaitingRecords.Place($0)) }
+                return Lag(
                     stage: String(group.dropFirst(prefix.count)),
                     topic: String(topic.dropFirst(prefix.count)),
-                    records: lags.reduce(0) { $0 + Int64($1.records) }, partitions: lags.count,
-                    oldestAt: lags.compactMap { oldest[WaitingRecords.Place($0)] }.min())
+                    records: waiting.reduce(0) { $0 + Int64($1.records) }, partitions: lags.count,
+                    oldestAt: waiting.compactMap { look.oldest[WaitingRecords.Place($0)] }.min())
             }
         }
     }

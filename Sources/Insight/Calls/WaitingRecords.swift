@@ -20,6 +20,14 @@ final class WaitingRecords {
         var start: PartitionStart { PartitionStart(partition, offset.map { .offset($0) } ?? .beginning) }
     }
 
+    /// What was seen; a place that did not answer in time is in neither.
+    struct Look: Equatable {
+        /// Milliseconds since 1970: when what waits was written.
+        var oldest: [Place: Int64] = [:]
+        /// Where nothing waits, though there may be ends of transactions, which nobody reads.
+        var empty: Set<Place> = []
+    }
+
     /// Places of one look, those with the most records; what is beyond shows when these are read.
     private static let placesMax = 1000
     private static let lookMilliseconds = 500
@@ -36,25 +44,23 @@ final class WaitingRecords {
         options.prefetchKibibytesMax = 1024
         options.fetchKibibytesMax = 4096
         options.partitionKibibytesMax = 16
+        options.fetchWaitMilliseconds = Int(Self.pollMilliseconds)
         consumer = try Consumer(settings, options, name: "waiting", log: log, metrics: Metrics())
     }
 
-    /// Milliseconds since 1970: when what waits was written. A place at which only ends of transactions wait, or
-    /// that did not answer in time, is left out.
-    ///
     /// - Parameter lags: of any groups; several may be at one partition, each at its own place.
-    func oldest(of lags: [GroupLag]) throws -> [Place: Int64] {
+    func look(at lags: [GroupLag]) throws -> Look {
         let wanted = lags.filter { $0.records > 0 }.sorted { $0.records > $1.records }.prefix(Self.placesMax)
-        return try times(at: Set(wanted.map(Place.init)))
+        return try look(at: Set(wanted.map(Place.init)))
     }
 
-    func times(at places: Set<Place>) throws -> [Place: Int64] {
+    func look(at places: Set<Place>) throws -> Look {
         var left = Dictionary(grouping: places, by: \.partition)
             .mapValues { $0.sorted { $0.offset ?? -1 < $1.offset ?? -1 } }
-        if left.isEmpty { return [:] }
+        if left.isEmpty { return Look() }
         try consumer.assign(left.values.map { $0[0].start })
         defer { try? consumer.release() }
-        var found: [Place: Int64] = [:]
+        var look = Look()
         let deadline = Instant.now().advanced(byMilliseconds: Self.lookMilliseconds)
         while !left.isEmpty, Instant.now() < deadline {
             var ended: Set<TopicPartition> = []
@@ -67,19 +73,19 @@ final class WaitingRecords {
                 guard let time = batch[index].timestamp else { continue }
                 let offset = batch[index].offset
                 while let first = left[partition]?.first, offset >= first.offset ?? 0 {
-                    found[first] = time
+                    look.oldest[first] = time
                     left[partition]?.removeFirst()
                     moved.insert(partition)
                 }
             }
             batch.clear()
             for partition in moved where left[partition]?.isEmpty == true { ended.insert(partition) }
-            for partition in ended { left[partition] = nil }
+            for partition in ended { look.empty.formUnion(left.removeValue(forKey: partition) ?? []) }
             consumer.pause(Array(ended))
             // The next group's place may be far ahead.
             let next = moved.compactMap { left[$0]?.first?.start }
             if !next.isEmpty { try consumer.seek(next, withinMilliseconds: Self.lookMilliseconds) }
         }
-        return found
+        return look
     }
 }

@@ -33,6 +33,9 @@ package struct ConsumerOptions: Sendable {
     /// The same of one partition.
     package var partitionKibibytesMax = 1024
 
+    /// How long a broker that has nothing new may keep a question.
+    package var fetchWaitMilliseconds = 500
+
     package init(_ membership: Membership) { self.membership = membership }
 
     func apply(to configuration: inout Configuration) {
@@ -59,6 +62,7 @@ package struct ConsumerOptions: Sendable {
         configuration.set("queued.min.messages", "\(prefetchRecordsMax)")
         configuration.set("fetch.max.bytes", "\(fetchKibibytesMax << 10)")
         configuration.set("fetch.message.max.bytes", "\(partitionKibibytesMax << 10)")
+        configuration.set("fetch.wait.max.ms", "\(fetchWaitMilliseconds)")
         configuration.set("fetch.error.backoff.ms", "50")
     }
 }

@@ -144,6 +144,9 @@ struct WhyTests {
         #expect(phone.facts([]).why.code == .unregistered)
         phone.phone.starts = []
         #expect(phone.facts([]).why.code == .nothingReported)
+        // Without iOS 17.2 there is no start token that the SDK could send.
+        phone.phone.os = Said("16.7", at: ReportTime(event: Self.day, received: Self.day))
+        #expect(phone.facts([]).why.code == .system)
     }
 
     @Test func `a phone that was started and said nothing since is told by its start`() {
@@ -156,6 +159,15 @@ struct WhyTests {
         #expect(lost.code == .unknownOutcome)
         phone.phone.os = Said("16.4", at: ReportTime(event: Self.day, received: Self.day))
         #expect(phone.facts([]).why.code == .system)
+    }
+
+    @Test func `of two activities that are well, the one with the newest word is told`() {
+        var phone = self
+        var other = phone.phone.activities[0]
+        other.id = "act-2"
+        phone.phone.activities.append(other)
+        let why = phone.facts([push(43, .accepted), push(44, .accepted, entry: "update:act-2")]).why
+        #expect(why.code == .showsNewest && why.activity == "act-2")
     }
 
     @Test func `an activity without a group, or of one that nobody has sent to, says so`() {

@@ -123,9 +123,9 @@ extension PhoneFacts {
             last.map { "shows version \($0.version), the newest is \(newest.version)" }
             ?? "no version was accepted for it, the newest is \(newest.version)"
         let missing = ends(of: about, above: last?.version ?? 0)
-        let told = missing.prefix(Self.versionsMax).reversed().map { "\($0.version) \(Self.ending($0))" }
+        let told = missing.prefix(Self.versionsMax).reversed().map { "\($0.version) \($0.ending)" }
         if let end = missing.first, end.version >= newest.version {
-            return Why(Self.code(of: end), "\(shows): \(told.joined(separator: ", "))", at: end.at)
+            return Why(end.code, "\(shows): \(told.joined(separator: ", "))", at: end.at)
         }
         let isYoung = now - newest.acceptedAt < Self.onItsWayMilliseconds
         let rest = "\(newest.version) " + (isYoung ? "is on its way" : "has not been pushed to it")
@@ -158,36 +158,5 @@ extension PhoneFacts {
             if isBetter { ends[push.version] = push }
         }
         return ends.values.sorted { $0.version > $1.version }
-    }
-
-    static func ending(_ push: PushSeen) -> String {
-        let reason = push.reason.map { " (\($0))" } ?? ""
-        switch push.outcome {
-        case .accepted: return "was accepted by APNs"
-        case .rejected:
-            return "was refused by APNs with \(push.status.map(String.init) ?? "no status")\(reason)"
-        case .superseded:
-            return push.reason == nil ? "was superseded by a newer one" : "was superseded\(reason)"
-        case .expired: return "had expired before it could be sent"
-        case .unknown: return "was sent, and nobody knows whether it arrived\(reason)"
-        case .moved:
-            let due = push.dueAt.map { " at \(time($0))" } ?? ""
-            return
-                "was answered \(push.status.map(String.init) ?? "nothing")\(reason) at \(time(push.at)) and goes again\(due)"
-        case .intent: return "is being sent"
-        case .released: return "was not sent yet"
-        }
-    }
-
-    static func code(of push: PushSeen) -> Why.Code {
-        switch push.outcome {
-        case .accepted: .showsNewest
-        case .rejected: .refused
-        case .superseded: .superseded
-        case .expired: .expired
-        case .unknown: .unknownOutcome
-        case .moved: .waitsAgain
-        case .intent, .released: .onItsWay
-        }
     }
 }

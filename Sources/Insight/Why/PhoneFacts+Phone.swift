@@ -10,23 +10,34 @@ extension PhoneFacts {
 
     private var wholePhone: Why? {
         if installation.starts.isEmpty, installation.activities.isEmpty {
-            return Why(
-                .nothingReported,
-                "nothing can reach it: no token has been reported; the SDK sends startToken and updateToken")
+            return systemTooOld
+                ?? Why(
+                    .nothingReported,
+                    "nothing can reach it: no token has been reported; the SDK sends startToken and updateToken"
+                )
         }
         if installation.activitiesEnabled?.value == false { return switchedOff }
         return nil
     }
 
-    /// Of what runs, what is not well goes first; of what is over, the newest.
+    /// Of what runs, what is not well goes first, then the newest; of what is over, the newest.
     private var activities: Why? {
         let running = installation.activities.filter { installation.isRunning($0) }.map(why)
+            .sorted { ($0.at ?? 0) > ($1.at ?? 0) }
         if let worst = running.first(where: { !$0.code.isWell }) ?? running.first { return worst }
         let over = installation.activities.map(why).max { ($0.at ?? 0) < ($1.at ?? 0) }
         guard let over else { return nil }
         // A start that came later says more than an activity that is over.
         if let start = lastStart, start.at > over.at ?? 0 { return nil }
         return over
+    }
+
+    private var systemTooOld: Why? {
+        guard let os = installation.os?.value, let version = OSVersion(os), version < OSVersion.pushToStart
+        else { return nil }
+        return Why(
+            .system,
+            "nothing can start on it: iOS \(os) starts no activity by push; that begins with iOS 17.2")
     }
 
     private var lastStart: PushSeen? { pushes.filter { $0.event == .start }.max { $0.at < $1.at } }
@@ -45,11 +56,7 @@ extension PhoneFacts {
                 "nothing can start on it: the app has unregistered the type on this phone; a token that is reported later counts again"
             )
         }
-        if let os = installation.os?.value, let version = OSVersion(os), version < OSVersion.pushToStart {
-            return Why(
-                .system,
-                "nothing can start on it: iOS \(os) starts no activity by push; that begins with iOS 17.2")
-        }
+        if let why = systemTooOld { return why }
         guard let start = lastStart else {
             return Why(.nothingSent, "it can be reached, and nothing was sent to it within seven days")
         }
@@ -60,7 +67,7 @@ extension PhoneFacts {
                 at: start.at)
         }
         return Why(
-            Self.code(of: start),
-            "the start\(start.group.map { " of group \($0)" } ?? "") \(Self.ending(start))", at: start.at)
+            start.code,
+            "the start\(start.group.map { " of group \($0)" } ?? "") \(start.ending)", at: start.at)
     }
 }

@@ -25,6 +25,8 @@ export class Freshness {
     this.#error = null;
     this.hasFigures = true;
     this.#isInsightAway = !!answer?.insightAway;
+    // What stood before stands on.
+    if (this.#isInsightAway) return;
     this.#partial = answer?.partial;
     if (answer?.asOf === undefined || answer.asOf !== this.#asOf) this.#movedAt = Date.now();
     this.#asOf = answer?.asOf;
@@ -40,7 +42,9 @@ export class Freshness {
     } else if (this.#error) {
       list.push(notice(this.#error.isAway || isInsightAway(this.#error) ? "warn" : "bad", coded(what(this.#error))));
     } else if (this.#isInsightAway) {
-      list.push(notice("warn", "Insight does not answer: what became of the pushes is not shown until it does."));
+      list.push(notice("warn", this.#asOf === undefined
+        ? "Insight does not answer: what became of the pushes is not shown until it does."
+        : `Insight does not answer: what became of the pushes stands still since ${time(this.#asOf)}.`));
     } else if (this.#asOf && Date.now() - this.#asOf > stillAfter && Date.now() - this.#movedAt > stillAfter) {
       list.push(notice("", `Nothing new was read since ${time(this.#asOf)} (${ago(this.#asOf)}): it is quiet, or insight stands still.`));
     }

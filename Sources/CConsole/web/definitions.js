@@ -12,7 +12,7 @@ import { showProblems } from "./problems.js";
 function page(place, { asked }) {
   const list = h("div.stack");
   const one = h("div.stack");
-  place.append(head("Definitions", { sub: "A start that is kept under a number, Netmera's way; `sendNotification` sends it to one user.",
+  place.append(head("Definitions", { sub: coded("A start that is kept under a number, Netmera's way; `sendNotification` sends it to one user."),
     actions: may("send") && h("a.button.main", { href: "#/compose?event=start" }, "Make one") }), one, list);
 
   async function look() {

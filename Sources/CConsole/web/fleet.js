@@ -10,11 +10,8 @@ import { Freshness } from "./away.js";
 
 const lateAfter = 30_000;
 
-/** The ends of transactions lie in topics and are read by nobody: one a partition is nothing. */
-const waiting = ({ records, partitions }) => (records > partitions ? records : 0);
-
 function stateOf(lag) {
-  if (!waiting(lag)) return tag("good", "at the end");
+  if (!lag.records) return tag("good", "at the end");
   return lag.oldestAt && Date.now() - lag.oldestAt > lateAfter ? tag("warn", "behind") : tag("live", "reading");
 }
 
@@ -39,7 +36,7 @@ function page(place) {
       away.length > 0 && notice("bad", `${counted(away.length, "process", "processes")} of insight do not answer: ${away.map(({ process }) => process).join(", ")}.`),
       fleet.lagUnknown && notice("warn", "The cluster does not tell how far its readers are."),
       figures([
-        ["Records waiting", count(lag.reduce((sum, one) => sum + waiting(one), 0))],
+        ["Records waiting", count(lag.reduce((sum, one) => sum + one.records, 0))],
         Number.isFinite(oldest) && ["The oldest waits", span(Date.now() - oldest)],
         ["Processes", count(processes.length)],
         suspects.length > 0 && ["Suspect tokens", count(suspects.reduce((sum, one) => sum + one, 0)), "failed the last time"],
@@ -50,7 +47,7 @@ function page(place) {
           { title: "Stage", cell: ({ stage }) => stage },
           { title: "Topic", kind: "name", cell: ({ topic }) => topic },
           { title: "State", cell: stateOf },
-          { title: "Records", kind: "number", cell: (one) => count(waiting(one)) },
+          { title: "Records", kind: "number", cell: ({ records }) => count(records) },
           { title: "Partitions", kind: "number", cell: ({ partitions }) => count(partitions) },
           Number.isFinite(oldest) && { title: "The oldest waits", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(Date.now() - oldestAt) : "–") },
         ].filter(Boolean), lag, ({ stage, topic }) => `${stage} ${topic}`)

@@ -7,6 +7,10 @@ import { exact, time } from "./format.js";
 export const coded = (text) =>
   (typeof text === "string" ? text.split("`").map((part, index) => (index % 2 ? h("code", part) : part)) : text);
 
+/** Text in which moments stand as servers write them. */
+export const dated = (text) =>
+  (typeof text === "string" ? text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 ? moment(Date.parse(part)) : part)) : text);
+
 /** The top of a page. */
 export const head = (title, { sub, back, actions, tag } = {}) =>
   h("div.head",

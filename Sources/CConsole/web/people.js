@@ -5,7 +5,7 @@ import { call, get, segment } from "./api.js";
 import { may } from "./session.js";
 import { poll } from "./poll.js";
 import { show } from "./patch.js";
-import { card, choice, coded, confirm, during, empty, facts, field, head, moment, notice, table, tag } from "./parts.js";
+import { card, choice, coded, confirm, dated, during, empty, facts, field, head, moment, notice, table, tag } from "./parts.js";
 import { to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { events as eventWords, outcomes, plain, remedy, whyKinds } from "./words.js";
@@ -32,7 +32,7 @@ export const peoplePage = {
 };
 
 const why = (value) => value && h(["warn", "bad"].includes(whyKinds[value.code]) ? `p.card.why.${whyKinds[value.code]}` : "p.card.why",
-  value.sentence, h("small", plain(value.code)));
+  dated(value.sentence), h("small", plain(value.code)));
 
 const activityStates = { active: "live", pending: "live", stale: "warn", ended: "", dismissed: "", expired: "warn", unknown: "warn" };
 
@@ -62,7 +62,7 @@ function installation(phone, said) {
         { title: "Activity", kind: "name", cell: ({ activityId }) => activityId },
         { title: "Group", kind: "name", cell: ({ groupId }) => (groupId ? h("a", { href: to("groups", groupId) }, groupId) : "–") },
         { title: "State", cell: ({ state }) => tag(activityStates[state] ?? "", state) },
-        { title: "Why", kind: "name", cell: (activity) => activity.why?.sentence ?? "–" },
+        { title: "Why", kind: "name", cell: (activity) => dated(activity.why?.sentence) ?? "–" },
       ], of, ({ activityId }) => activityId)));
 }
 

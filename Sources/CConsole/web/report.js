@@ -23,6 +23,13 @@ export function reportParts(report) {
   ];
 }
 
+/** How many a send is for. Who came after it was expanded got it, too, as long as it was the newest. */
+export function targets({ targeted, expanded, report }) {
+  const ended = report ? reportParts(report).reduce((sum, { value }) => sum + value, 0) : 0;
+  const late = Math.max(0, ended - (expanded ?? ended));
+  return { all: targeted === undefined ? undefined : targeted + late, said: late > 0 ? `${count(late)} of them came later` : undefined };
+}
+
 /** A send's bar: how much of what was to be pushed has its last word. */
 export function sendBar(send) {
   const { report } = send;
@@ -43,8 +50,9 @@ export function sendBar(send) {
 export function sendFunnel(send) {
   const { report } = send;
   if (!report) return null;
+  const { all, said } = targets(send);
   return card("From targeted to opened", null, h("div.in", funnel([
-    { name: "Targeted", value: send.targeted, note: "everybody it was meant for" },
+    { name: "Targeted", value: all, note: said ?? "everybody it was meant for" },
     { name: "Pushed", value: report.pushed },
     { name: "Accepted", value: report.accepted },
     report.opened !== undefined && { name: "Opened", value: report.opened },
@@ -54,8 +62,9 @@ export function sendFunnel(send) {
 export function sendFigures(send) {
   const { report } = send;
   const latency = report?.latencyMilliseconds;
+  const { all, said } = targets(send);
   return figures([
-    ["Targeted", count(send.targeted)],
+    ["Targeted", count(all), said],
     report && ["Pushed", count(report.pushed)],
     report && ["Accepted", count(report.accepted)],
     report && ["To go", count(report.toGo)],

@@ -10,7 +10,7 @@ import { bar } from "./charts.js";
 import { count } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
-import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, systems, verdictTag } from "./report.js";
+import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, systems, targets, verdictTag } from "./report.js";
 import { verdicts } from "./words.js";
 
 export const sendColumns = (isGroupShown = true) => [
@@ -20,7 +20,7 @@ export const sendColumns = (isGroupShown = true) => [
   { title: "State", cell: (send) => verdictTag(send.verdict, send.isComplete) },
   isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
     ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
-  { title: "Targeted", kind: "number", cell: (send) => count(send.targeted) },
+  { title: "Targeted", kind: "number", cell: (send) => count(targets(send).all) },
   { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
   { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
   { title: "", kind: "name", cell: (send) => send.report && send.report.pushed + (send.report.superseded ?? 0) > 0
@@ -131,7 +131,7 @@ function onePage(place, { parameters: { id }, asked }) {
 
   const stop = poll((signal) => get(query(`/v1/sends/${segment(id)}`, { at }), signal), (answer) => {
     freshness.took({ ...answer.report, insightAway: answer.insightAway });
-    send = answer;
+    send = { ...answer, report: answer.report ?? send?.report };
     draw();
   }, (error) => {
     if (error.status === 404 && !send) {

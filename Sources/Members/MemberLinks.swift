@@ -15,8 +15,10 @@ package final class MemberLinks {
     private var asking = 0
     /// When each was last heard.
     private var heard: [String: Instant] = [:]
-    /// Those that let a question's time pass, and whether one is on its way to see if they answer again.
-    private var silent: [String: Bool] = [:]
+    /// Those that let a question's time pass.
+    private var silent: Set<String> = []
+    /// Those of them that have one question, to see if they answer again.
+    private var probed: Set<String> = []
 
     package init(on loop: EventLoop) { self.loop = loop }
 
@@ -26,30 +28,31 @@ package final class MemberLinks {
         then: @escaping (HTTPAnswer?) -> Void
     ) {
         guard asking < Self.questionsMax else { return then(nil) }
-        let isSilent = silent[member.address]
-        if isSilent != nil { then(nil) }
-        if isSilent == true { return }
-        if isSilent == false { silent[member.address] = true }
+        let isSilent = silent.contains(member.address)
+        if isSilent {
+            then(nil)
+            guard probed.insert(member.address).inserted else { return }
+        }
         asking += 1
         let began = Instant.now()
         let request = HTTPLink.Request("POST", path, key: member.secret, body: body)
         send(request, to: member, until: deadline, mayReuse: true) { [self] answer in
             asking -= 1
             note(answer != nil, of: member, since: began, deadline)
-            if isSilent == nil { then(answer) }
+            if !isSilent { then(answer) }
         }
     }
 
     /// A question may be long; who has answered another meanwhile is not silent.
     private func note(_ isAnswered: Bool, of member: Member, since began: Instant, _ deadline: Instant) {
+        probed.remove(member.address)
         if isAnswered {
             heard[member.address] = .now()
-            silent[member.address] = nil
-        } else if Instant.now() >= deadline, heard[member.address].map({ $0 < began }) ?? true {
-            silent[member.address] = false
-        } else if silent[member.address] != nil {
-            silent[member.address] = false
+            silent.remove(member.address)
+            return
         }
+        let hasBeenStill = heard[member.address].map { $0 < began } ?? true
+        if hasBeenStill, Instant.now() >= deadline { silent.insert(member.address) }
     }
 
     private func send(

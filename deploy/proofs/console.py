@@ -55,9 +55,14 @@ class Browser:
         self.command("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce"}])
-        if width < 500:
-            self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True)
+        self.width, self.height = width, height
+        self.resize(height)
         self.said = []
+
+    def resize(self, height):
+        is_small = self.width < 500
+        self.command("Emulation.setDeviceMetricsOverride", width=self.width, height=height,
+                     deviceScaleFactor=2 if is_small else 1, mobile=is_small)
 
     def command(self, name, **parameters):
         return self.driver.execute_cdp_cmd(name, parameters)
@@ -101,9 +106,10 @@ class Browser:
 
     def picture(self, name):
         self.run("scrollTo(0, 0)")
-        height = min(self.run("return document.documentElement.scrollHeight"), 3000)
-        shot = self.command("Page.captureScreenshot", captureBeyondViewport=True,
-                            clip={"x": 0, "y": 0, "width": self.run("return innerWidth"), "height": height, "scale": 1})
+        # A screen as high as the page: what is as high as the screen is so in the picture, too.
+        self.resize(max(self.height, min(self.run("return document.documentElement.scrollHeight"), 3000)))
+        shot = self.command("Page.captureScreenshot")
+        self.resize(self.height)
         with open(f"{PICTURES}/{name}.png", "wb") as file:
             file.write(base64.b64decode(shot["data"]))
 

@@ -26,7 +26,7 @@ export const peoplePage = {
   show(place) {
     const form = finder();
     place.append(head("People", { sub: "Why does this phone show the old score? Find it by the id that your app gave its user, or by the installation." }),
-      form, card("Nobody is chosen", null, empty("Whom?", "Its tokens, activities, pushes and taps stand here, and in one sentence why it shows what it shows.")));
+      form, h("section.card", empty("Whom?", "Its tokens, activities, pushes and taps stand here, and in one sentence why it shows what it shows.")));
     form.querySelector("input[type=search]").focus();
   },
 };

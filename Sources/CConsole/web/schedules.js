@@ -4,7 +4,7 @@ import { h } from "./h.js";
 import { call, get, query } from "./api.js";
 import { may } from "./session.js";
 import { show } from "./patch.js";
-import { card, choice, coded, confirm, during, empty, field, head, moment, notice, table } from "./parts.js";
+import { choice, coded, confirm, during, empty, field, head, moment, notice, table } from "./parts.js";
 import { ask, toAsking } from "./router.js";
 import { span } from "./format.js";
 import { what } from "./away.js";
@@ -21,7 +21,7 @@ function page(place, { asked }) {
 
   async function look(button) {
     const name = input.value.trim();
-    if (!name) return show(body, card("Schedules", null, empty("Whose?", "Name a user, or a group, above.")));
+    if (!name) return show(body, h("section.card", empty("Whose?", "Name a user, or a group, above.")));
     try {
       draw(await (button ? during(button, () => get(query("/v1/schedules", { [kind]: name }))) : get(query("/v1/schedules", { [kind]: name }))));
     } catch (error) { show(body, notice("bad", coded(what(error)))); }

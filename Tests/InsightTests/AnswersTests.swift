@@ -140,6 +140,13 @@ import Topics
         await second.stop()
         let alone = try await counted(first)
         #expect(alone.missing > 0 && alone.events < wanted)
+        for (name, parameters) in [
+            (InsightCall.Name.user, [:]), (.installation, [:]), (.group, [:]), (.timeline, [:]),
+            (.events, ["format": "csv"]),
+        ] {
+            let answer = try await first.answer(name, id: "nobody", app: "flash", parameters)
+            #expect((answer["error"] as? [String: Any])?["code"] as? String == "insight_partial", "\(name)")
+        }
         try await eventually("the one that is left has all lanes") {
             let whole = try await counted(first)
             return whole.missing == 0 && whole.events == wanted
@@ -276,6 +283,8 @@ import Topics
             sender.send(
                 key: RecordKey.join("shop", "e:" + user), value: wish.encoded(), partition: lane)
         }
+        // What was the profile.
+        sender.send(key: wish.key, value: wish.encoded())
         #expect(sender.finish())
     }
 }

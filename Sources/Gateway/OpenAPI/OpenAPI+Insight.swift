@@ -23,7 +23,7 @@ extension OpenAPI {
     private static func get(
         _ id: String, _ summary: String, parameters: [String], schema: String, missing: Bool = false
     ) -> String {
-        ##""get":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role read. Answered by the insight stage; 503 insight_away without it.","security":[{"bearer":[]}],"parameters":[\##(parameters.joined(separator: ","))],"responses":{\##(answer(200, schema, meaning: "As far as asOf, and without the lanes of partial.")),\##(refusals(missing: missing))}}"##
+        ##""get":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role read. Answered by the insight stage; 503 insight_away without it, insight_partial while nobody answers for the lanes that may have what is asked for.","security":[{"bearer":[]}],"parameters":[\##(parameters.joined(separator: ","))],"responses":{\##(answer(200, schema, meaning: "As far as asOf, and without the lanes of partial.")),\##(refusals(missing: missing))}}"##
     }
 
     static let listSends = get(

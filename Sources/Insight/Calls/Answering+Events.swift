@@ -26,6 +26,9 @@ extension Answering {
         let (listed, next) = Self.page(found.events, limit, isOldestFirst: question.isOldestFirst)
         let page = await withoutErased(listed, app: call.app)
         if format != "json" {
+            // A file has no place to say that a part is missing.
+            let missing = missing([found])
+            if !missing.isEmpty { throw .partial(missing) }
             return EventExport(events: page.map(\.value), next: next).response(isCSV: format == "csv")
         }
         return object([found]) { writer in

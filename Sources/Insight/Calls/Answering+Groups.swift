@@ -37,7 +37,7 @@ extension Answering {
         let wanted: Recipient? = user.map { .user($0) }
         let scopes = found.scopes.map(\.value)
         guard let scope = scopes.first(where: { $0.key.recipient == wanted }) ?? scopes.first else {
-            throw .unknown
+            throw nothing([found])
         }
         var versions = Question(.sendList, app: call.app)
         versions.group = id

@@ -17,7 +17,10 @@ extension Answering {
         let found = await people([recipient], app: call.app)
         let phones = found.installations.filter { $0.subject != recipient && $0.recipient == recipient }
             .sorted { ($0.heardAt ?? 0) > ($1.heardAt ?? 0) }
-        let profile = found.installations.first { $0.subject == recipient }
+        // Of who was erased, a record without a word is left.
+        let profile = found.installations.first {
+            $0.subject == recipient && ($0.tags != nil || $0.attributes != nil)
+        }
         async let pushed = pushes(to: [recipient], on: nil, app: call.app)
         async let happened = events(
             app: call.app, user: id, installation: nil, since: found.erasures[recipient.text])
@@ -25,7 +28,7 @@ extension Answering {
         let erasedAt = found.erasures[recipient.text] ?? 0
         let seen = pushes.pushes.filter { $0.at > erasedAt }
         if phones.isEmpty, profile == nil, seen.isEmpty, events.events.isEmpty, found.timers.isEmpty {
-            throw .unknown
+            throw nothing([found, pushes, events])
         }
         let scopes = await scopes(of: phones, app: call.app, user: id)
         let facts = phones.map { phone in
@@ -59,7 +62,9 @@ extension Answering {
         guard let id = call.id, Name.problem(id) == nil else { throw .unknown }
         let subject = Recipient.installation(id)
         let found = await people([subject], app: call.app)
-        guard let phone = found.installations.first(where: { $0.subject == subject }) else { throw .unknown }
+        guard let phone = found.installations.first(where: { $0.subject == subject }) else {
+            throw nothing([found])
+        }
         let recipients = Set([phone.recipient, subject] + phone.moved.map(\.recipient))
         async let pushed = pushes(to: Array(recipients), on: id, app: call.app)
         async let happened = events(

@@ -56,7 +56,7 @@ extension Answering {
         question.limit = limit + 1
         question.after = after
         let (lines, next, all) = await lines(question, limit)
-        if lines.isEmpty, after == nil { throw .unknown }
+        if lines.isEmpty, after == nil { throw nothing(all) }
         return object(all) { writer in
             writer.field("groupId", id)
             writer.list("versions", of: lines) { $0.write(to: &$1) }

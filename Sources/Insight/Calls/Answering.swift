@@ -35,11 +35,22 @@ struct Answering: Sendable {
         }
     }
 
+    /// Lanes that did not answer each of the questions.
+    func missing(_ all: [Findings]) -> [Int] {
+        let known = all.reduce(Set(0..<lanes)) { $0.intersection($1.lanes) }
+        return Set(0..<lanes).subtracting(known).sorted()
+    }
+
+    /// Nobody is told that something is unknown while the lane that may have it does not answer.
+    func nothing(_ all: [Findings]) -> CallProblem {
+        let missing = missing(all)
+        return missing.isEmpty ? .unknown : .partial(missing)
+    }
+
     /// The members that every answer ends with.
     func writeEnd(_ all: [Findings], to writer: inout JSONWriter) {
-        let known = all.reduce(Set(0..<lanes)) { $0.intersection($1.lanes) }
         if let asOf = all.map(\.asOf).min(), asOf != .max { writer.field("asOf", asOf) }
-        let missing = Set(0..<lanes).subtracting(known).sorted()
+        let missing = missing(all)
         if missing.isEmpty { return }
         writer.name("partial")
         writer.beginObject()

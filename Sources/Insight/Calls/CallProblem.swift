@@ -23,4 +23,11 @@ struct CallProblem: Error {
         response: .error(
             404, "unknown",
             message: "nothing of that name is known here; what is older may have been forgotten"))
+
+    /// - Parameter lanes: those that do not answer.
+    static func partial(_ lanes: [Int]) -> CallProblem {
+        let names = lanes.map(String.init).joined(separator: ", ")
+        let message = "nobody answers for lanes \(names) now, and what is asked for may lie there; ask again"
+        return CallProblem(response: .error(503, "insight_partial", message: message))
+    }
 }

@@ -22,13 +22,15 @@ package final class MemberLinks {
 
     package init(on loop: EventLoop) { self.loop = loop }
 
-    /// - Parameter then: nil without an answer in time.
+    /// - Parameters:
+    ///   - isLast: nobody else is left to be asked, so that one that is silent is waited for, too.
+    ///   - then: nil without an answer in time.
     package func ask(
-        _ member: Member, at path: String, _ body: [UInt8], until deadline: Instant,
+        _ member: Member, at path: String, _ body: [UInt8], until deadline: Instant, isLast: Bool = false,
         then: @escaping (HTTPAnswer?) -> Void
     ) {
         guard asking < Self.questionsMax else { return then(nil) }
-        let isSilent = silent.contains(member.address)
+        let isSilent = !isLast && silent.contains(member.address)
         if isSilent {
             then(nil)
             guard probed.insert(member.address).inserted else { return }

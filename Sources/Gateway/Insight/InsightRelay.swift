@@ -68,7 +68,9 @@ final class InsightRelay: @unchecked Sendable {
     ) {
         guard let member = members.first, Instant.now() < until else { return then(nil) }
         let ownLimit = Instant.now().advanced(byMilliseconds: GatewayLimits.questionTryMilliseconds)
-        links.ask(member, at: InsightCall.path, body, until: min(until, ownLimit)) { [self] answer in
+        links.ask(
+            member, at: InsightCall.path, body, until: min(until, ownLimit), isLast: members.count == 1
+        ) { [self] answer in
             // One that has forgotten its secret is another process at the same address.
             if let answer, answer.status != 401, answer.body != nil { return then(answer) }
             ask(members.dropFirst(), body, until: until, then: then)

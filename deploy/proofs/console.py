@@ -391,7 +391,7 @@ def until_known(user):
         try:
             return api("GET", "/v1/users/" + urllib.parse.quote(user, safe=""))
         except urllib.error.HTTPError as error:
-            if error.code != 404 or time.time() > end:
+            if error.code not in (404, 503) or time.time() > end:
                 raise
             time.sleep(0.2)
 

@@ -92,6 +92,9 @@ struct InsightRelayTests {
     }
 
     private static func judgeFiles(get: (String) async throws -> HTTPAnswer) async throws {
+        try await eventually("every lane answers") {
+            try await get("/v1/events?format=csv&limit=2").status == 200
+        }
         let first = try await get("/v1/events?format=csv&limit=2")
         #expect(first.header("Content-Type") == "text/csv; charset=utf-8", "\(first.head)")
         #expect(first.header("Content-Disposition") == #"attachment; filename="events.csv""#)

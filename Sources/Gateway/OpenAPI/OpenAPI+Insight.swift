@@ -21,9 +21,10 @@ extension OpenAPI {
         ##"{"name":"id","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}}"##
 
     private static func get(
-        _ id: String, _ summary: String, parameters: [String], schema: String, missing: Bool = false
+        _ id: String, _ summary: String, parameters: [String], schema: String, missing: Bool = false,
+        files: [String] = []
     ) -> String {
-        ##""get":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role read. Answered by the insight stage; 503 insight_away without it, insight_partial while nobody answers for the lanes that may have what is asked for.","security":[{"bearer":[]}],"parameters":[\##(parameters.joined(separator: ","))],"responses":{\##(answer(200, schema, meaning: "As far as asOf, and without the lanes of partial.")),\##(refusals(missing: missing))}}"##
+        ##""get":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role read. Answered by the insight stage; 503 insight_away without it, insight_partial while nobody answers for the lanes that may have what is asked for.","security":[{"bearer":[]}],"parameters":[\##(parameters.joined(separator: ","))],"responses":{\##(answer(200, schema, meaning: "As far as asOf, and without the lanes of partial.", files: files)),\##(refusals(missing: missing))}}"##
     }
 
     static let listSends = get(
@@ -39,7 +40,7 @@ extension OpenAPI {
         "/v1/groups/{id}":{\##(get("group", "One group: its newest state, what runs, and its versions.", parameters: [path, parameter("user", name)], schema: "group", missing: true))},
         "/v1/groups/{id}/timeline":{\##(get("groupTimeline", "All versions of a group and what became of them.", parameters: [path] + pages(), schema: "timeline", missing: true))},
         "/v1/installations/{id}":{\##(get("installation", "What is known of one phone, and why it shows what it shows.", parameters: [path], schema: "installation", missing: true))},
-        "/v1/events":{\##(get("listEvents", "What phones told, by time; at most 31 days. With format csv or jsonl a file, and the next cursor in the header Next-Cursor.", parameters: [parameter("user", name), parameter("installation", name), byGroup, code, byType] + range + [parameter("order", ##"{"enum":["newest","oldest"]}"##), parameter("format", ##"{"enum":["json","csv","jsonl"]}"##)] + pages(max: 5000), schema: "eventList"))},
+        "/v1/events":{\##(get("listEvents", "What phones told, by time; at most 31 days. With format csv or jsonl a file, and the next cursor in the header Next-Cursor.", parameters: [parameter("user", name), parameter("installation", name), byGroup, code, byType] + range + [parameter("order", ##"{"enum":["newest","oldest"]}"##), parameter("format", ##"{"enum":["json","csv","jsonl"]}"##)] + pages(max: 5000), schema: "eventList", files: ["text/csv", "application/x-ndjson"]))},
         "/v1/events/counts":{\##(get("countEvents", "How often what happened, by hour or by day; at most 31 days.", parameters: [code, byType, byGroup] + range + [parameter("by", ##"{"enum":["hour","day"]}"##), parameter("split", ##"{"type":"string","description":"Any of code, type, group, with commas between."}"##)], schema: "eventCounts"))},
         "/v1/fleet":{\##(get("fleet", "How far behind the readers of the topics are, and who answers for which lanes.", parameters: [], schema: "fleet"))},
         "/v1/audit":{\##(get("audit", "Who changed what, the newest first; at most 400 days.", parameters: range + pages(), schema: "auditList"))}

@@ -77,7 +77,12 @@ enum OpenAPI {
             ##""requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}\##(shown)}}}"##
     }
 
-    static func answer(_ status: Int, _ schema: String, meaning description: String) -> String {
-        ##""\##(status)":{"description":"\##(description)","content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}}}}"##
+    /// - Parameter files: media types that it has instead where the caller asks for a file.
+    static func answer(
+        _ status: Int, _ schema: String, meaning description: String, files: [String] = []
+    ) -> String {
+        let others = files.map { ##","\##($0)":{"schema":{"type":"string"}}"## }.joined()
+        return
+            ##""\##(status)":{"description":"\##(description)","content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}}\##(others)}}"##
     }
 }

@@ -12,6 +12,8 @@ struct SendsEndpoint: Sendable {
 
     private static let path = "/v1/sends"
     private static let onePath = "/v1/sends/{id}"
+    /// Programs that know fractions only know whole numbers up to here.
+    private static let timeMax: Int64 = 1 << 53
 
     func add(to routes: inout HTTPRoutes) {
         let (entrance, worker) = (entrance, worker)
@@ -46,14 +48,12 @@ struct SendsEndpoint: Sendable {
             reply.send(SendAnswer.unknown)
             return true
         }
-        var time: Int64?
-        if let text = request.query("at") {
-            guard let given = Int64(text), given >= 0 else {
-                let problem = RequestProblem("invalid", at: "at", "must be milliseconds since 1970")
-                reply.send(RefusedRequest([problem]).response)
-                return true
-            }
-            time = given
+        let time: Int64?
+        do throws(RefusedRequest) {
+            time = try Self.time(in: request.query)
+        } catch {
+            reply.send(error.response)
+            return true
         }
         return lookup.find(id, of: incoming.visitor.app.id, since: time) { found in
             switch found {
@@ -63,6 +63,25 @@ struct SendsEndpoint: Sendable {
             case .unavailable: reply.send(Unavailable.unreachable)
             }
         }
+    }
+
+    /// When the send was accepted, where the caller says so.
+    private static func time(in query: [(name: String, value: String)]) throws(RefusedRequest) -> Int64? {
+        var problems: [RequestProblem] = []
+        var time: Int64?
+        for (name, value) in query {
+            if name != "at" {
+                problems.append(
+                    RequestProblem("unknown_field", at: name, "is not a parameter here; there is at"))
+            } else if time == nil, let given = Int64(value), (0...timeMax).contains(given) {
+                time = given
+            } else {
+                problems.append(
+                    RequestProblem("invalid", at: "at", "must be milliseconds since 1970, and given once"))
+            }
+        }
+        if problems.isEmpty { return time }
+        throw RefusedRequest(problems)
     }
 
     /// What planner and lanes wrote is read here; what became of the jobs, the insight stage knows.

@@ -188,6 +188,10 @@ struct SendProgressTests {
                 whole.body.contains(
                     #""targeted":15,"expanded":13,"dropped":0,"excluded":{"dismissed":1,"expired":3}"#))
         }
+        for query in ["?at=-1", "?at=now", "?at=9007199254740993", "?at=1&at=2", "?since=1"] {
+            let refused = try await bench.call("GET", "/v1/sends/\(id)\(query)", key: "shop/read")
+            #expect(refused.status == 422, "\(query) \(refused.body)")
+        }
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
         await bench.stop()
         _ = _cluster

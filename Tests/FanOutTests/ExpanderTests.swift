@@ -181,6 +181,24 @@ struct ExpanderTests {
         #expect(states.count == 4 && states.allSatisfy { $0 == "2" || $0 == "3" }, "\(states)")
     }
 
+    @Test func `users whom a send names and who have no token are told, and no others`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .start(type: "Match"))
+        try lane.phone("p2", user: "bob", .start(type: "Match")) { $0.environment = .sandbox }
+        try lane.phone("p3", user: "cid", .update(activity: "a"))
+        let named = ["ann", "bob", "cid", "dan"].map {
+            Expansion.ScopedRecipient(.user($0), scope: .group, generation: dawn + 1, version: dawn + 1)
+        }
+        try lane.expand(makeExpansion(.start, to: .recipients(named), generation: 1, version: 1), rowsMax: 1)
+        #expect(lane.takeJobs().map(\.recipient) == ["u:ann"])
+        #expect(lane.tally.targeted == 2)
+        #expect(lane.tally.excluded == ["other_environment": 1, "without_token": 2])
+        try lane.expand(
+            makeExpansion(.update, to: .recipients(named), generation: 1, version: 2, send: "u"), rowsMax: 1)
+        #expect(lane.takeJobs().map(\.recipient) == ["u:cid"])
+        #expect(lane.tally.excluded == ["without_token": 3])
+    }
+
     @Test func `a send to an activity reaches all that its recipient has of the group, and is kept`() throws {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .update(activity: "a1"))

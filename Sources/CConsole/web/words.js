@@ -26,6 +26,7 @@ export const exclusions = {
   expired: ["token too old", "The app has not been heard of for longer than its tokens count. A new one comes with its next launch."],
   other_environment: ["other environment", "The token is of a build for the other environment."],
   system_too_old: ["system too old", "Starting from a server needs iOS 17.2."],
+  without_token: ["without token", "The send names a user whom no phone has reported a token for."],
   moved_away: ["moved away", "The phone belongs to somebody else now, who is reached as that person."],
   shadowed: ["told by another", "Another installation has the same token since later, and is reached in its place."],
 };

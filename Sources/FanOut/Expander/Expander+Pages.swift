@@ -18,6 +18,8 @@ enum ExpansionExclusion {
     static let started = "started"
     /// The recipient's life in the group has ended.
     static let ended = "ended"
+    /// The send names a user who has no token for it. A person, and no token: `targeted` is without them.
+    static let withoutToken = "without_token"
 }
 
 extension Expander {
@@ -45,6 +47,7 @@ extension Expander {
             walk.expansion.tally.targeted += 1
             if !isAlike, recipient.isEmpty || !recipient.holds(page[index].recipient) {
                 recipient = [UInt8](copying: page[index].recipient)
+                if !named.isEmpty { walk.reached.insert(recipient) }
                 var own: LaneScope?
                 if let keys {
                     keys.scope(of: recipient.span, into: &key)
@@ -126,6 +129,11 @@ extension Expander {
         if expansion.acceptedAt < movedAt { return true }
         return !expansion.restart && generation * 1000 < movedAt
     }
+}
+
+extension Exclusions {
+    /// Rows that a report names a reason of.
+    var areTold: Bool { Exclusion.allCases.contains { self[$0] > 0 && $0.tallyName != nil } }
 }
 
 extension LaneTally {

@@ -69,6 +69,7 @@ extension Expander {
             }
         }
         let recipients = NamedRecipients(some.map(\.recipient))
+        walk.reached.removeAll(keepingCapacity: true)
         var cursor = start
         var looked = 0
         while true {
@@ -85,9 +86,23 @@ extension Expander {
             } else if cursor.phase == .told, mayHaveJoined {
                 cursor = WalkCursor(.joined, PageCursor())
             } else {
+                try countWithoutToken(of: some, in: &walk, by: &page)
                 return nil
             }
             if looked >= Self.tokensAtATimeMax { return cursor }
+        }
+    }
+
+    /// Those of whom no token was met, and of whom no row says why.
+    private func countWithoutToken(
+        of some: [Expansion.ScopedRecipient], in walk: inout Walk, by page: inout TokenPage
+    ) throws(StoreError) {
+        for scoped in some where !walk.reached.contains(Array(scoped.recipient.text.utf8)) {
+            let alone = NamedRecipients([scoped.recipient])
+            guard let selection = selection(of: walk, .told, recipients: alone) else { continue }
+            _ = try registry.page(selection, from: PageCursor(), into: &page, rowsMax: 1)
+            if !page.isEmpty || page.exclusions.areTold { continue }
+            walk.expansion.tally.excluded[ExpansionExclusion.withoutToken, default: 0] += 1
         }
     }
 

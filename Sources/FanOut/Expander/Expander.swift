@@ -123,6 +123,8 @@ struct Walk {
     let isUrgent: Bool
     let rowsMax: Int
     var rows = 0
+    /// Of recipients that are named: those of whom a token was met.
+    var reached: Set<[UInt8]> = []
 
     init(_ expansion: Expansion, _ app: App, isUrgent: Bool, rowsMax: Int) {
         self.expansion = expansion

@@ -21,8 +21,12 @@ final class CatalogFollower {
     /// Everything that was in the topic when this began has been read.
     private(set) var isAtEnd = false
 
-    init(_ settings: KafkaSettings, topic: String, log: Log, metrics: Metrics) throws {
+    /// - Parameter isAwaited: somebody waits for its end, which shows when a fetch comes back empty.
+    init(
+        _ settings: KafkaSettings, topic: String, isAwaited: Bool = false, log: Log, metrics: Metrics
+    ) throws {
         var options = ConsumerOptions(.manual)
+        if isAwaited { options.fetchWaitMilliseconds = 10 }
         // A compacted topic has its newest records, wherever it begins.
         options.outOfRange = .earliest
         options.prefetchKibibytesMax = 4096

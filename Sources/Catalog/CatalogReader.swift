@@ -59,10 +59,8 @@ package final class CatalogReader: Service {
     ) throws -> CatalogView {
         // Says at once, and by name, what is wrong with the cluster or the topic.
         _ = try Admin(settings, log: .silent, metrics: metrics).describe(topic)
-        var settings = settings
-        // The end shows when a fetch comes back empty, which it otherwise does after half a second.
-        settings.properties["fetch.wait.max.ms"] = "10"
-        let follower = try CatalogFollower(settings, topic: topic, log: .silent, metrics: metrics)
+        let follower = try CatalogFollower(
+            settings, topic: topic, isAwaited: true, log: .silent, metrics: metrics)
         let deadline = Instant.now().advanced(byMilliseconds: limit)
         try follower.begin(withinMilliseconds: limit)
         while !follower.isAtEnd {

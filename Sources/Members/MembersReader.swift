@@ -26,9 +26,6 @@ package final class MembersReader: EventHandler {
     private var isTroubled = false
 
     package init(_ settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
-        var settings = settings
-        // The end shows when a fetch comes back empty, which it otherwise does after half a second.
-        settings.properties["fetch.wait.max.ms"] = "250"
         self.settings = settings
         place = TopicPartition(topic, 0)
         self.loop = loop
@@ -85,6 +82,8 @@ package final class MembersReader: EventHandler {
         // A compacted topic has its newest records, wherever it begins.
         options.outOfRange = .earliest
         options.prefetchKibibytesMax = 1024
+        // The end shows when a fetch comes back empty.
+        options.fetchWaitMilliseconds = 250
         let made = try Consumer(settings, options, name: "members", log: log, metrics: metrics)
         table.removeAll()
         isAtEnd = false

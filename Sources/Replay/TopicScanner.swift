@@ -15,10 +15,7 @@ package final class TopicScanner {
     private let settings: KafkaSettings
     private var free: [Consumer] = []
 
-    package init(_ settings: KafkaSettings) {
-        // The end shows when a fetch comes back empty, which it otherwise does after half a second.
-        self.settings = settings.with("fetch.wait.max.ms", "10")
-    }
+    package init(_ settings: KafkaSettings) { self.settings = settings }
 
     /// Where a scan begins.
     package enum Start: Sendable {
@@ -47,6 +44,8 @@ package final class TopicScanner {
     private func make() throws -> Consumer {
         var options = ConsumerOptions(.manual)
         options.outOfRange = .earliest
+        // The end shows when a fetch comes back empty.
+        options.fetchWaitMilliseconds = 10
         return try Consumer(settings, options, name: "scan", log: .silent, metrics: Metrics())
     }
 
@@ -104,14 +103,6 @@ package final class TopicScanner {
 
     private func failure(_ partition: TopicPartition, _ text: String) -> ReplayFailure {
         ReplayFailure(.unavailable, "cannot read \(partition) to its end: \(text)")
-    }
-}
-
-extension KafkaSettings {
-    fileprivate func with(_ property: String, _ value: String) -> KafkaSettings {
-        var settings = self
-        settings.properties[property] = value
-        return settings
     }
 }
 

@@ -136,11 +136,11 @@ enum KafkaBenchmark {
         private var batch = RecordBatch()
 
         init(_ brokers: String) throws {
-            var settings = KafkaSettings(brokers: [brokers])
-            settings.properties = ["fetch.wait.max.ms": "10"]
             var options = ConsumerOptions(.manual)
             options.readsOpenTransactions = true
-            consumer = try Consumer(settings, options, name: "bench", log: .silent, metrics: Metrics())
+            options.fetchWaitMilliseconds = 10
+            consumer = try Consumer(
+                KafkaSettings(brokers: [brokers]), options, name: "bench", log: .silent, metrics: Metrics())
         }
 
         func read(_ topic: String, _ count: Int) throws -> Int64 {

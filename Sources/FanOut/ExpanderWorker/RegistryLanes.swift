@@ -99,8 +99,7 @@ final class RegistryLanes {
         var options = ConsumerOptions(.manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         // As with views: a start waits for ends, and a new token for the fetch of another lane.
-        var kafka = kafka
-        kafka.properties["fetch.wait.max.ms"] = "\(Self.fetchMilliseconds)"
+        options.fetchWaitMilliseconds = Self.fetchMilliseconds
         consumer = try Consumer(kafka, options, name: "expander-registry", log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
             throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")

@@ -215,12 +215,11 @@ package final class SendLookup: @unchecked Sendable {
 
     private func connected() throws -> Consumer {
         if let consumer { return consumer }
-        var settings = cluster.settings
-        // The end shows when a fetch comes back empty, which it otherwise does after half a second.
-        settings.properties["fetch.wait.max.ms"] = "10"
+        var options = ConsumerOptions(.manual)
+        // The end shows when a fetch comes back empty.
+        options.fetchWaitMilliseconds = 10
         let made = try Consumer(
-            settings, ConsumerOptions(.manual), name: "gateway-lookups", log: context.log,
-            metrics: context.metrics)
+            cluster.settings, options, name: "gateway-lookups", log: context.log, metrics: context.metrics)
         consumer = made
         return made
     }

@@ -22,7 +22,7 @@ enum OwnedProperties {
         "linger.ms", "queue.buffering.max.ms", "compression.type", "compression.codec", "compression.level",
         "message.max.bytes",
         "queue.buffering.max.messages", "queue.buffering.max.kbytes", "queued.max.messages.kbytes",
-        "message.timeout.ms", "delivery.timeout.ms", "heartbeat.interval.ms",
+        "fetch.wait.max.ms", "message.timeout.ms", "delivery.timeout.ms", "heartbeat.interval.ms",
         "fetch.error.backoff.ms", "socket.nagle.disable", "socket.keepalive.enable", "statistics.interval.ms",
     ]
 

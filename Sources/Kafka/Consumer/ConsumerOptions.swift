@@ -33,7 +33,7 @@ package struct ConsumerOptions: Sendable {
     /// The same of one partition.
     package var partitionKibibytesMax = 1024
 
-    /// How long a broker that has nothing new may keep a question.
+    /// How long a broker that has nothing new may keep a question: until then its end is not told.
     package var fetchWaitMilliseconds = 500
 
     package init(_ membership: Membership) { self.membership = membership }

@@ -82,8 +82,7 @@ package final class TopicViews {
         var options = ConsumerOptions(.manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         // Where nothing is, its end is told when a fetch has waited; and a start waits for the ends.
-        var kafka = kafka
-        kafka.properties["fetch.wait.max.ms"] = "\(Self.fetchMilliseconds)"
+        options.fetchWaitMilliseconds = Self.fetchMilliseconds
         consumer = try Consumer(kafka, options, name: name, log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds)
         else {

@@ -9,6 +9,9 @@ package final class MemberLinks {
     package static let questionsMax = 500
     /// Connections to one member that wait for the next question; further ones are closed.
     private static let idleMax = 8
+    /// Addresses that are remembered, of members that are gone, too; beyond it all but open connections is forgotten,
+    /// which costs one wait for who is frozen.
+    private static let rememberedMax = 1000
 
     private let loop: EventLoop
     private var idle: [String: [Line]] = [:]
@@ -49,12 +52,19 @@ package final class MemberLinks {
     private func note(_ isAnswered: Bool, of member: Member, since began: Instant, _ deadline: Instant) {
         probed.remove(member.address)
         if isAnswered {
+            if heard.count >= Self.rememberedMax { forget() }
             heard[member.address] = .now()
             silent.remove(member.address)
             return
         }
         let hasBeenStill = heard[member.address].map { $0 < began } ?? true
         if hasBeenStill, Instant.now() >= deadline { silent.insert(member.address) }
+    }
+
+    private func forget() {
+        heard.removeAll()
+        silent.removeAll()
+        idle = idle.filter { !$0.value.isEmpty }
     }
 
     private func send(

@@ -19,11 +19,6 @@ package struct MemberTable: Sendable, Hashable {
         }
     }
 
-    package mutating func removeAll() {
-        members = [:]
-        facts = [:]
-    }
-
     /// What processes of any stages say of themselves, in the order of their names.
     package var processes: [ProcessFacts] { facts.values.sorted { $0.process < $1.process } }
 

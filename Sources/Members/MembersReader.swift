@@ -11,6 +11,8 @@ package final class MembersReader: EventHandler {
     private static let pauseMilliseconds = 200
 
     package private(set) var table = MemberTable()
+    /// What is being read from the beginning, until the end; meanwhile what was known before stands.
+    private var unfinished: MemberTable?
     /// What was there when it began has been read.
     package private(set) var isAtEnd = false
     private let settings: KafkaSettings
@@ -50,6 +52,8 @@ package final class MembersReader: EventHandler {
             for event in events {
                 switch event {
                 case .end:
+                    if let unfinished { table = unfinished }
+                    unfinished = nil
                     isAtEnd = true
                     isTroubled = false
                 case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
@@ -73,7 +77,8 @@ package final class MembersReader: EventHandler {
 
     private func take(_ record: borrowing Record) {
         guard let key = [UInt8](copying: record.key) else { return }
-        table.apply(key, [UInt8](copying: record.value), with: reader)
+        let value = [UInt8](copying: record.value)
+        if unfinished?.apply(key, value, with: reader) == nil { table.apply(key, value, with: reader) }
     }
 
     private func connected() throws -> Consumer {
@@ -85,7 +90,7 @@ package final class MembersReader: EventHandler {
         // The end shows when a fetch comes back empty.
         options.fetchWaitMilliseconds = 250
         let made = try Consumer(settings, options, name: "members", log: log, metrics: metrics)
-        table.removeAll()
+        unfinished = MemberTable()
         isAtEnd = false
         try made.assign([PartitionStart(place, .beginning)])
         try loop.register(made.descriptor, for: .readable, self)

@@ -67,9 +67,10 @@ final class InsightRelay: @unchecked Sendable {
         then: @escaping @Sendable (HTTPAnswer?) -> Void
     ) {
         guard let member = members.first, Instant.now() < until else { return then(nil) }
+        let isLast = members.count == 1
         let ownLimit = Instant.now().advanced(byMilliseconds: GatewayLimits.questionTryMilliseconds)
         links.ask(
-            member, at: InsightCall.path, body, until: min(until, ownLimit), isLast: members.count == 1
+            member, at: InsightCall.path, body, until: isLast ? until : min(until, ownLimit), isLast: isLast
         ) { [self] answer in
             // One that has forgotten its secret is another process at the same address.
             if let answer, answer.status != 401, answer.body != nil { return then(answer) }

@@ -143,13 +143,54 @@ package final class Fleet {
     }
 
     /// Throws the state of a process away, as an operator does, while the others work.
-    package func rebuild(_ member: FleetMember) async throws {
+    ///
+    /// - Parameter copy: where the state goes that is thrown away.
+    package func rebuild(_ member: FleetMember, keeping copy: String? = nil) async throws {
         try await member.restart {
+            if let copy { try FileManager.default.copyItem(atPath: data(of: member), toPath: copy) }
             _ = try await command([
-                "replay", "rebuild", "--stage", member.stage.rawValue, "--data",
-                "\(directory)/\(member.stage.rawValue)-\(member.number)", "--yes",
+                "replay", "rebuild", "--stage", member.stage.rawValue, "--data", data(of: member), "--yes",
             ])
         }
+    }
+
+    /// What the files of a stopped process hold when they are as far as their topics. It starts for that, and stops.
+    ///
+    /// - Parameter copy: which state it begins with; nil for its own.
+    package func state(of member: FleetMember, from copy: String? = nil) async throws -> FleetState {
+        if let copy {
+            try FileManager.default.removeItem(atPath: data(of: member))
+            try FileManager.default.moveItem(atPath: copy, toPath: data(of: member))
+        }
+        try await member.begin()
+        try await eventually("the state of \(member.name) is as far as its topics") {
+            let reads = try await member.appliedOffsets()
+            return try member.stage.views.allSatisfy { view in
+                try (0..<Int32(bed.layout.partitions(view))).allSatisfy { partition in
+                    let end = try bed.admin.watermarks(of: TopicPartition(bed.layout.name(view), partition))
+                        .high
+                    // Nothing is told of one that never had anything to read.
+                    return end == reads["\(view.rawValue)/\(partition)"] ?? 0
+                }
+            }
+        }
+        try await member.retire()
+        return try await FleetState(under: data(of: member))
+    }
+
+    /// Nothing comes in any more, and what came has been taken in.
+    package func closeDoors() async throws {
+        for member in members where member.stage == .gateway && !member.isRetired {
+            try await member.retire()
+        }
+        try await eventually("reports, sends and schedules are read") {
+            bed.isRead(by: "ingest", [.reports]) && bed.isRead(by: "planner", [.sends])
+                && bed.isRead(by: "scheduler", [.schedules])
+        }
+    }
+
+    private func data(of member: FleetMember) -> String {
+        "\(directory)/\(member.stage.rawValue)-\(member.number)"
     }
 
     /// One of the operator's commands, and what it says.

@@ -68,7 +68,20 @@ package final class FleetMember {
         if !isRetired, !process.isRunning { try await begin() }
     }
 
-    private func begin() async throws {
+    /// How far each of its views has read, by `view/partition`.
+    func appliedOffsets() async throws -> [String: Int64] {
+        guard let address = process.errors.firstMatch(of: #/admin: serving address=(\S+)/#) else {
+            return [:]
+        }
+        let metrics = try ChildProcess("curl", ["-s", "http://\(address.1)/metrics"])
+        _ = try await metrics.exitStatus()
+        return metrics.output.matches(
+            of: #/_applied_offset\{view="([a-z]+)",partition="(\d+)"\} ([\d.e+]+)/#
+        ).reduce(into: [:]) { $0["\($1.1)/\($1.2)"] = Double($1.3).map { Int64($0) } }
+    }
+
+    /// After its end.
+    func begin() async throws {
         _ = try await process.exitStatus()
         earlierLogs.append(process.output + process.errors)
         process = try ChildProcess(program, arguments, environment: environment)

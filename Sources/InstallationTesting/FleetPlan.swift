@@ -1,3 +1,5 @@
+internal import Topics
+
 /// What a fleet is made of.
 package struct FleetPlan: Sendable {
     /// A stage, by its word on the command line.
@@ -7,6 +9,16 @@ package struct FleetPlan: Sendable {
         case fanOut = "fan-out"
         case sender
         case scheduler
+
+        /// What its files are made from.
+        var views: [TopicName] {
+            switch self {
+            case .gateway, .sender: []
+            case .ingest: [.installations]
+            case .fanOut: [.groups, .starts]
+            case .scheduler: [.timers]
+            }
+        }
     }
 
     /// Processes of each stage.

@@ -41,6 +41,13 @@ package final class TopicScanner {
         return end
     }
 
+    /// Where a partition ends now.
+    func end(of partition: TopicPartition) throws -> Int64 {
+        let consumer = try free.popLast() ?? make()
+        defer { free.append(consumer) }
+        return try consumer.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds).high
+    }
+
     private func make() throws -> Consumer {
         var options = ConsumerOptions(.manual)
         options.outOfRange = .earliest

@@ -4,9 +4,11 @@ internal import Lifecycle
 extension Invocation {
     /// Goes on where a person says yes, or has said so by `--yes`.
     func confirm(orElse nothingDone: String) throws {
-        if options["--yes"] != nil { return }
-        print("Go on? Say yes: ", terminator: "")
+        let isSaid = options["--yes"] != nil
+        if !isSaid { print("Go on? Say yes: ", terminator: "") }
+        // In a file, too, what is to be done stands before how far it is.
         fflush(nil)
+        if isSaid { return }
         guard readLine() == "yes" else {
             throw Refusal(status: .usage, "\(nothingDone); --yes does it without asking")
         }

@@ -16,7 +16,7 @@ extension Command {
         summary:
             "Rebuilds a stage's state files from their topic at its next start, lets ingest read reports again, or pushes a send's failed jobs once more.",
         usage:
-            "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--yes] | reports --from TIME|PARTITION/OFFSET [--run NAME] [--dry-run] [--yes] | resend SEND --app APP [--dry-run] [--yes]",
+            "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--dry-run] [--yes] | reports --from TIME|PARTITION/OFFSET [--run NAME] [--dry-run] [--yes] | resend SEND --app APP [--dry-run] [--yes]",
         example: "flotilla replay rebuild --stage ingest --data /var/lib/flotilla",
         namespace: "run", settings: ["run.data", "topics.", "kafka."],
         options: [
@@ -31,7 +31,7 @@ extension Command {
                 "--unknown-starts", false,
                 "resend: also starts of which nobody knows whether they arrived; a phone may then show two"
             ),
-            ("--dry-run", false, "reports, resend: says what would be done, and asks nothing"),
+            ("--dry-run", false, "says what would be done, and asks nothing"),
             ("--yes", false, "does it without asking"),
             ("--json", false, "reports, resend: one JSON object a line instead of sentences"),
         ]
@@ -55,9 +55,9 @@ extension Command {
         guard Name.problem(run) == nil, !run.contains("/") else {
             throw Refusal(status: .usage, "--run is no name of a call")
         }
-        let box = try invocation.letterBox()
+        let start = try invocation.reportsFrom()
         let replay = ReportReplay(
-            box, from: try invocation.reportsFrom(), author: CatalogAccess.author, run: run)
+            try invocation.letterBox(), from: start, author: CatalogAccess.author, run: run)
         let planned = try replay.survey()
         let isJSON = invocation.options["--json"] != nil
         if !isJSON {
@@ -116,7 +116,15 @@ extension Command {
 
 extension Invocation {
     fileprivate func reportsFrom() throws -> ReportReplay.Start {
-        if let place = options["--from"].flatMap({ LetterName($0) }) { return .place(place) }
+        if let place = options["--from"].flatMap({ LetterName($0) }) {
+            let partitions = TopicLayout(settings).partitions(.reports)
+            guard place.partition < partitions else {
+                throw Refusal(
+                    status: .usage,
+                    "--from names a partition of reports that is not there: 0 to \(partitions - 1)")
+            }
+            return .place(place)
+        }
         guard let time = try time("--from") else {
             throw Refusal(
                 status: .usage, "say from where with --from: 2h, 2026-11-20T20:00:00Z, or 3/1042")
@@ -164,7 +172,9 @@ private struct Rebuild {
         Rebuild(stage: "ingest", topics: [.installations]),
         Rebuild(stage: "fan-out", topics: [.groups, .starts, .registry]),
         Rebuild(stage: "scheduler", topics: [.timers]),
-        Rebuild(stage: "insight", topics: [.receipts, .events]),
+        Rebuild(
+            stage: "insight",
+            topics: [.receipts, .events, .progress, .groups, .installations, .timers, .audit]),
     ]
 
     /// The slots stay locked until the files are gone: no process can begin to use them meanwhile.
@@ -185,6 +195,7 @@ private struct Rebuild {
         print(
             "They are removed, and made anew from \(records) records of \(topics.map(\.rawValue).joined(separator: ", "))."
         )
+        if invocation.options["--dry-run"] != nil { return }
         try invocation.confirm(orElse: "nothing was removed")
         for (index, file) in files.enumerated() {
             do {

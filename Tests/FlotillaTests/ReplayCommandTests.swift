@@ -27,6 +27,8 @@ struct ReplayCommandTests {
             installation.process.send(signal: SIGTERM)
             #expect(try await installation.process.exitStatus() == 0)
         }
+        let dry = try await rebuild("--dry-run")
+        #expect(dry.status == 0 && dry.output.contains(state) && !dry.output.contains("Go on?"), "\(dry)")
         let unsaid = try await rebuild()
         #expect(unsaid.status == 64 && unsaid.output.contains(state), "\(unsaid)")
         #expect(FileManager.default.fileExists(atPath: state), "it was not told to")
@@ -47,5 +49,7 @@ struct ReplayCommandTests {
             answer.status == 64 && answer.errors.contains("ingest or fan-out or scheduler or insight"),
             "\(answer)")
         #expect(try await flotilla("replay", "everything").status == 64)
+        let nowhere = try await flotilla("replay", "reports", "--from", "12/0", "--yes")
+        #expect(nowhere.status == 64 && nowhere.errors.contains("0 to 11"), "\(nowhere)")
     }
 }

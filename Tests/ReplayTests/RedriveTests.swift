@@ -40,6 +40,17 @@ import Topics
         #expect(audit.count == 1 && audit[0].contains("dead-letters.redrive") && audit[0].contains("tester"))
     }
 
+    @Test func `what comes back as a letter while a call runs is left to the next one`() throws {
+        try stand.bury(stand.head(), to: 0..<1)
+        var hasComeBack = false
+        let done = try stand.redrive().carryOut { _ in
+            if !hasComeBack { try stand.bury(stand.head(), to: 1..<2, lane: 1) }
+            hasComeBack = true
+        }
+        #expect(hasComeBack && done.letters == 1)
+        #expect(try stand.redriveAll(run: "r2").letters == 1)
+    }
+
     @Test
     func `a call that was killed before its letters went is made up for, one that was killed after is not`()
         throws

@@ -24,6 +24,11 @@ package struct LetterBox {
         try scanner.read(TopicPartition(layout.name(topic), partition), from: start, each)
     }
 
+    /// Where its partitions end now, by their numbers.
+    func ends() throws -> [Int64] {
+        try partitions.map { try scanner.end(of: TopicPartition(layout.name(.deadLetters), $0)) }
+    }
+
     /// What was done about the letters of a partition.
     func journal(of partition: Int32, _ filter: LetterFilter) throws -> LetterJournal {
         var journal = LetterJournal()
@@ -33,14 +38,18 @@ package struct LetterBox {
 
     /// Its letters that match, in order, up to where the journal was read. The body ends it with `Enough`.
     ///
-    /// - Parameter start: nil for the first that can match.
+    /// - Parameters:
+    ///   - start: nil for the first that can match.
+    ///   - end: the first offset that is left alone.
     func forEach(
         in partition: Int32, _ filter: LetterFilter, knowing journal: LetterJournal,
-        from start: TopicScanner.Start? = nil, _ body: (Letter, LetterJournal.State) throws -> Void
+        from start: TopicScanner.Start? = nil, before end: Int64 = .max,
+        _ body: (Letter, LetterJournal.State) throws -> Void
     ) throws {
         guard journal.end > 0 else { return }
         try scan(.deadLetters, in: partition, from: start ?? filter.start) { record in
-            guard record.offset < journal.end, let letter = Letter(record), filter.takes(letter) else {
+            guard record.offset < min(journal.end, end), let letter = Letter(record), filter.takes(letter)
+            else {
                 return
             }
             try body(letter, journal.state(of: record.offset))

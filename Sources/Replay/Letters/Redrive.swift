@@ -83,10 +83,12 @@ package final class Redrive {
     package func carryOut(_ progress: (Tally) throws -> Void) throws -> Tally {
         tally = Tally()
         let writer = try ReplayWriter(box, author: author, run: run)
+        // What comes back as a letter meanwhile would go round for as long as there are partitions.
+        let ends = try box.ends()
         for partition in box.partitions where filter.concerns(partition) {
             var journal = try box.journal(of: partition, filter)
             var batch = RedriveBatch(partition: partition)
-            try forEachItem(in: partition, journal) { [self] item in
+            try forEachItem(in: partition, journal, before: ends[Int(partition)]) { [self] item in
                 batch.add(item)
                 if batch.isFull {
                     try send(&batch, &journal, by: writer)
@@ -144,14 +146,15 @@ package final class Redrive {
     /// Letters that may go, in order. They are asked about in rounds: what the ledger says of so many at a time
     /// is kept in memory.
     private func forEachItem(
-        in partition: Int32, _ journal: LetterJournal, _ body: (Item) throws -> Void,
-        settled: (LetterName) throws -> Void
+        in partition: Int32, _ journal: LetterJournal, before end: Int64 = .max,
+        _ body: (Item) throws -> Void, settled: (LetterName) throws -> Void
     ) throws {
         var start = filter.start
         while true {
             var guards = Guards()
             var next: Int64?
-            try box.forEach(in: partition, filter, knowing: journal, from: start) { letter, state in
+            try box.forEach(in: partition, filter, knowing: journal, from: start, before: end) {
+                letter, state in
                 guard state == .open || state == .doubtful else { return }
                 if guards.isFull {
                     next = letter.name.offset
@@ -161,7 +164,8 @@ package final class Redrive {
             }
             try guards.scopes.read(box, lane: partition)
             try guards.groups.read(box)
-            try box.forEach(in: partition, filter, knowing: journal, from: start) { letter, state in
+            try box.forEach(in: partition, filter, knowing: journal, from: start, before: end) {
+                letter, state in
                 if let next, letter.name.offset >= next { throw TopicScanner.Enough() }
                 guard state == .open || state == .doubtful else { return }
                 switch try judge(letter, knowing: journal, by: guards) {

@@ -1,0 +1,50 @@
+internal import Foundation
+internal import ProcessTesting
+
+/// What state files hold, as `mdb_dump` reads them, which nobody here wrote.
+package struct FleetState {
+    /// Values by their keys, by the names of a file and a table in it.
+    private var tables: [String: [Substring: Substring]] = [:]
+    /// Says how far a file is and when that was, and not what it holds.
+    private static let place = ".applied"
+
+    init(under directory: String) async throws {
+        let files = try FileManager.default.subpathsOfDirectory(atPath: directory)
+        for file in files where file.hasSuffix("/data.mdb") {
+            let place = String(file.dropLast("/data.mdb".count))
+            let dump = try ChildProcess("mdb_dump", ["-a", "\(directory)/\(place)"])
+            guard try await dump.exitStatus() == 0 else { throw FleetFailure(dump.errors) }
+            read(dump.output, of: place)
+        }
+    }
+
+    /// A key and its value are a line each, and begin with a space, as nothing else does.
+    private mutating func read(_ dump: String, of file: String) {
+        var table = ""
+        var key: Substring?
+        for line in dump.split(separator: "\n") {
+            if line.hasPrefix("database=") {
+                table = "\(file) \(line.dropFirst("database=".count))"
+                if !table.hasSuffix(Self.place) { tables[table] = [:] }
+            } else if line.hasPrefix(" ") {
+                if let known = key { tables[table]?[known] = line }
+                key = key == nil ? line : nil
+            }
+        }
+    }
+
+    package var rows: Int { tables.values.reduce(0) { $0 + $1.count } }
+
+    /// What is not the same in both, in words.
+    package func differences(from other: FleetState) -> [String] {
+        Set(tables.keys).union(other.tables.keys).sorted().compactMap { name in
+            let (mine, others) = (tables[name] ?? [:], other.tables[name] ?? [:])
+            let differing = Set(mine.keys).union(others.keys).filter { mine[$0] != others[$0] }
+            guard let one = differing.min() else { return nil }
+            return """
+                \(name): \(differing.count) of \(others.count) rows, as\(one) has\(mine[one] ?? " nothing"), \
+                not\(others[one] ?? " anything")
+                """
+        }
+    }
+}

@@ -17,23 +17,24 @@ extension Installation {
     }
 
     private var entryCount: Int {
-        facts[0].starts.count + facts[0].activities.count + facts[0].refused.count + facts[0].moved.count
-            + facts[0].taps.count + (facts[0].erasedAt == nil ? 0 : 1)
+        starts.count + activities.count + refused.count + moved.count
+            + taps.count + (erasedAt == nil ? 0 : 1)
     }
 
     /// Mostly there is nothing to forget, and then nothing is changed: what is changed is copied.
     private func hasForgettable(at now: Int64, _ app: App) -> Bool {
-        for index in facts[0].activities.indices
-        where facts[0].activities[index].keptUntil(app) <= now { return true }
-        for index in facts[0].starts.indices
-        where facts[0].starts[index].lastWordAt + Retention.reportMilliseconds <= now { return true }
-        if let erasedAt = facts[0].erasedAt, Retention.erasure(at: erasedAt) <= now { return true }
-        return facts[0].activities.count > Self.activitiesMax || facts[0].starts.count > Self.startsMax
+        let (activities, starts, refused, moved, taps) = (activities, starts, refused, moved, taps)
+        for index in activities.indices
+        where activities[index].keptUntil(app) <= now { return true }
+        for index in starts.indices
+        where starts[index].lastWordAt + Retention.reportMilliseconds <= now { return true }
+        if let erasedAt, Retention.erasure(at: erasedAt) <= now { return true }
+        return activities.count > Self.activitiesMax || starts.count > Self.startsMax
             || hasTooManyTypes(app)
-            || facts[0].refused.count > Self.refusedMax || facts[0].moved.count > Self.movedMax
-            || facts[0].taps.count > Self.tapsMax || facts[0].taps.contains { $0.keptUntil <= now }
-            || facts[0].moved.contains { $0.until <= now }
-            || facts[0].refused.contains { $0.at + Retention.reportMilliseconds <= now }
+            || refused.count > Self.refusedMax || moved.count > Self.movedMax
+            || taps.count > Self.tapsMax || taps.contains { $0.keptUntil <= now }
+            || moved.contains { $0.until <= now }
+            || refused.contains { $0.at + Retention.reportMilliseconds <= now }
     }
 
     private mutating func forgetEntries(at now: Int64, _ app: App) {
@@ -52,8 +53,12 @@ extension Installation {
                 Self.isUndeclared(start, app) ? (start.lastWordAt, start.type ?? "") : (.max, "")
             }
         }
-        while activities.count > Self.activitiesMax { activities.removeLeast { ($0.lastWordAt, $0.id) } }
-        while starts.count > Self.startsMax { starts.removeLeast { ($0.lastWordAt, $0.type ?? "") } }
+        while activities.count > Self.activitiesMax {
+            activities.removeLeast { ($0.lastWordAt, $0.id) }
+        }
+        while starts.count > Self.startsMax {
+            starts.removeLeast { ($0.lastWordAt, $0.type ?? "") }
+        }
         while refused.count > Self.refusedMax { refused.removeLeast { ($0.at, $0.hash) } }
         while taps.count > Self.tapsMax {
             let oldest = taps.removeLeast { ($0.at, $0.id ?? "") }
@@ -63,8 +68,8 @@ extension Installation {
     }
 
     private func hasTooManyTypes(_ app: App) -> Bool {
-        facts[0].starts.count > Self.undeclaredTypesMax
-            && facts[0].starts.count { Self.isUndeclared($0, app) } > Self.undeclaredTypesMax
+        starts.count > Self.undeclaredTypesMax
+            && starts.count { Self.isUndeclared($0, app) } > Self.undeclaredTypesMax
     }
 
     private static func isUndeclared(_ start: Start, _ app: App) -> Bool {
@@ -74,14 +79,14 @@ extension Installation {
 
     private mutating func forgetTokens(at now: Int64, _ app: App) -> Bool {
         var hasForgotten = setLives(app)
-        for index in facts[0].starts.indices where isWorthless(facts[0].starts[index]) {
-            facts[0].starts[index].token?.sealed = ""
+        for index in starts.indices where isWorthless(starts[index]) {
+            starts[index].token?.sealed = nil
             hasForgotten = true
         }
-        for index in facts[0].activities.indices {
-            let fate = fate(of: index, at: now)
-            if fate.isWorthless { facts[0].activities[index].token?.sealed = "" }
-            if let isExpired = fate.isExpired { facts[0].activities[index].isExpired = isExpired }
+        for index in activities.indices {
+            let fate = fate(of: activities[index], at: now)
+            if fate.isWorthless { activities[index].token?.sealed = nil }
+            if let isExpired = fate.isExpired { activities[index].isExpired = isExpired }
             if fate.isWorthless || fate.isExpired != nil { hasForgotten = true }
         }
         return hasForgotten
@@ -90,54 +95,54 @@ extension Installation {
     /// The app may have changed for how long tokens live, or an activity its type.
     private mutating func setLives(_ app: App) -> Bool {
         var hasChanged = false
-        for index in facts[0].activities.indices {
-            let life = app.updateTokenMilliseconds(facts[0].activities[index].type?.value)
-            guard facts[0].activities[index].tokenMilliseconds != life else { continue }
-            facts[0].activities[index].tokenMilliseconds = life
+        for index in activities.indices {
+            let life = app.updateTokenMilliseconds(activities[index].type?.value)
+            guard activities[index].tokenMilliseconds != life else { continue }
+            activities[index].tokenMilliseconds = life
             hasChanged = true
         }
         return hasChanged
     }
 
     private func isWorthless(_ start: Start) -> Bool {
-        guard let token = start.token, !token.sealed.isEmpty else { return false }
+        guard let token = start.token, token.sealed != nil else { return false }
         return isRefused(token)
     }
 
     /// Whether its token is of no more use, and whether it has expired where that is new.
     private func fate(
-        of index: Int, at now: Int64
+        of activity: Activity, at now: Int64
     ) -> (isWorthless: Bool, isExpired: Bool?) {
-        guard let token = facts[0].activities[index].token else { return (false, nil) }
-        let isClosed = facts[0].activities[index].closing != nil
-        let isWorthless = !token.sealed.isEmpty && (isClosed || isRefused(token))
-        let isExpired = expiresAt(facts[0].activities[index]) <= now
-        return (isWorthless, isExpired == facts[0].activities[index].isExpired ? nil : isExpired)
+        guard let token = activity.token else { return (false, nil) }
+        let isClosed = activity.closing != nil
+        let isWorthless = token.sealed != nil && (isClosed || isRefused(token))
+        let isExpired = expiresAt(activity) <= now
+        return (isWorthless, isExpired == activity.isExpired ? nil : isExpired)
     }
 
     /// Something counts as expired whose time has not come.
     func hasExpiredTooSoon(at now: Int64, _ app: App) -> Bool {
         activities.contains { activity in
-            guard activity.isExpired, activity.token?.sealed.isEmpty == false else { return false }
+            guard activity.isExpired, activity.token?.sealed != nil else { return false }
             return expiresAt(activity) > now
         }
     }
 
     /// Whether nothing is known of it that is worth its record.
     func isForgotten(at now: Int64, withoutTokens milliseconds: Int64) -> Bool {
-        if facts[0].environment == nil, facts[0] == Facts() { return true }
+        if environment == nil, self == Installation(app: app, subject: subject) { return true }
         guard let end = tokenlessUntil(milliseconds) else { return false }
-        return end <= now && facts[0].erasedAt == nil && facts[0].activities.isEmpty && facts[0].moved.isEmpty
+        return end <= now && erasedAt == nil && activities.isEmpty && moved.isEmpty
     }
 
     /// When an installation is forgotten that has no token to start with; nil where it has one.
     private func tokenlessUntil(_ milliseconds: Int64) -> Int64? {
         guard case .installation = subject else { return nil }
-        for start in facts[0].starts where start.token?.sealed.isEmpty == false && !start.isUnwanted {
+        for start in starts where start.token?.sealed != nil && !start.isUnwanted {
             return nil
         }
         // Every word of a phone says its environment.
-        return (facts[0].environment?.at.received ?? facts[0].refused.map(\.at).max() ?? 0) + milliseconds
+        return (environment?.at.received ?? refused.map(\.at).max() ?? 0) + milliseconds
     }
 
     /// When `forget` has something to do next, or nothing is left to know; nil for never.
@@ -146,7 +151,7 @@ extension Installation {
         if let erasedAt { next = min(next, Retention.erasure(at: erasedAt)) }
         for moved in moved { next = min(next, moved.until) }
         for activity in activities {
-            let isHeld = activity.token?.sealed.isEmpty == false && !activity.isExpired
+            let isHeld = activity.token?.sealed != nil && !activity.isExpired
             let life = app.updateTokenMilliseconds(activity.type?.value)
             if activity.tokenMilliseconds != life { return 0 }
             next = min(next, isHeld ? expiresAt(activity) : activity.keptUntil(app))

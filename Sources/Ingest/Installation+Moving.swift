@@ -15,13 +15,13 @@ extension Installation {
 
     /// The newest word on what a segment may look at.
     var profileHeardAt: ReportTime? {
-        var newest = facts[0].tags?.at
+        var newest = tags?.at
         func consider(_ time: ReportTime?) {
             if let time, newest.map({ $0 < time }) ?? true { newest = time }
         }
-        consider(facts[0].attributes?.at)
-        consider(facts[0].locale?.at)
-        consider(facts[0].timeZone?.at)
+        consider(attributes?.at)
+        consider(locale?.at)
+        consider(timeZone?.at)
         return newest
     }
 }

@@ -5,15 +5,15 @@ extension Merge {
     func hearAlive(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         let index = try hearFacts(report, &hearing)
         let time = hearing.time
-        guard let heard = hearing.installation.facts[0].activities[index].heardAt else {
-            hearing.installation.facts[0].activities[index].heardAt = time
+        guard let heard = hearing.installation.activities[index].heardAt else {
+            hearing.installation.activities[index].heardAt = time
             return hearing.noteChange()
         }
         guard time > heard else { return }
         let wasOver =
-            hearing.installation.facts[0].activities[index].isExpired
-            || hearing.installation.overBy(hearing.installation.facts[0].activities[index]) != nil
-        hearing.installation.facts[0].activities[index].heardAt = time
+            hearing.installation.activities[index].isExpired
+            || hearing.installation.overBy(hearing.installation.activities[index]) != nil
+        hearing.installation.activities[index].heardAt = time
         hearing.note(.repeated, since: heard, grain: grain.updateMilliseconds)
         if wasOver { hearing.noteChange() }
     }
@@ -24,7 +24,7 @@ extension Merge {
             try hearAlive(report, &hearing)
             guard let id = report.activity else { return }
             let index = hearing.installation.activity(id)
-            hearing.note(hearing.installation.facts[0].activities[index].state.hear(state, at: hearing.time))
+            hearing.note(hearing.installation.activities[index].state.hear(state, at: hearing.time))
             return
         }
         hearClosing(isDismissal: state == .dismissed, of: try hearFacts(report, &hearing), &hearing)
@@ -41,7 +41,7 @@ extension Merge {
     }
 
     private func hearClosing(isDismissal: Bool, of index: Int, _ hearing: inout Hearing) {
-        let known = hearing.installation.facts[0].activities[index].closing ?? Installation.Closing()
+        let known = hearing.installation.activities[index].closing ?? Installation.Closing()
         // Of each the first word counts; what comes behind it is its repetition.
         var closing = known
         if isDismissal {
@@ -50,17 +50,17 @@ extension Merge {
             closing.endedAt = min(known.endedAt ?? hearing.time, hearing.time)
         }
         if closing == known { return }
-        hearing.installation.facts[0].activities[index].closing = closing
+        hearing.installation.activities[index].closing = closing
         hearing.noteChange()
     }
 
     func hearUnregister(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let type = report.attributesType else { throw Rejection.incomplete("attributesType") }
         let index = hearing.installation.start(type)
-        if let old = hearing.installation.facts[0].starts[index].unregisteredAt, hearing.time <= old {
+        if let old = hearing.installation.starts[index].unregisteredAt, hearing.time <= old {
             return
         }
-        hearing.installation.facts[0].starts[index].unregisteredAt = hearing.time
+        hearing.installation.starts[index].unregisteredAt = hearing.time
         // It ends activities too.
         hearing.touched.touchEverything()
         hearing.noteChange()
@@ -71,7 +71,7 @@ extension Merge {
         guard let running = report.running else { throw Rejection.incomplete("running") }
         let old = hearing.installation
         // The list is a set; its order must not make a change.
-        let heard = hearing.installation.facts[0].running.hear(running.sorted(), at: hearing.time)
+        let heard = hearing.installation.running.hear(running.sorted(), at: hearing.time)
         hearing.note(heard, since: old.running?.at, grain: grain.updateMilliseconds)
         hearing.touched.touchEverything()
         let new = hearing.installation
@@ -88,11 +88,11 @@ extension Merge {
         let index = hearing.installation.activity(id)
         hearing.touched.touchActivity(index)
         if let type = report.attributesType {
-            let heard = hearing.installation.facts[0].activities[index].type.hear(type, at: hearing.time)
+            let heard = hearing.installation.activities[index].type.hear(type, at: hearing.time)
             hearing.note(heard)
         }
         if let group = report.group {
-            let heard = hearing.installation.facts[0].activities[index].group.hear(group, at: hearing.time)
+            let heard = hearing.installation.activities[index].group.hear(group, at: hearing.time)
             hearing.note(heard)
         }
         return index
@@ -101,8 +101,8 @@ extension Merge {
     /// One event for each activity that ran and is over now.
     func appendClosings(from old: Installation?, to hearing: inout Hearing) {
         let new = hearing.installation
-        for index in new.facts[0].activities.indices where hearing.touched.hasActivity(index) {
-            let activity = new.facts[0].activities[index]
+        for index in new.activities.indices where hearing.touched.hasActivity(index) {
+            let activity = new.activities[index]
             guard let cause = new.overBy(activity), !wasOver(activity, in: old) else { continue }
             hearing.tell(
                 .closed, attributesType: activity.type?.value, activity: activity.id,

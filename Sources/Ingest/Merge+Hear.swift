@@ -4,7 +4,7 @@ extension Merge {
     /// Everything that a report says. A field that it does not have says nothing: it erases nothing.
     func hear(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         if report.kind == .deadToken { return try hearRefusal(report, &hearing) }
-        if let erasedAt = hearing.installation.facts[0].erasedAt, hearing.time <= erasedAt {
+        if let erasedAt = hearing.installation.erasedAt, hearing.time <= erasedAt {
             return hearErased(report, &hearing)
         }
         if report.kind == .erase {
@@ -30,46 +30,46 @@ extension Merge {
         let time = hearing.time
         if let environment = report.environment {
             let old = hearing.installation.environment?.at
-            let heard = hearing.installation.facts[0].environment.hear(environment, at: time)
+            let heard = hearing.installation.environment.hear(environment, at: time)
             hearing.note(heard, since: old, grain: Grain.heartbeatMilliseconds)
             if heard == .changed { hearing.touched.touchEverything() }
         }
-        if let os = report.os { hearing.noteFact(hearing.installation.facts[0].os.hear(os, at: time)) }
+        if let os = report.os { hearing.noteFact(hearing.installation.os.hear(os, at: time)) }
         if let build = report.appBuild {
             let old = hearing.installation.appBuild?.at
-            let heard = hearing.installation.facts[0].appBuild.hear(build, at: time)
+            let heard = hearing.installation.appBuild.hear(build, at: time)
             hearing.note(heard, since: old, grain: Grain.heartbeatMilliseconds)
             if heard == .changed { hearing.touched.touchProfile() }
         }
         if let isEnabled = report.frequentPushesEnabled {
-            hearing.noteFact(hearing.installation.facts[0].frequentPushesEnabled.hear(isEnabled, at: time))
+            hearing.noteFact(hearing.installation.frequentPushesEnabled.hear(isEnabled, at: time))
         }
         if let isEnabled = report.activitiesEnabled {
-            hearing.noteFact(hearing.installation.facts[0].activitiesEnabled.hear(isEnabled, at: time))
+            hearing.noteFact(hearing.installation.activitiesEnabled.hear(isEnabled, at: time))
         }
     }
 
     private func hearProfile(_ report: Report, _ hearing: inout Hearing) {
         let time = hearing.time
         var isNews = false
-        let old = hearing.installation.profileHeardAt
+        let old = report.saysProfile ? hearing.installation.profileHeardAt : nil
         if report.installation != nil, report.user != nil || report.isLoggedOut {
             let recipient = report.user.map(Recipient.user) ?? hearing.installation.subject
-            hearing.hasMoved = hearing.note(hearing.installation.facts[0].user.hear(recipient, at: time))
+            hearing.hasMoved = hearing.note(hearing.installation.user.hear(recipient, at: time))
             isNews = hearing.hasMoved
         }
         if let tags = report.tags {
-            isNews = hearing.note(hearing.installation.facts[0].tags.hear(tags, at: time)) || isNews
+            isNews = hearing.note(hearing.installation.tags.hear(tags, at: time)) || isNews
         }
         if let attributes = report.attributes {
             isNews =
-                hearing.note(hearing.installation.facts[0].attributes.hear(attributes, at: time)) || isNews
+                hearing.note(hearing.installation.attributes.hear(attributes, at: time)) || isNews
         }
         if let locale = report.locale {
-            isNews = hearing.note(hearing.installation.facts[0].locale.hear(locale, at: time)) || isNews
+            isNews = hearing.note(hearing.installation.locale.hear(locale, at: time)) || isNews
         }
         if let timeZone = report.timeZone {
-            isNews = hearing.note(hearing.installation.facts[0].timeZone.hear(timeZone, at: time)) || isNews
+            isNews = hearing.note(hearing.installation.timeZone.hear(timeZone, at: time)) || isNews
         }
         // Who is logged in is worth its exact time: a late word on somebody before must not stand.
         if report.kind == .profile, hearing.isRepeated { hearing.noteGrain() }
@@ -85,11 +85,11 @@ extension Merge {
     private func hearTap(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
         guard let id = report.activity else { throw Rejection.incomplete("activityId") }
         let tap = Installation.Tap(at: hearing.time.event, id: report.id)
-        if let end = hearing.installation.facts[0].tappedAt, tap.at <= end { return }
-        if hearing.installation.facts[0].taps.contains(where: { $0.isSame(as: tap) }) { return }
-        hearing.installation.facts[0].taps.append(tap)
+        if let end = hearing.installation.tappedAt, tap.at <= end { return }
+        if hearing.installation.taps.contains(where: { $0.isSame(as: tap) }) { return }
+        hearing.installation.taps.append(tap)
         hearing.noteChange()
-        let activity = hearing.installation.facts[0].activities.first { $0.id.isExactly(id) }
+        let activity = hearing.installation.activities.first { $0.id.isExactly(id) }
         hearing.tell(
             .tap, attributesType: activity?.type?.value ?? report.attributesType, activity: id,
             group: activity?.group?.value ?? report.group, scheduleID: report.scheduleID,
@@ -104,17 +104,24 @@ extension Merge {
             ?? refusal.dispatchedAt
         // Nothing is refused ahead of time: a clock that is wrong, or a unit, would end the token for ever.
         let at = min(said, hearing.time.received + Retention.refusalGraceMilliseconds)
-        if let erasedAt = hearing.installation.facts[0].erasedAt, at < erasedAt.event { return }
-        if let known = hearing.installation.facts[0].refused.firstIndex(where: {
+        if let erasedAt = hearing.installation.erasedAt, at < erasedAt.event { return }
+        if let known = hearing.installation.refused.firstIndex(where: {
             $0.hash == refusal.tokenHash
         }) {
-            guard hearing.installation.facts[0].refused[known].at < at else { return }
-            hearing.installation.facts[0].refused[known].at = at
+            guard hearing.installation.refused[known].at < at else { return }
+            hearing.installation.refused[known].at = at
         } else {
-            hearing.installation.facts[0].refused.append(.init(hash: refusal.tokenHash, at: at))
+            hearing.installation.refused.append(.init(hash: refusal.tokenHash, at: at))
         }
         hearing.touched.touchEverything()
         hearing.noteChange()
+    }
+}
+
+extension Report {
+    /// Whether it has anything of which `profileHeardAt` is the newest word.
+    fileprivate var saysProfile: Bool {
+        tags != nil || attributes != nil || locale != nil || timeZone != nil
     }
 }
 

@@ -5,19 +5,19 @@ extension Merge {
         let index = hearing.installation.start(report.attributesType)
         hearing.touched.touchStart(index)
         // The row of a token for every type says which types are not wanted.
-        if hearing.installation.facts[0].starts[index].unregisteredAt != nil {
+        if hearing.installation.starts[index].unregisteredAt != nil {
             hearing.touched.touchEverything()
         }
-        let old = hearing.installation.facts[0].starts[index].token
+        let old = hearing.installation.starts[index].token
         let entry = RegistryKey.Entry.start(type: report.attributesType)
         guard
             let token = try token(
                 report, after: old, under: entry, &hearing, grain: Grain.heartbeatMilliseconds)
         else { return }
-        let before = hearing.installation.facts[0].starts[index]
+        let before = hearing.installation.starts[index]
         let wasUsable = hearing.installation.isUsable(before)
-        hearing.installation.facts[0].starts[index].token = token
-        let after = hearing.installation.facts[0].starts[index]
+        hearing.installation.starts[index].token = token
+        let after = hearing.installation.starts[index]
         // The same token again, but not on the same side of a refusal, or of an unregistration: the latter counts
         // for a token that cannot be used, too, as the one for every type starts its type again.
         if wasUsable != hearing.installation.isUsable(after) || before.isUnwanted != after.isUnwanted {
@@ -31,21 +31,21 @@ extension Merge {
         try hearAlive(report, &hearing)
         let index = hearing.installation.activity(id)
         if let channel = report.channel {
-            let heard = hearing.installation.facts[0].activities[index].channel.hear(
+            let heard = hearing.installation.activities[index].channel.hear(
                 channel, at: hearing.time)
             hearing.note(heard)
         }
-        let old = hearing.installation.facts[0].activities[index].token
+        let old = hearing.installation.activities[index].token
         let entry = RegistryKey.Entry.update(activity: id)
         guard
             let token = try token(
                 report, after: old, under: entry, &hearing, grain: grain.updateMilliseconds)
         else { return }
-        hearing.installation.facts[0].activities[index].token = token
+        hearing.installation.activities[index].token = token
         if let old, hearing.installation.isUsable(old) != hearing.installation.isUsable(token) {
             hearing.noteChange()
         }
-        let isOver = hearing.installation.facts[0].activities[index].closing != nil
+        let isOver = hearing.installation.activities[index].closing != nil
         if old?.hash != token.hash, !isOver { announce(.updateToken, of: token, from: report, in: &hearing) }
     }
 
@@ -59,15 +59,15 @@ extension Merge {
         let time = hearing.time
         if let old, time < old.at { return nil }
         let hash = Hex.text(seal.hash(pushToken))
-        var token = Installation.Token(hash: hash, sealed: "", environment: environment, at: time)
+        var token = Installation.Token(hash: hash, sealed: nil, environment: environment, at: time)
         if let old {
             let isSame = old.hash == hash && old.environment == environment
             if time == old.at, isSame || !token.outranks(old) { return nil }
-            if isSame, !old.sealed.isEmpty {
-                token.sealed = old.sealed
+            if isSame, let stored = old.sealed {
+                token.sealed = stored
                 let isDue = hearing.note(.repeated, since: old.at, grain: grain)
                 // So keys rotate: what is written down anyway is sealed with the newest one.
-                if isDue, !seal.isCurrent(old.sealed) {
+                if isDue, !seal.isCurrent(stored) {
                     token.sealed = sealed(pushToken, of: report, under: entry)
                 }
                 return token
@@ -119,18 +119,18 @@ extension Installation.Token {
 extension Installation {
     /// The index of a type's start token, made where there is none.
     mutating func start(_ type: String?) -> Int {
-        for index in facts[0].starts.indices where facts[0].starts[index].type.isExactly(type) {
+        for index in starts.indices where starts[index].type.isExactly(type) {
             return index
         }
-        facts[0].starts.append(Start(type: type))
-        return facts[0].starts.count - 1
+        starts.append(Start(type: type))
+        return starts.count - 1
     }
 
     mutating func activity(_ id: String) -> Int {
-        for index in facts[0].activities.indices where facts[0].activities[index].id.isExactly(id) {
+        for index in activities.indices where activities[index].id.isExactly(id) {
             return index
         }
-        facts[0].activities.append(Activity(id: id))
-        return facts[0].activities.count - 1
+        activities.append(Activity(id: id))
+        return activities.count - 1
     }
 }

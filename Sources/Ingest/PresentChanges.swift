@@ -30,17 +30,17 @@ struct PresentChanges {
     }
 
     private mutating func findStarts(_ indices: Touched.Indices) {
-        let (oldList, newList) = (old.facts[0].starts, new.facts[0].starts)
+        let (oldList, newList) = (old.starts, new.starts)
         for index in indices { findStart(index, in: newList.span, after: oldList.span) }
     }
 
     private mutating func findActivities(_ indices: Touched.Indices) {
-        let (oldList, newList) = (old.facts[0].activities, new.facts[0].activities)
+        let (oldList, newList) = (old.activities, new.activities)
         for index in indices { findActivity(index, in: newList.span, after: oldList.span) }
     }
 
     private mutating func findStarts() {
-        let (oldList, newList) = (old.facts[0].starts, new.facts[0].starts)
+        let (oldList, newList) = (old.starts, new.starts)
         // What a span lends is not copied.
         let (olds, news) = (oldList.span, newList.span)
         for index in news.indices { findStart(index, in: news, after: olds) }
@@ -65,7 +65,7 @@ struct PresentChanges {
     }
 
     private mutating func findActivities() {
-        let (oldList, newList) = (old.facts[0].activities, new.facts[0].activities)
+        let (oldList, newList) = (old.activities, new.activities)
         // What a span lends is not copied.
         let (olds, news) = (oldList.span, newList.span)
         for index in news.indices { findActivity(index, in: news, after: olds) }
@@ -111,7 +111,7 @@ struct PresentChanges {
         _ row: consuming TokenRow, at entry: consuming RegistryKey.Entry, afterTokenOf oldHash: String?,
         old: () -> TokenRow?
     ) {
-        if row.tokenHash.isEmpty || row.tokenHash == oldHash, let old = old(),
+        if row.tokenHash == nil || row.tokenHash == oldHash, let old = old(),
             !RegistryChange.isNews(row, after: old, merge.grain)
         {
             return
@@ -142,17 +142,17 @@ struct PresentChanges {
 extension Installation {
     /// Whether there is one recipient before and after, and its rows say the same of moves.
     func staysUnderItsRecipient(as new: Installation) -> Bool {
-        facts[0].moved.isEmpty && new.facts[0].moved.isEmpty && facts[0].movedAt == new.facts[0].movedAt
-            && facts[0].user?.value == new.facts[0].user?.value
+        moved.isEmpty && new.moved.isEmpty && movedAt == new.movedAt
+            && user?.value == new.user?.value
     }
 
     /// But for its time.
     fileprivate func hasProfile(of old: Installation) -> Bool {
-        (facts[0].tags?.value ?? []).isExactly(old.facts[0].tags?.value ?? [])
-            && facts[0].attributes?.value == old.facts[0].attributes?.value
-            && (facts[0].locale?.value).isExactly(old.facts[0].locale?.value)
-            && (facts[0].timeZone?.value).isExactly(old.facts[0].timeZone?.value)
-            && (facts[0].os?.value).isExactly(old.facts[0].os?.value)
-            && (facts[0].appBuild?.value).isExactly(old.facts[0].appBuild?.value)
+        (tags?.value ?? []).isExactly(old.tags?.value ?? [])
+            && attributes?.value == old.attributes?.value
+            && (locale?.value).isExactly(old.locale?.value)
+            && (timeZone?.value).isExactly(old.timeZone?.value)
+            && (os?.value).isExactly(old.os?.value)
+            && (appBuild?.value).isExactly(old.appBuild?.value)
     }
 }

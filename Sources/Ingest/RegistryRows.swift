@@ -90,21 +90,21 @@ extension Installation {
         return TokenRow(
             environment: token.environment, token: token.sealed, tokenHash: token.hash,
             attributesType: start.type, exceptTypes: start.type == nil ? unwantedTypes : nil,
-            registeredAt: token.at.received, os: facts[0].os?.value,
-            frequentPushesEnabled: facts[0].frequentPushesEnabled?.value,
-            activitiesEnabled: facts[0].activitiesEnabled?.value)
+            registeredAt: token.at.received, os: os?.value,
+            frequentPushesEnabled: frequentPushesEnabled?.value,
+            activitiesEnabled: activitiesEnabled?.value)
     }
 
     /// What a token that serves every type must not start.
     private var unwantedTypes: [String]? {
-        let types = facts[0].starts.filter(\.isUnwanted).compactMap(\.type)
+        let types = starts.filter(\.isUnwanted).compactMap(\.type)
         return types.isEmpty ? nil : types.sorted { $1.outranks($0) }
     }
 
     /// One that is to be forgotten says nothing to anybody.
     private func dismissal(of activity: Activity) -> ReportTime? {
         guard let at = activity.closing?.dismissedByPersonAt else { return nil }
-        if let erasedAt = facts[0].erasedAt, at <= erasedAt { return nil }
+        if let erasedAt, at <= erasedAt { return nil }
         return at
     }
 
@@ -118,7 +118,7 @@ extension Installation {
         guard hasRow(activity) else { return nil }
         if let dismissed = dismissal(of: activity) {
             return TokenRow(
-                environment: facts[0].environment?.value ?? .production, token: "", tokenHash: "",
+                environment: environment?.value ?? .production, token: nil, tokenHash: nil,
                 attributesType: activity.type?.value, group: activity.group?.value,
                 registeredAt: dismissed.received,
                 expiresAt: activity.lastWordAt
@@ -129,24 +129,24 @@ extension Installation {
         return TokenRow(
             environment: token.environment, token: token.sealed, tokenHash: token.hash,
             attributesType: activity.type?.value, group: activity.group?.value,
-            registeredAt: token.at.received, expiresAt: expiresAt(activity), os: facts[0].os?.value,
-            frequentPushesEnabled: facts[0].frequentPushesEnabled?.value,
-            activitiesEnabled: facts[0].activitiesEnabled?.value,
+            registeredAt: token.at.received, expiresAt: expiresAt(activity), os: os?.value,
+            frequentPushesEnabled: frequentPushesEnabled?.value,
+            activitiesEnabled: activitiesEnabled?.value,
             channel: activity.channel?.value)
     }
 
     /// Nil where nothing was said that a segment could look at beyond what the tokens' rows have.
     var profileUpdatedAt: Int64? {
-        let heard = max(profileHeardAt?.received ?? -1, facts[0].appBuild?.at.received ?? -1)
+        let heard = max(profileHeardAt?.received ?? -1, appBuild?.at.received ?? -1)
         return heard >= 0 ? heard : nil
     }
 
     var profileRow: ProfileRow? {
         guard let heard = profileUpdatedAt else { return nil }
         return ProfileRow(
-            tags: facts[0].tags?.value ?? [], attributes: facts[0].attributes?.value,
-            locale: facts[0].locale?.value,
-            timeZone: facts[0].timeZone?.value, os: facts[0].os?.value, appBuild: facts[0].appBuild?.value,
+            tags: tags?.value ?? [], attributes: attributes?.value,
+            locale: locale?.value,
+            timeZone: timeZone?.value, os: os?.value, appBuild: appBuild?.value,
             updatedAt: heard)
     }
 }

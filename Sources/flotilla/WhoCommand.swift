@@ -123,9 +123,9 @@ private struct WhoLine {
         let owner = key.installation ?? "–"
         switch row {
         case .token(let token):
-            let shown = token.dismissedAt != nil ? "dismissed" : PushToken.short(hash: token.tokenHash)
+            let shown = token.dismissedAt == nil ? token.tokenHash.map(PushToken.short) : "dismissed"
             return [
-                owner, key.entry.text, shown, token.attributesType ?? "–", token.group ?? "–",
+                owner, key.entry.text, shown ?? "–", token.attributesType ?? "–", token.group ?? "–",
                 time(token.registeredAt), time(token.expiresAt), token.movedTo?.text ?? "–",
             ]
         case .profile(let profile):
@@ -144,8 +144,8 @@ private struct WhoLine {
         case .token(let token):
             if let at = token.dismissedAt {
                 line.field("dismissedAt", at)
-            } else {
-                line.field("token", PushToken.short(hash: token.tokenHash))
+            } else if let hash = token.tokenHash {
+                line.field("token", PushToken.short(hash: hash))
             }
             if let type = token.attributesType { line.field("attributesType", type) }
             if let group = token.group { line.field("groupId", group) }

@@ -86,7 +86,7 @@ struct Phone {
                 switch row {
                 case .token(let row):
                     row.dismissedAt != nil
-                        ? "dismissed" : row.token + (row.movedTo.map { ">\($0.text)" } ?? "")
+                        ? "dismissed" : (row.token ?? "") + (row.movedTo.map { ">\($0.text)" } ?? "")
                 case .profile(let row): row.tags.joined(separator: ",")
                 }
             return "\(key.recipient.text) \(key.entry.text) \(what)"

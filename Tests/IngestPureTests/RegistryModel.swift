@@ -178,7 +178,7 @@ struct RegistryModel {
         if let dismissed = byPerson {
             if isErased(dismissed) { return nil }
             row = TokenRow(
-                environment: environment!, token: "", tokenHash: "", attributesType: nil,
+                environment: environment!, token: nil, tokenHash: nil, attributesType: nil,
                 registeredAt: dismissed[1])
             row.dismissedAt = dismissed[1]
             let lastWord = max(heard?[1] ?? 0, token?[1] ?? 0, dismissed[1], ending?[1] ?? 0)

@@ -24,12 +24,12 @@ import Topics
             hash: String(repeating: "ab", count: TokenSeal.hashBytes),
             sealed: String(repeating: "cd", count: PushToken.bytesMax), environment: .production, at: at)
         var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))
-        installation.facts[0].environment = Said(.production, at: at)
-        installation.facts[0].tags = Said((0..<Report.tagsMax).map(name), at: at)
-        installation.facts[0].starts = (0..<Installation.startsMax).map {
+        installation.environment = Said(.production, at: at)
+        installation.tags = Said((0..<Report.tagsMax).map(name), at: at)
+        installation.starts = (0..<Installation.startsMax).map {
             Installation.Start(type: name($0), token: token)
         }
-        installation.facts[0].activities = (0..<Installation.activitiesMax).map { place in
+        installation.activities = (0..<Installation.activitiesMax).map { place in
             var activity = Installation.Activity(id: name(place))
             activity.type = Said(name(place), at: at)
             activity.group = Said(name(place), at: at)

@@ -33,8 +33,8 @@ import Topics
         let seal = TokenSeal(nil)
         let token = PushToken(hex: String(repeating: "ab", count: 32))!
         var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))
-        installation.facts[0].environment = Said(.production, at: at)
-        installation.facts[0].starts = [
+        installation.environment = Said(.production, at: at)
+        installation.starts = [
             Installation.Start(
                 type: "A",
                 token: Installation.Token(

@@ -23,7 +23,7 @@ import Testing
         activity.type = Said("Match", at: ReportTime(event: 5, received: 6))
         activity.group = Said("m1", at: ReportTime(event: 5, received: 6))
         activity.token = .init(
-            hash: "c1", sealed: "", environment: .sandbox, at: ReportTime(event: 5, received: 6))
+            hash: "c1", sealed: nil, environment: .sandbox, at: ReportTime(event: 5, received: 6))
         activity.state = Said(.stale, at: ReportTime(event: 7, received: 7))
         activity.heardAt = ReportTime(event: 7, received: 7)
         activity.isExpired = true
@@ -167,7 +167,7 @@ import Testing
 
     @Test func `the row of a dismissed activity has no token`() throws {
         var row = TokenRow(
-            environment: .production, token: "", tokenHash: "", attributesType: "Match", registeredAt: 5)
+            environment: .production, token: nil, tokenHash: nil, attributesType: "Match", registeredAt: 5)
         row.group = "m1"
         row.dismissedAt = 6
         row.expiresAt = 7

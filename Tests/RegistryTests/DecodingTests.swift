@@ -46,8 +46,8 @@ struct DecodingTests {
             taken += 1
             try fields.read(bytes.span, with: reader)
             func text(_ part: Range<Int>?) -> [UInt8]? { part.map { Array(fields[$0]) } }
-            #expect(text(fields.token) == Array(row.token.utf8))
-            #expect(text(fields.tokenHash) == Array(row.tokenHash.utf8))
+            #expect(text(fields.token) == Array((row.token ?? "").utf8))
+            #expect(text(fields.tokenHash) == Array((row.tokenHash ?? "").utf8))
             #expect(text(fields.attributesType) == row.attributesType.map { Array($0.utf8) })
             #expect(text(fields.group) == row.group.map { Array($0.utf8) })
             #expect(text(fields.channel) == row.channel.map { Array($0.utf8) })

@@ -99,8 +99,8 @@ struct Found: Hashable {
         recipient = spelled(key.recipient.text)
         installation = spelled(key.installation ?? "")
         entry = spelled(key.entry.text)
-        token = row.token
-        hash = row.tokenHash
+        token = row.token ?? ""
+        hash = row.tokenHash ?? ""
         if case .start(let type) = key.entry {
             self.type = type.map(spelled)
         } else {

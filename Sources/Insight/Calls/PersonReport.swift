@@ -68,7 +68,8 @@ extension Installation {
     /// The server's time of the newest word of the phone.
     var heardAt: Int64? {
         let said: [ReportTime?] = [
-            environment?.at, user?.at, os?.at, appBuild?.at, activitiesEnabled?.at, tags?.at, attributes?.at,
+            environment?.at, user?.at, os?.at, appBuild?.at, activitiesEnabled?.at,
+            tags?.at, attributes?.at,
             locale?.at, timeZone?.at, running?.at,
         ]
         let tokens = starts.flatMap { [$0.token?.at, $0.unregisteredAt] }

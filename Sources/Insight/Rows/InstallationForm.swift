@@ -76,13 +76,15 @@ extension Installation {
     /// Nothing of a token is left but that there is one, its hash, and its times.
     var withoutTokens: Installation {
         func without(_ token: Installation.Token?) -> Installation.Token? {
-            guard var token, !token.sealed.isEmpty else { return token }
+            guard var token, token.sealed != nil else { return token }
             token.sealed = InstallationForm.redacted
             return token
         }
         var copy = self
         for index in starts.indices { copy.starts[index].token = without(starts[index].token) }
-        for index in activities.indices { copy.activities[index].token = without(activities[index].token) }
+        for index in activities.indices {
+            copy.activities[index].token = without(activities[index].token)
+        }
         return copy
     }
 

@@ -6,10 +6,10 @@ package struct TokenRow: Record, Hashable {
     package static let schemaVersion = 1
 
     package var environment: Environment
-    /// As `TokenSeal.seal` stores it, sealed with the row's entry. Empty in the row of a dismissed activity.
-    package var token: String
-    /// `TokenSeal.hash`, in hexadecimal. Empty in the row of a dismissed activity.
-    package var tokenHash: String
+    /// As `TokenSeal.seal` stores it, sealed with the row's entry. Nil in the row of a dismissed activity.
+    package var token: Maybe<String>
+    /// `TokenSeal.hash`, in hexadecimal. Nil in the row of a dismissed activity.
+    package var tokenHash: Maybe<String>
     /// The `ActivityAttributes` type; nil on a start row that serves every type.
     package var attributesType: Maybe<String>
     /// Of a start row that serves every type: the types that the installation has unregistered.
@@ -38,7 +38,7 @@ package struct TokenRow: Record, Hashable {
 
     /// All of it in one step: a row that is changed field by field is copied on its way.
     package init(
-        environment: Environment, token: String, tokenHash: String, attributesType: String?,
+        environment: Environment, token: String?, tokenHash: String?, attributesType: String?,
         exceptTypes: [String]? = nil, group: String? = nil, registeredAt: Int64, expiresAt: Int64? = nil,
         os: String? = nil,
         frequentPushesEnabled: Bool? = nil, activitiesEnabled: Bool? = nil, channel: String? = nil,
@@ -63,8 +63,8 @@ package struct TokenRow: Record, Hashable {
 
     package func write(to writer: inout JSONWriter) {
         writer.field("environment", environment.rawValue)
-        writer.field("token", token)
-        writer.field("tokenHash", tokenHash)
+        writer.text("token", token)
+        writer.text("tokenHash", tokenHash)
         writer.field("attributesType", attributesType)
         writer.field("exceptTypes", exceptTypes)
         writer.field("group", group)
@@ -81,8 +81,8 @@ package struct TokenRow: Record, Hashable {
 
     package init(from record: JSONObject) {
         self.init(
-            environment: record["environment"].environment(), token: record["token"].string(),
-            tokenHash: record["tokenHash"].string(),
+            environment: record["environment"].environment(), token: record["token"].textUnlessEmpty(),
+            tokenHash: record["tokenHash"].textUnlessEmpty(),
             attributesType: record["attributesType"].optional?.name(),
             exceptTypes: record["exceptTypes"].optional?.names(countMax: Installation.startsMax),
             group: record["group"].optional?.name(), registeredAt: record["registeredAt"].time(),
@@ -91,5 +91,19 @@ package struct TokenRow: Record, Hashable {
             activitiesEnabled: record["activitiesEnabled"].optional?.bool(),
             channel: record["channel"].optional?.name(), dismissedAt: record["dismissedAt"].optional?.time(),
             movedAt: record["movedAt"].optional?.time(), movedTo: record["movedTo"].optional?.recipient())
+    }
+}
+
+extension JSONWriter {
+    /// Empty where there is none.
+    fileprivate mutating func text(_ name: StaticString, _ text: String?) {
+        if let text { field(name, text) } else { field(name, "") }
+    }
+}
+
+extension JSONValue {
+    fileprivate func textUnlessEmpty() -> String? {
+        let text = string()
+        return text.isEmpty ? nil : text
     }
 }

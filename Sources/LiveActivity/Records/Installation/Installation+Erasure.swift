@@ -22,37 +22,35 @@ extension Installation {
     /// Of an activity that is over the bare id stays with that fact, for as long as a word on it could
     /// come: of an end the first word counts, and which one was the first must not change.
     package mutating func erase(upTo time: ReportTime) {
-        var facts = self.facts[0]
+        let old = recipient
         func erase<Value: Sayable>(_ said: inout Said<Value>?) {
             if let at = said?.at, at <= time { said = nil }
         }
-        erase(&facts.environment)
-        erase(&facts.user)
-        erase(&facts.os)
-        erase(&facts.appBuild)
-        erase(&facts.frequentPushesEnabled)
-        erase(&facts.activitiesEnabled)
-        erase(&facts.tags)
-        erase(&facts.attributes)
-        erase(&facts.locale)
-        erase(&facts.timeZone)
-        erase(&facts.running)
-        facts.starts = facts.starts.compactMap { $0.since(time) }
-        facts.activities = facts.activities.compactMap { $0.since(time) }
+        erase(&environment)
+        erase(&user)
+        erase(&os)
+        erase(&appBuild)
+        erase(&frequentPushesEnabled)
+        erase(&activitiesEnabled)
+        erase(&tags)
+        erase(&attributes)
+        erase(&locale)
+        erase(&timeZone)
+        erase(&running)
+        starts = starts.compactMap { $0.since(time) }
+        activities = activities.compactMap { $0.since(time) }
         // Older refusals mean no token that was reported since, not even in the same millisecond.
-        facts.refused.removeAll { $0.at < time.event }
-        facts.moved.removeAll { $0.at <= time.received }
-        if let movedAt = facts.movedAt, movedAt <= time.received { facts.movedAt = nil }
-        facts.taps.removeAll { $0.at <= time.event }
-        if let tappedAt = facts.tappedAt, tappedAt <= time.event { facts.tappedAt = nil }
-        facts.erasedAt = time
-        let old = recipient
-        self.facts = [facts]
+        refused.removeAll { $0.at < time.event }
+        moved.removeAll { $0.at <= time.received }
+        if let movedAt, movedAt <= time.received { self.movedAt = nil }
+        taps.removeAll { $0.at <= time.event }
+        if let tappedAt, tappedAt <= time.event { self.tappedAt = nil }
+        erasedAt = time
         let present = recipient
         guard present != old else { return }
         // Who logged in is forgotten, and it is back where it was before: nothing has moved away from there.
-        self.facts[0].moved.removeAll { $0.recipient == present }
-        self.facts[0].movedAt = nil
+        moved.removeAll { $0.recipient == present }
+        movedAt = nil
     }
 }
 

@@ -30,85 +30,85 @@ extension Installation {
         }
     }
 
-    package var environment: Said<Environment>? {
-        get { facts[0].environment }
+    @inlinable @inline(__always) package var environment: Said<Environment>? {
+        _read { yield facts[0].environment }
         _modify { yield &facts[0].environment }
     }
     /// Who is logged in; the installation itself once it was said that nobody is.
-    package var user: Said<Recipient>? {
-        get { facts[0].user }
+    @inlinable @inline(__always) package var user: Said<Recipient>? {
+        _read { yield facts[0].user }
         _modify { yield &facts[0].user }
     }
-    package var os: Said<String>? {
-        get { facts[0].os }
+    @inlinable @inline(__always) package var os: Said<String>? {
+        _read { yield facts[0].os }
         _modify { yield &facts[0].os }
     }
-    package var appBuild: Said<String>? {
-        get { facts[0].appBuild }
+    @inlinable @inline(__always) package var appBuild: Said<String>? {
+        _read { yield facts[0].appBuild }
         _modify { yield &facts[0].appBuild }
     }
-    package var frequentPushesEnabled: Said<Bool>? {
-        get { facts[0].frequentPushesEnabled }
+    @inlinable @inline(__always) package var frequentPushesEnabled: Said<Bool>? {
+        _read { yield facts[0].frequentPushesEnabled }
         _modify { yield &facts[0].frequentPushesEnabled }
     }
-    package var activitiesEnabled: Said<Bool>? {
-        get { facts[0].activitiesEnabled }
+    @inlinable @inline(__always) package var activitiesEnabled: Said<Bool>? {
+        _read { yield facts[0].activitiesEnabled }
         _modify { yield &facts[0].activitiesEnabled }
     }
-    package var tags: Said<[String]>? {
-        get { facts[0].tags }
+    @inlinable @inline(__always) package var tags: Said<[String]>? {
+        _read { yield facts[0].tags }
         _modify { yield &facts[0].tags }
     }
-    package var attributes: Said<RawJSON>? {
-        get { facts[0].attributes }
+    @inlinable @inline(__always) package var attributes: Said<RawJSON>? {
+        _read { yield facts[0].attributes }
         _modify { yield &facts[0].attributes }
     }
-    package var locale: Said<String>? {
-        get { facts[0].locale }
+    @inlinable @inline(__always) package var locale: Said<String>? {
+        _read { yield facts[0].locale }
         _modify { yield &facts[0].locale }
     }
-    package var timeZone: Said<String>? {
-        get { facts[0].timeZone }
+    @inlinable @inline(__always) package var timeZone: Said<String>? {
+        _read { yield facts[0].timeZone }
         _modify { yield &facts[0].timeZone }
     }
-    package var starts: [Start] {
-        get { facts[0].starts }
+    @inlinable @inline(__always) package var starts: [Start] {
+        _read { yield facts[0].starts }
         _modify { yield &facts[0].starts }
     }
-    package var activities: [Activity] {
-        get { facts[0].activities }
+    @inlinable @inline(__always) package var activities: [Activity] {
+        _read { yield facts[0].activities }
         _modify { yield &facts[0].activities }
     }
     /// The newest word on which activities run.
-    package var running: Said<[String]>? {
-        get { facts[0].running }
+    @inlinable @inline(__always) package var running: Said<[String]>? {
+        _read { yield facts[0].running }
         _modify { yield &facts[0].running }
     }
-    package var refused: [Refused] {
-        get { facts[0].refused }
+    @inlinable @inline(__always) package var refused: [Refused] {
+        _read { yield facts[0].refused }
         _modify { yield &facts[0].refused }
     }
-    package var moved: [Moved] {
-        get { facts[0].moved }
+    @inlinable @inline(__always) package var moved: [Moved] {
+        _read { yield facts[0].moved }
         _modify { yield &facts[0].moved }
     }
     /// When it came to its present recipient from another one that had its tokens.
-    package var movedAt: Int64? {
-        get { facts[0].movedAt }
+    @inlinable @inline(__always) package var movedAt: Int64? {
+        _read { yield facts[0].movedAt }
         _modify { yield &facts[0].movedAt }
     }
-    package var taps: [Tap] {
-        get { facts[0].taps }
+    @inlinable @inline(__always) package var taps: [Tap] {
+        _read { yield facts[0].taps }
         _modify { yield &facts[0].taps }
     }
     /// The time by the phone's clock up to which taps are not remembered one by one: none of them is told.
-    package var tappedAt: Int64? {
-        get { facts[0].tappedAt }
+    @inlinable @inline(__always) package var tappedAt: Int64? {
+        _read { yield facts[0].tappedAt }
         _modify { yield &facts[0].tappedAt }
     }
     /// What was said up to then is to be forgotten; it is remembered for as long as such words may still come.
-    package var erasedAt: ReportTime? {
-        get { facts[0].erasedAt }
+    @inlinable @inline(__always) package var erasedAt: ReportTime? {
+        _read { yield facts[0].erasedAt }
         _modify { yield &facts[0].erasedAt }
     }
 }

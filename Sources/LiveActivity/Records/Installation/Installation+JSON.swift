@@ -85,7 +85,7 @@ extension Installation.Facts {
 extension Installation.Token {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.field("tokenHash", hash)
-        writer.field("token", sealed.isEmpty ? nil : sealed)
+        writer.field("token", sealed)
         writer.field("environment", environment.rawValue)
         writer.field("at", at)
     }
@@ -94,7 +94,7 @@ extension Installation.Token {
     fileprivate init?(from object: JSONObject) {
         guard let hash = object["tokenHash"].optional?.name() else { return nil }
         self.init(
-            hash: hash, sealed: object["token"].optional?.string() ?? "",
+            hash: hash, sealed: object["token"].optional?.string(),
             environment: object["environment"].environment(), at: object["at"].reportTime())
     }
 }

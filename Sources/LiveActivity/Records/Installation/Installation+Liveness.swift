@@ -5,7 +5,7 @@ extension Installation {
     /// Whether APNs may take the token, as far as anybody has said: it is of the environment that the app
     /// on the phone has now, and was not refused since it was reported.
     package func isUsable(_ token: Token) -> Bool {
-        !token.sealed.isEmpty && token.environment == facts[0].environment?.value && !isRefused(token)
+        token.sealed != nil && token.environment == environment?.value && !isRefused(token)
     }
 
     package func isUsable(_ start: Start) -> Bool {
@@ -14,8 +14,8 @@ extension Installation {
     }
 
     package func isRefused(_ token: Token) -> Bool {
-        !facts[0].refused.isEmpty
-            && facts[0].refused.contains { token.at.received <= $0.at && $0.hash == token.hash }
+        !refused.isEmpty
+            && refused.contains { token.at.received <= $0.at && $0.hash == token.hash }
     }
 
     /// Why an activity is over, or nil while it runs.
@@ -28,26 +28,26 @@ extension Installation {
             return .unregistered
         }
         // What was reported at the very time of the list, in another body, may have been reported just after it.
-        if let listed = facts[0].running?.at, heard < listed, !isListed(activity) { return .notRunning }
+        if let listed = running?.at, heard < listed, !isListed(activity) { return .notRunning }
         return nil
     }
 
     private func unregisteredAt(_ type: String) -> ReportTime? {
-        for index in facts[0].starts.indices where facts[0].starts[index].type.isExactly(type) {
-            return facts[0].starts[index].unregisteredAt
+        for index in starts.indices where starts[index].type.isExactly(type) {
+            return starts[index].unregisteredAt
         }
         return nil
     }
 
     /// Whether the newest list of what runs names it.
     private func isListed(_ activity: Activity) -> Bool {
-        facts[0].running?.value.contains { $0.isExactly(activity.id) } ?? false
+        running?.value.contains { $0.isExactly(activity.id) } ?? false
     }
 
     /// When the activity's token is forgotten unless the activity is heard of again.
     package func expiresAt(_ activity: Activity) -> Int64 {
         var last = max(activity.heardAt?.received ?? 0, activity.token?.at.received ?? 0)
-        if let listed = facts[0].running?.at.received, listed > last, isListed(activity) { last = listed }
+        if let listed = running?.at.received, listed > last, isListed(activity) { last = listed }
         return last + activity.tokenMilliseconds
     }
 }

@@ -27,11 +27,11 @@ extension Installation {
     package var obstacles: [Obstacle] {
         guard case .installation = subject else { return [] }
         var obstacles = phoneObstacles
-        for start in facts[0].starts {
+        for start in starts {
             guard let (code, sentence) = obstacle(to: start) else { continue }
             obstacles.append(Obstacle(entry: .start(type: start.type), code: code, sentence: sentence))
         }
-        for activity in facts[0].activities {
+        for activity in activities {
             guard let (code, sentence) = obstacle(to: activity) else { continue }
             obstacles.append(
                 Obstacle(entry: .update(activity: activity.id), code: code, sentence: sentence))
@@ -41,7 +41,7 @@ extension Installation {
 
     private var phoneObstacles: [Obstacle] {
         var obstacles: [Obstacle] = []
-        if facts[0].starts.isEmpty, facts[0].activities.isEmpty {
+        if starts.isEmpty, activities.isEmpty {
             obstacles.append(
                 Obstacle(
                     code: .nothingReported,

@@ -22,7 +22,7 @@ package struct Installation: Record, Hashable {
     package let subject: Recipient
     /// One, in an array: there is much of it, it is handed on far more often than it is changed, and an
     /// array is copied only where one of two holders changes it.
-    package var facts: [Facts]
+    @usableFromInline var facts: [Facts]
 
     package init(app: String, subject: Recipient) {
         self.app = app
@@ -40,13 +40,13 @@ package struct Installation: Record, Hashable {
     package struct Token: Sendable, Hashable {
         /// `TokenSeal.hash`, in hexadecimal.
         package var hash: String
-        /// As `TokenSeal.seal` stores it; empty once the token is of no more use. The rest stays, so that
+        /// As `TokenSeal.seal` stores it; nil once the token is of no more use. The rest stays, so that
         /// nothing older can take its place.
-        package var sealed: String
+        package var sealed: Maybe<String>
         package var environment: Environment
         package var at: ReportTime
 
-        package init(hash: String, sealed: String, environment: Environment, at: ReportTime) {
+        package init(hash: String, sealed: String?, environment: Environment, at: ReportTime) {
             self.hash = hash
             self.sealed = sealed
             self.environment = environment

@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// Bytes that are wiped from memory when they are let go. Immutable once handed out, hence Sendable.
+/// Bytes that are wiped from memory when they are let go. Immutable once
+/// handed out: hence `@unchecked Sendable`.
 @safe package final class SecretBytes: @unchecked Sendable {
     let memory: UnsafeMutableRawBufferPointer
 

@@ -64,10 +64,10 @@ package enum ReportsAnswer {
             json.name("problems")
             json.beginArray()
             for problem in refused.problems {
-                write(problem.code.rawValue, problem.path, problem.description, to: &json)
+                write(code: problem.code.rawValue, field: problem.path, problem.description, to: &json)
             }
             if let limit = refused.limit {
-                write(RateLimit.code, "installationId", limit.sentence, to: &json)
+                write(code: RateLimit.code, field: "installationId", limit.sentence, to: &json)
             }
             json.endArray()
             json.endObject()
@@ -92,7 +92,7 @@ package enum ReportsAnswer {
     }
 
     private static func write(
-        _ code: String, _ field: String, _ message: String, to json: inout JSONWriter
+        code: String, field: String, _ message: String, to json: inout JSONWriter
     ) {
         json.beginObject()
         json.name("code")

@@ -8,22 +8,23 @@ enum Unavailable {
     private static let retrySeconds = 1...5
 
     static var notReady: HTTPResponse {
-        response(503, "not_ready", "the gateway has not read its catalogue yet; try again")
+        response(code: "not_ready", "the gateway has not read its catalogue yet; try again")
     }
     static var unreachable: HTTPResponse {
-        response(503, "kafka_unreachable", "nothing can be stored at the moment; try again")
+        response(code: "kafka_unreachable", "nothing can be stored at the moment; try again")
     }
     static var overloaded: HTTPResponse {
-        response(503, "overloaded", "too much waits to be stored; try again")
+        response(code: "overloaded", "too much waits to be stored; try again")
     }
     static var insightAway: HTTPResponse {
         response(
-            503, "insight_away", "no process of the insight stage answers; is `flotilla run insight` running?"
+            code: "insight_away",
+            "no process of the insight stage answers; is `flotilla run insight` running?"
         )
     }
     /// Perhaps stored all the same; an `eventTime` makes the second one a duplicate.
     static var unstored: HTTPResponse {
-        response(503, "not_stored", "the reports were not all acknowledged; send them again")
+        response(code: "not_stored", "the reports were not all acknowledged; send them again")
     }
 
     /// What a limit is called is what its setting is called.
@@ -33,8 +34,8 @@ enum Unavailable {
         return response
     }
 
-    private static func response(_ status: Int, _ code: String, _ message: String) -> HTTPResponse {
-        var response = HTTPResponse.error(status, code, message: message)
+    private static func response(code: String, _ message: String) -> HTTPResponse {
+        var response = HTTPResponse.error(503, code, message: message)
         let turn = turn.wrappingAdd(1, ordering: .relaxed).newValue & 0xFFFF
         response.headers.add("Retry-After", "\(retrySeconds.lowerBound + turn % retrySeconds.count)")
         return response

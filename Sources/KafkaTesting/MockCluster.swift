@@ -5,9 +5,10 @@ internal import CRdKafka
 /// It cannot show what transactions do (readers see aborted records), no topic creation, no time
 /// lookup, no compaction. A partition that grows above 5 MiB forgets its oldest records in silence.
 /// Its groups wait 3 s for the first member.
+///
+/// `@unchecked Sendable`: what is asked of the cluster becomes a message to the library's one thread for it.
 @safe
 package final class MockCluster: @unchecked Sendable {
-    // "The mock cluster's own operations are thread-safe": each becomes a message to its one thread.
     let cluster: OpaquePointer
     private let client: OpaquePointer
 

@@ -3,6 +3,8 @@ internal import Glibc
 
 /// One attempt to reach a host: its name is resolved off the loop, then its addresses are tried one
 /// after the other, each for a fair share of the time that is left. Reports once, unless cancelled.
+///
+/// `@unchecked Sendable`: what is not constant is touched on the loop only.
 final class TCPConnector: EventHandler, @unchecked Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String

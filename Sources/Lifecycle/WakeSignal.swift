@@ -2,9 +2,10 @@ internal import CLinux
 internal import Glibc
 
 /// Lets one thread sleep until another has work for it. Raising it early is remembered.
+///
+/// `@unchecked Sendable`: a semaphore is made for being shared; `sem_post` and `sem_wait` are its only uses here.
 @safe
 package final class WakeSignal: @unchecked Sendable {
-    // A semaphore is made for being shared: `sem_post` and `sem_wait` are its only uses here.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init() {

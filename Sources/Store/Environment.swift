@@ -6,11 +6,12 @@ internal import Synchronization
 /// It is written without sync, so what the machine loses at a power cut is lost (`StateFile` knows),
 /// and never through the map, so a full disk is an error of one write and not a signal. It must not
 /// be opened twice in a process, nor by two processes: `DirectoryLock` sees to that.
+///
+/// `@unchecked Sendable`. LMDB says: "a thread can only use one transaction at a time" (which scopes give, and for reads
+/// `MDB_NOTLS` lifts); the environment itself may be used by all threads. `handle` and `isClosed`
+/// change only while the gate is closed and by whoever has the turn: each of the two is enough to
+/// look at them.
 @safe package final class Environment: @unchecked Sendable {
-    // LMDB: "a thread can only use one transaction at a time" (which scopes give, and for reads
-    // `MDB_NOTLS` lifts); the environment itself may be used by all threads. `handle` and `isClosed`
-    // change only while the gate is closed and by whoever has the turn: each of the two is enough to
-    // look at them.
     package let path: String
     let limits: Limits
     let appliedTable: Table

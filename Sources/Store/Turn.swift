@@ -2,8 +2,9 @@ internal import Glibc
 
 /// Whose turn it is to write: one thread at a time, in LMDB as here. Taking a second turn within the
 /// first would wait for itself, so it traps.
+///
+/// `@unchecked Sendable`: a POSIX mutex is made for threads; it lives at one address until `deinit`.
 @safe final class Turn: @unchecked Sendable {
-    // A POSIX mutex is made for threads; it lives at one address until `deinit`.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     init() {

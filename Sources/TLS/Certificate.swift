@@ -2,7 +2,8 @@ internal import COpenSSL
 internal import Cryptography
 internal import Telemetry
 
-/// An X.509 certificate. Owns an `X509`, which is only read after it was made: hence Sendable.
+/// An X.509 certificate. Owns an `X509`, which is only read after it was made: hence
+/// `@unchecked Sendable`.
 @safe final class Certificate: @unchecked Sendable {
     let pointer: OpaquePointer
 

@@ -14,7 +14,7 @@ package enum TLSTrust: Sendable {
 /// newer, peers of a client always verified: there is no switch for that.
 ///
 /// Owns an `SSL_CTX`, which threads may share as long as none of them changes it (openssl-threads(7)),
-/// and nothing changes it once a factory has returned it: hence Sendable.
+/// and nothing changes it once a factory has returned it: hence `@unchecked Sendable`.
 @safe package final class TLSContext: @unchecked Sendable {
     package let protocols: [String]
     let isClient: Bool

@@ -10,6 +10,8 @@ internal import Telemetry
 
 /// A client process of the benchmark: pushes as many as there is room for, first until all connections
 /// are open, which nobody measures, then `requests` more.
+///
+/// `@unchecked Sendable`: what is neither constant nor locked is touched on the loop only.
 final class APNsLoad: PushReceiver, @unchecked Sendable {
     private let loop: EventLoop
     private let provider: Provider

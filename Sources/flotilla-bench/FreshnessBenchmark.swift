@@ -94,7 +94,7 @@ struct Freshness: Sendable {
     }
 }
 
-/// One of the two runs.
+/// One of the two runs. `@unchecked Sendable`: one task carries it out, whatever thread that is on.
 private final class FreshnessRun: @unchecked Sendable {
     private struct Target: Hashable {
         let high: UInt64

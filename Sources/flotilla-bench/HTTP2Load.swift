@@ -46,6 +46,8 @@ enum PushLoad {
 
 /// A client process of the benchmark: `connections` sessions over TLS on one event loop, each with
 /// `streams` pushes open until `requests` have been answered.
+///
+/// `@unchecked Sendable`: what is neither constant nor locked is touched on the loop only.
 final class HTTP2Load: @unchecked Sendable {
     private let loop: EventLoop
     private let done: Mutex<Result<Int, BenchmarkFailure>?>

@@ -55,7 +55,8 @@ extension Command {
             try catalog.writer().put(app, action: "app.update", now: .now())
             AppLines([app]).show(invocation)
         case "delete": try delete(catalog.app(id), in: catalog, isSure: invocation.options["--yes"] != nil)
-        case "user-proof": try UserProofChange(invocation, try catalog.document(of: id), catalog).run()
+        case "user-proof":
+            try UserProofChange(invocation, of: try catalog.document(of: id), in: catalog).run()
         case "show": AppLines([try catalog.app(id)]).show(invocation)
         default: AppLines(catalog.view.apps.values.sorted { $0.id < $1.id }).show(invocation)
         }
@@ -97,19 +98,19 @@ private struct AppOptions {
     private func document(over base: App?) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
-        func field(_ name: StaticString, _ flag: String, _ old: String?) {
+        func field(_ name: StaticString, _ flag: String, before old: String?) {
             guard let value = options[flag] ?? old else { return }
             json.name(name)
             json.value(value)
         }
-        field("bundleId", "--bundle-id", base?.bundleID)
-        field("teamId", "--team-id", base?.teamID)
+        field("bundleId", "--bundle-id", before: base?.bundleID)
+        field("teamId", "--team-id", before: base?.teamID)
         if let file = options["--key-id"], file.contains(".") {
             // A file was meant.
             json.name(file.hasSuffix(".p8") ? "p8" : "certificate")
             json.value(file)
         } else {
-            field("keyId", "--key-id", base?.keyID)
+            field("keyId", "--key-id", before: base?.keyID)
         }
         json.name("environments")
         json.beginArray()

@@ -22,7 +22,7 @@ extension Command {
         let body = try ReportField.body(invocation)
         let catalog = try CatalogAccess(invocation.settings)
         let keys = try SealingKeyFile.read(invocation.settings, for: catalog.view)
-        let judged = try judge(body, catalog, keys)
+        let judged = try judge(body, in: catalog, sealing: keys)
         let settings = invocation.settings[KafkaSettings.self]
         let name = TopicLayout(invocation.settings).name(.reports)
         let producer = try Producer(settings, name: "report", log: .silent, metrics: Metrics())
@@ -45,7 +45,7 @@ extension Command {
 
     /// By the rules of the gateway; all or nothing.
     private static func judge(
-        _ body: [UInt8], _ catalog: CatalogAccess, _ keys: SealingKeys?
+        _ body: [UInt8], in catalog: CatalogAccess, sealing keys: SealingKeys?
     ) throws -> JudgedReports {
         let judged: JudgedReports
         do {

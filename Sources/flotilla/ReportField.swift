@@ -11,7 +11,7 @@ struct ReportField: Sendable {
     let kind: Kind
     let sentence: String
 
-    private init(_ flag: String, _ name: String, _ sentence: String, kind: Kind = .text) {
+    private init(_ flag: String, for name: String, _ sentence: String, kind: Kind = .text) {
         self.flag = flag
         self.name = name
         self.kind = kind
@@ -19,26 +19,27 @@ struct ReportField: Sendable {
     }
 
     static let all: [ReportField] = [
-        ReportField("--app", "app", "the app"),
+        ReportField("--app", for: "app", "the app"),
         ReportField(
-            "--environment", "environment", "production or sandbox: production unless said otherwise"),
-        ReportField("--installation-id", "installationId", "the installation"),
-        ReportField("--user-id", "userId", "the user who is logged in"),
+            "--environment", for: "environment", "production or sandbox: production unless said otherwise"),
+        ReportField("--installation-id", for: "installationId", "the installation"),
+        ReportField("--user-id", for: "userId", "the user who is logged in"),
         ReportField(
-            "--kind", "kind",
+            "--kind", for: "kind",
             Report.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
-        ReportField("--attributes-type", "attributesType", "the activity type"),
-        ReportField("--activity-id", "activityId", "the running activity"),
-        ReportField("--group-id", "groupId", "its group"),
-        ReportField("--token", "token", "the push token, in hexadecimal"),
-        ReportField("--state", "state", "active, pending, stale, ended or dismissed"),
-        ReportField("--running", "running", "the ids of the activities that run, with commas", kind: .list),
-        ReportField("--os", "os", "the version of iOS"),
-        ReportField("--tags", "tags", "tags, with commas", kind: .list),
-        ReportField("--frequent-pushes-enabled", "frequentPushesEnabled", "true or false", kind: .truth),
+        ReportField("--attributes-type", for: "attributesType", "the activity type"),
+        ReportField("--activity-id", for: "activityId", "the running activity"),
+        ReportField("--group-id", for: "groupId", "its group"),
+        ReportField("--token", for: "token", "the push token, in hexadecimal"),
+        ReportField("--state", for: "state", "active, pending, stale, ended or dismissed"),
         ReportField(
-            "--event-time", "eventTime", "milliseconds since 1970 by the phone's clock", kind: .number),
-        ReportField("--report-id", "reportId", "makes a second one with it a duplicate"),
+            "--running", for: "running", "the ids of the activities that run, with commas", kind: .list),
+        ReportField("--os", for: "os", "the version of iOS"),
+        ReportField("--tags", for: "tags", "tags, with commas", kind: .list),
+        ReportField("--frequent-pushes-enabled", for: "frequentPushesEnabled", "true or false", kind: .truth),
+        ReportField(
+            "--event-time", for: "eventTime", "milliseconds since 1970 by the phone's clock", kind: .number),
+        ReportField("--report-id", for: "reportId", "makes a second one with it a duplicate"),
     ]
 
     static func body(_ invocation: Invocation) throws -> [UInt8] {

@@ -18,7 +18,7 @@ struct UserProofChange {
     private let app: App
     private let catalog: CatalogAccess
 
-    init(_ invocation: Invocation, _ app: App, _ catalog: CatalogAccess) throws {
+    init(_ invocation: Invocation, of app: App, in catalog: CatalogAccess) throws {
         (self.invocation, self.app, self.catalog) = (invocation, app, catalog)
     }
 

@@ -20,14 +20,14 @@ extension Command {
         let (app, id) = try asked(invocation)
         let key = RecordKey.join(app, Recipient.installation(id).text)
         var newest: [UInt8]?
-        try scan(.installations, partitionedBy: key, invocation) { found, value in
+        try scan(.installations, partitionedBy: key, as: invocation) { found, value in
             if found == key { newest = value }
         }
         guard let newest else {
             throw Refusal(status: .noInput, "no report of installation \(id) of app \(app) has been merged")
         }
         let known = try Installation.decode(newest, with: JSONReader())
-        try show(app, known.recipient, installation: id, obstacles: known.obstacles, invocation)
+        try show(app, known.recipient, installation: id, obstacles: known.obstacles, as: invocation)
     }
 
     static let user = Command(
@@ -36,7 +36,7 @@ extension Command {
         settings: ["topics.", "kafka."], options: options
     ) { invocation in
         let (app, id) = try asked(invocation)
-        try show(app, .user(id), installation: nil, invocation)
+        try show(app, .user(id), installation: nil, as: invocation)
     }
 
     private static let options: [(flag: String, takesValue: Bool, sentence: String)] = [
@@ -52,7 +52,7 @@ extension Command {
     }
 
     private static func scan(
-        _ topic: TopicName, partitionedBy key: [UInt8], _ invocation: Invocation,
+        _ topic: TopicName, partitionedBy key: [UInt8], as invocation: Invocation,
         _ each: ([UInt8], [UInt8]?) -> Void
     ) throws {
         let layout = TopicLayout(invocation.settings)
@@ -67,12 +67,12 @@ extension Command {
 
     private static func show(
         _ app: String, _ recipient: Recipient, installation: String?, obstacles: [Obstacle] = [],
-        _ invocation: Invocation
+        as invocation: Invocation
     ) throws {
         var rows: [RegistryKey: RegistryRow] = [:]
         let reader = JSONReader()
         let lane = RegistryKey.lane(app: app, recipient: recipient)
-        try scan(.registry, partitionedBy: lane, invocation) { key, value in
+        try scan(.registry, partitionedBy: lane, as: invocation) { key, value in
             guard key.starts(with: lane),
                 let key = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }),
                 key.recipient == recipient, installation == nil || key.installation == installation

@@ -13,7 +13,7 @@ import Testing
         var line = PushLine()
         for _ in 0..<trials(2_000) {
             let token = (0..<random.below(257)).map { _ in UInt8.random(in: 0...255, using: &random) }
-            let path = line.write(.device, token.span, PushID(high: 1, low: 2))
+            let path = line.write(.device, token: token.span, id: PushID(high: 1, low: 2))
             #expect(text(line.bytes[path]) == "/3/device/" + text(Hex.encode(token)))
             #expect(text(line.bytes[PushLine.id]) == "00000000-0000-0001-0000-000000000002")
         }
@@ -22,7 +22,7 @@ import Testing
     @Test func `a path that is fixed stays as it is`() {
         var line = PushLine()
         let fixed = "/4/broadcasts/apps/" + String(repeating: "x", count: 300)
-        let path = line.write(.fixed(path: Array(fixed.utf8)), Span(), PushID(high: 0, low: 0))
+        let path = line.write(.fixed(path: Array(fixed.utf8)), token: Span(), id: PushID(high: 0, low: 0))
         #expect(text(line.bytes[path]) == fixed)
     }
 

@@ -24,7 +24,7 @@ package struct Channels: Sendable {
         body.name("push-type")
         body.value("LiveActivity")
         body.endObject()
-        let details = try await ask(profile, "POST", "channels", body: body.bytes)
+        let details = try await ask(profile, "POST", on: "channels", body: body.bytes)
         guard let id = details.channelID, !id.isEmpty else { throw .unreadable }
         return id
     }
@@ -33,7 +33,7 @@ package struct Channels: Sendable {
     package func read(_ profile: PushProfile, _ channelID: String) async throws(ChannelProblem)
         -> ChannelStorage
     {
-        let details = try await ask(profile, "GET", "channels", channelID)
+        let details = try await ask(profile, "GET", on: "channels", of: channelID)
         let policy = try? JSONReader().read(details.body) {
             $0.object()["message-storage-policy"].int(in: 0...1)
         }
@@ -43,11 +43,11 @@ package struct Channels: Sendable {
 
     /// Ends a channel. Messages that are under way may still arrive.
     package func delete(_ profile: PushProfile, _ channelID: String) async throws(ChannelProblem) {
-        _ = try await ask(profile, "DELETE", "channels", channelID)
+        _ = try await ask(profile, "DELETE", on: "channels", of: channelID)
     }
 
     package func list(_ profile: PushProfile) async throws(ChannelProblem) -> [String] {
-        let details = try await ask(profile, "GET", "all-channels")
+        let details = try await ask(profile, "GET", on: "all-channels")
         let list = try? JSONReader().read(details.body) { value in
             var ids: [String] = []
             var elements = value.object()["channels"].array(countMax: Channels.perAppMax)
@@ -61,12 +61,14 @@ package struct Channels: Sendable {
     // MARK: One request
 
     private func ask(
-        _ profile: PushProfile, _ method: String, _ what: String, _ channelID: String? = nil,
+        _ profile: PushProfile, _ method: String, on what: String, of channelID: String? = nil,
         body: [UInt8] = []
     ) async throws(ChannelProblem) -> PushDetails {
         let answer = await withCheckedContinuation { continuation in
             let isRunning = client.loop.execute {
-                begin(profile, method, what, channelID, body) { continuation.resume(returning: $0) }
+                begin(profile, method, on: what, of: channelID, body: body) {
+                    continuation.resume(returning: $0)
+                }
             }
             if !isRunning { continuation.resume(returning: .failure(.notTaken(.stopped))) }
         }
@@ -75,8 +77,8 @@ package struct Channels: Sendable {
 
     /// On the loop.
     private func begin(
-        _ profile: PushProfile, _ method: String, _ what: String, _ channelID: String?, _ body: [UInt8],
-        _ done: @escaping @Sendable (Result<PushDetails, ChannelProblem>) -> Void
+        _ profile: PushProfile, _ method: String, on what: String, of channelID: String?, body: [UInt8],
+        then done: @escaping @Sendable (Result<PushDetails, ChannelProblem>) -> Void
     ) {
         let endpoint = client.provider.settings.hosts(profile.environment).channels
         let pool = client.pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .channels))
@@ -89,7 +91,7 @@ package struct Channels: Sendable {
         else { return done(.failure(.badName)) }
         let deadline = client.loop.now.advanced(byMilliseconds: Channels.deadlineMilliseconds)
         do {
-            try client.ask(template, PushLimits(deadline: deadline)) { outcome, details in
+            try client.ask(template, within: PushLimits(deadline: deadline)) { outcome, details in
                 done(Channels.result(outcome, details))
             }
         } catch {

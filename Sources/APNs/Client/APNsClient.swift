@@ -96,8 +96,8 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
 
     /// One request whose outcome goes to its caller, not to the receiver.
     func ask(
-        _ template: PushTemplate, _ limits: PushLimits,
-        _ completion: @escaping (PushOutcome, PushDetails?) -> Void
+        _ template: PushTemplate, within limits: PushLimits,
+        then completion: @escaping (PushOutcome, PushDetails?) -> Void
     ) throws(PushRefusal) {
         guard !isStopped else { throw .stopped }
         open += 1
@@ -177,29 +177,29 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
 
     // MARK: Ends
 
-    func accepted(_ pool: ConnectedPool, _ slot: Int, isLate: Bool) {
+    func accepted(in pool: ConnectedPool, _ slot: Int, isLate: Bool) {
         acceptedCount += 1
-        settle(pool, slot, isLate: isLate) { $0.appendAccepted(tag: $1, isLate: isLate) }
+        settle(in: pool, slot, isLate: isLate) { $0.appendAccepted(tag: $1, isLate: isLate) }
     }
 
-    func answered(_ pool: ConnectedPool, _ slot: Int, _ details: PushDetails, isLate: Bool) {
+    func answered(in pool: ConnectedPool, _ slot: Int, _ details: PushDetails, isLate: Bool) {
         if details.answer.status == 200 {
             acceptedCount += 1
         } else {
             provider.metrics.refused(details.answer)
         }
-        settle(pool, slot, isLate: isLate) { $0.append(tag: $1, details, isLate: isLate) }
+        settle(in: pool, slot, isLate: isLate) { $0.append(tag: $1, details, isLate: isLate) }
     }
 
-    func ended(_ pool: ConnectedPool, _ slot: Int, _ end: PushEnd) {
+    func ended(in pool: ConnectedPool, _ slot: Int, _ end: PushEnd) {
         provider.metrics.ended(end)
-        settle(pool, slot, isLate: false, keeps: end == .unknown(.overdue)) {
+        settle(in: pool, slot, isLate: false, keeps: end == .unknown(.overdue)) {
             $0.append(tag: $1, end, isLate: false)
         }
     }
 
     /// No answer will come any more to a push that was told as unknown.
-    func lateOver(_ pool: ConnectedPool, _ slot: Int) {
+    func lateOver(in pool: ConnectedPool, _ slot: Int) {
         let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: false)
         if parcel.completion == nil { outcomes.append(tag: parcel.tag, .unknown(.overdue), isLate: true) }
         hook()
@@ -207,7 +207,7 @@ package final class APNsClient: TurnHook, @unchecked Sendable {
 
     /// - Parameter keeps: an answer may still come for it.
     private func settle(
-        _ pool: ConnectedPool, _ slot: Int, isLate: Bool, keeps: Bool = false,
+        in pool: ConnectedPool, _ slot: Int, isLate: Bool, keeps: Bool = false,
         _ append: (inout PushOutcomes, UInt64) -> Void
     ) {
         let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: keeps)

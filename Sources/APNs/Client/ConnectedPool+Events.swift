@@ -86,51 +86,51 @@ extension ConnectedPool {
     func takeOutcomes(of connection: PushConnection) {
         guard connection.session.hasOutcomes else { return }
         let batch = connection.session.outcomes
-        for outcome in batch.outcomes { take(outcome, batch, connection) }
+        for outcome in batch.outcomes { take(outcome, batch, on: connection) }
         connection.session.clearOutcomes()
     }
 
     private func take(
-        _ outcome: RequestOutcome, _ batch: OutcomeBatch, _ connection: PushConnection
+        _ outcome: RequestOutcome, _ batch: OutcomeBatch, on connection: PushConnection
     ) {
         let ticket = PoolTicket(tag: outcome.tag)
-        guard outcome.end == .answered else { return takeUnanswered(ticket, outcome, connection) }
+        guard outcome.end == .answered else { return takeUnanswered(ticket, outcome, on: connection) }
         if outcome.status == 200, outcome.fields.isEmpty, outcome.body.isEmpty {
-            return takeAccepted(ticket, outcome, connection)
+            return takeAccepted(ticket, outcome, on: connection)
         }
         let details = PushDetails(outcome, batch, with: client.reader)
         let verdict = pool.ended(ticket, .answered(effect(of: details, ticket)), at: now)
         switch verdict {
-        case .ended, .late: client.answered(self, Int(ticket.index), details, isLate: verdict == .late)
+        case .ended, .late: client.answered(in: self, Int(ticket.index), details, isLate: verdict == .late)
         case .again:
             client.provider.metrics.refused(details.answer)
             client.provider.metrics.again.add()
         case .lateOver: break
-        case .stale: takeStale(ticket, outcome, connection)
+        case .stale: takeStale(ticket, outcome, on: connection)
         }
     }
 
     /// An answer to a push that was given up before it had left to its end: its stream has closed with it.
     private func takeStale(
-        _ ticket: PoolTicket, _ outcome: RequestOutcome, _ connection: PushConnection
+        _ ticket: PoolTicket, _ outcome: RequestOutcome, on connection: PushConnection
     ) {
         if outcome.isLate { _ = pool.freed(ticket, on: connection.number) }
     }
 
     private func takeAccepted(
-        _ ticket: PoolTicket, _ outcome: RequestOutcome, _ connection: PushConnection
+        _ ticket: PoolTicket, _ outcome: RequestOutcome, on connection: PushConnection
     ) {
         switch pool.ended(ticket, .answered(.authorises), at: now) {
-        case .ended: client.accepted(self, Int(ticket.index), isLate: false)
-        case .late: client.accepted(self, Int(ticket.index), isLate: true)
-        case .stale: takeStale(ticket, outcome, connection)
+        case .ended: client.accepted(in: self, Int(ticket.index), isLate: false)
+        case .late: client.accepted(in: self, Int(ticket.index), isLate: true)
+        case .stale: takeStale(ticket, outcome, on: connection)
         case .again, .lateOver: break
         }
         if trouble != nil { trouble = nil }
     }
 
     private func takeUnanswered(
-        _ ticket: PoolTicket, _ outcome: RequestOutcome, _ connection: PushConnection
+        _ ticket: PoolTicket, _ outcome: RequestOutcome, on connection: PushConnection
     ) {
         if outcome.end == .reset || outcome.end == .refused {
             client.provider.metrics.reset(
@@ -150,8 +150,8 @@ extension ConnectedPool {
             case .released: pool.freed(ticket, on: connection.number)
             }
         switch verdict {
-        case .ended(let end): client.ended(self, Int(ticket.index), end)
-        case .lateOver: client.lateOver(self, Int(ticket.index))
+        case .ended(let end): client.ended(in: self, Int(ticket.index), end)
+        case .lateOver: client.lateOver(in: self, Int(ticket.index))
         case .again: client.provider.metrics.again.add()
         case .late, .stale: break
         }

@@ -72,7 +72,7 @@ final class ConnectedPool {
         guard bearer != nil else { throw .noProviderKey }
         let ticket = try pool.submit(leaveBy: limits.leaveBy, attempts: limits.attempts, at: now)
         let parcel = unsafe parcels.take(Int(ticket.index), token)
-        unsafe parcel.pointee.begin(template, id, tag, limits, at: now, completion)
+        unsafe parcel.pointee.begin(template, id, tag: tag, within: limits, at: now, then: completion)
         wantsFlush()
         gathered += 1
         if gathered >= min(ConnectedPool.gatheredMax, settings.waitingMax) { flush() }
@@ -84,7 +84,7 @@ final class ConnectedPool {
         guard pool.isCurrent(ticket) else { return false }
         let slot = Int(ticket.index)
         if pool.withdraw(ticket) {
-            client.ended(self, slot, .withdrawn)
+            client.ended(in: self, slot, .withdrawn)
             return true
         }
         guard let request = unsafe parcels[slot].pointee.request,
@@ -98,7 +98,7 @@ final class ConnectedPool {
 
     /// Takes back all that has not left.
     func withdrawAll() {
-        for ticket in pool.takeWaiting() { client.ended(self, Int(ticket.index), .withdrawn) }
+        for ticket in pool.takeWaiting() { client.ended(in: self, Int(ticket.index), .withdrawn) }
         for connection in connections where connection.session.openRequests > 0 {
             connection.session.withdrawAll()
             takeOutcomes(of: connection)
@@ -165,7 +165,7 @@ final class ConnectedPool {
     ) -> Bool {
         let slot = Int(ticket.index)
         let parcel = unsafe parcels[slot]
-        let path = unsafe line.write(template.kind, parcels.token(slot).span, parcel.pointee.id)
+        let path = unsafe line.write(template.kind, token: parcels.token(slot).span, id: parcel.pointee.id)
         let bytes = line.bytes
         let sent = connection.submit(
             request, path: bytes.span.extracting(path), varying: bytes.span.extracting(PushLine.id),
@@ -179,7 +179,7 @@ final class ConnectedPool {
     /// Without a key nothing can be sent, and waiting would not help.
     private func endWithoutKey() {
         for ticket in pool.takeWaiting() {
-            client.ended(self, Int(ticket.index), .notProcessed(.noProviderKey))
+            client.ended(in: self, Int(ticket.index), .notProcessed(.noProviderKey))
         }
     }
 
@@ -243,8 +243,8 @@ final class ConnectedPool {
             case .ping(let number): connection(number)?.ping()
             case .finish(let number): connection(number)?.finish()
             case .close(let number): connection(number)?.close()
-            case .end(let ticket, let end): client.ended(self, Int(ticket.index), end)
-            case .lateOver(let ticket): client.lateOver(self, Int(ticket.index))
+            case .end(let ticket, let end): client.ended(in: self, Int(ticket.index), end)
+            case .lateOver(let ticket): client.lateOver(in: self, Int(ticket.index))
             }
         }
     }

@@ -14,8 +14,8 @@ struct Parcel {
     private(set) var completion: Completion?
 
     mutating func begin(
-        _ template: PushTemplate, _ id: PushID, _ tag: UInt64, _ limits: PushLimits, at now: Instant,
-        _ completion: Completion?
+        _ template: PushTemplate, _ id: PushID, tag: UInt64, within limits: PushLimits, at now: Instant,
+        then completion: Completion?
     ) {
         self.template = template
         self.id = id

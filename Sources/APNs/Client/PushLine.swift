@@ -7,7 +7,7 @@
     private(set) var bytes = [UInt8](repeating: 0, count: 256)
 
     /// Where the path is in `bytes`.
-    mutating func write(_ kind: PushTemplate.Kind, _ token: Span<UInt8>, _ id: PushID) -> Range<Int> {
+    mutating func write(_ kind: PushTemplate.Kind, token: Span<UInt8>, id: PushID) -> Range<Int> {
         switch kind {
         case .device: write(after: Self.devicePath, token, id)
         case .fixed(let path): write(after: path, token, id)

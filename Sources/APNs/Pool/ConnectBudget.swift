@@ -53,7 +53,7 @@ package struct ConnectBudget: Sendable {
         guard begins.milliseconds(since: now) <= (burst - 1) * intervalMilliseconds else { return false }
         asking = asking.filter { now.milliseconds(since: $0.value.at) <= ConnectBudget.askMilliseconds }
         let isNext = asking.allSatisfy { other, its in
-            other == asker || goesBefore(asker, mine, other, its)
+            other == asker || goes(asker, asking: mine, before: other, asking: its)
         }
         guard isNext else { return false }
         asking[asker] = nil
@@ -62,7 +62,8 @@ package struct ConnectBudget: Sendable {
         return true
     }
 
-    private func goesBefore(_ one: UInt64, _ its: Asking, _ other: UInt64, _ others: Asking) -> Bool {
+    private func goes(_ one: UInt64, asking its: Asking, before other: UInt64, asking others: Asking) -> Bool
+    {
         if its.claim != others.claim {
             return ConnectBudget.turns[turn].first { $0 == its.claim || $0 == others.claim } == its.claim
         }

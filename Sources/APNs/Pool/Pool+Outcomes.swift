@@ -8,11 +8,11 @@ extension Pool {
         let connection = index(of: requests[Int(ticket.index)].connection)
         switch requests[Int(ticket.index)].phase {
         case .open: break
-        case .late: return endedLate(ticket, outcome, connection, at: now)
+        case .late: return endedLate(ticket, outcome, on: connection, at: now)
         case .free, .waiting, .resting: return .stale
         }
         if let connection { take(outcome, connection, at: now) }
-        let verdict = judge(ticket, outcome, connection, at: now)
+        let verdict = judge(ticket, outcome, on: connection, at: now)
         if case .ended(let end) = verdict, end != .unknown(.overdue) { release(ticket.index) }
         return verdict
     }
@@ -36,10 +36,10 @@ extension Pool {
     }
 
     private mutating func judge(
-        _ ticket: PoolTicket, _ outcome: PoolOutcome, _ connection: Int?, at now: Instant
+        _ ticket: PoolTicket, _ outcome: PoolOutcome, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
         switch outcome {
-        case .answered(let effect): return answered(ticket, effect, connection, at: now)
+        case .answered(let effect): return answered(ticket, effect, on: connection, at: now)
         case .notProcessed:
             return goAgain(ticket, at: now)
                 ? .again : .ended(.notProcessed(isStopped ? .stopped : .overdue))
@@ -57,7 +57,7 @@ extension Pool {
     }
 
     private mutating func answered(
-        _ ticket: PoolTicket, _ effect: AnswerEffect, _ connection: Int?, at now: Instant
+        _ ticket: PoolTicket, _ effect: AnswerEffect, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
         let hasRetried = requests[Int(ticket.index)].hasRetriedToken
         if let connection { apply(effect, connection, at: now) }
@@ -108,7 +108,7 @@ extension Pool {
     }
 
     private mutating func endedLate(
-        _ ticket: PoolTicket, _ outcome: PoolOutcome, _ connection: Int?, at now: Instant
+        _ ticket: PoolTicket, _ outcome: PoolOutcome, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
         guard case .answered(let effect) = outcome else { return .stale }
         if let connection {

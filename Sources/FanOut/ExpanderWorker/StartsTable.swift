@@ -148,6 +148,6 @@ final class StartsTable: LaneTable {
 
     private func lookInView(_ key: KeyBytes, _ found: (Span<UInt8>) -> Void) throws(StoreError) {
         guard let view = views[lane] else { return }
-        try view.read { picture throws(StoreError) in try view.look(key.bytes.span, picture, found) }
+        try view.read { picture throws(StoreError) in try view.look(key.bytes.span, in: picture, found) }
     }
 }

@@ -66,7 +66,7 @@ package struct Planner: Sendable {
             job.say(.outdated, send)
             return job.plan
         }
-        let findings = Self.findings(send, row, app, now: job.now)
+        let findings = Self.findings(send, of: row, in: app, now: job.now)
         if !findings.isEmpty {
             job.say(.refused, send, findings: findings)
             return job.plan
@@ -89,7 +89,7 @@ package struct Planner: Sendable {
         return row.hasEnded(since: send.scheduledAt)
     }
 
-    private static func findings(_ send: Send, _ row: GroupRow, _ app: App, now: Int64) -> [String] {
+    private static func findings(_ send: Send, of row: GroupRow, in app: App, now: Int64) -> [String] {
         var findings: [String] = []
         if let problem = GroupKeyLength.problem(of: send) { findings.append(problem) }
         // What the type that the group was started with says of an update: the gateway could not know it where

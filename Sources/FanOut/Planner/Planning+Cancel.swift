@@ -90,7 +90,7 @@ extension Planning {
             recipient, scope: .recipient, generation: generation, version: version)
         plan.parts.append(
             Plan.Part(
-                expansion: expansion(send, .recipients([target]), whole, version: whole.version),
+                expansion: expansion(send, to: .recipients([target]), as: whole, version: whole.version),
                 lane: planner.lane(of: recipient, app: key.app), isUrgent: true))
         say(.planned, send, version: version, generation: whole.generation, lanes: 1)
     }

@@ -15,7 +15,7 @@ extension Planning {
         var keepsReplaced = true
         if let user = users.first, users.count == 1 {
             let own = try known(key.of(.user(user)), in: table)
-            if hold(send, own, row, of: .user(user), in: &table) { return }
+            if hold(send, own, whole: row, of: .user(user), in: &table) { return }
             if send.content.event == .start, own.version > row.version {
                 send.content = own.joined(send.content)
             }
@@ -41,7 +41,7 @@ extension Planning {
         let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
         for (lane, list) in lanes {
             let targets = Expansion.Targets.recipients(list.map(\.scoped))
-            var expansion = expansion(send, targets, row, version: row.version)
+            var expansion = expansion(send, to: targets, as: row, version: row.version)
             expansion.keepsReplaced = keepsReplaced && send.content.event == .update
             plan.parts.append(Plan.Part(expansion: expansion, lane: lane, isUrgent: isUrgent))
         }
@@ -65,7 +65,7 @@ extension Planning {
     /// An update to one recipient waits when it would run ahead of the clock, or when the whole group waits for one
     /// that came before it; among those that wait the newest wins.
     private mutating func hold(
-        _ send: Send, _ own: GroupRow, _ whole: GroupRow, of recipient: Recipient,
+        _ send: Send, _ own: GroupRow, whole: GroupRow, of recipient: Recipient,
         in table: inout some GroupTable
     ) -> Bool {
         guard send.content.event == .update, !send.dryRun, ScopeLife(own: own, whole: whole) != .ended else {
@@ -148,7 +148,7 @@ extension Planning {
         row.highest = version
         row.lastAt = stamp
         table.set(row, of: key)
-        var expansion = expansion(send, .activities(names), row, version: version)
+        var expansion = expansion(send, to: .activities(names), as: row, version: version)
         expansion.keepsReplaced = send.content.event == .update
         let lanes = expand(expansion)
         say(.planned, send, version: version, generation: row.generation, lanes: lanes)

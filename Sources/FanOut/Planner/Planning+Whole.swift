@@ -13,7 +13,7 @@ extension Planning {
         if case .users(let users) = send.audience, key.recipient == nil {
             return try address(users, with: send, row, in: &table)
         }
-        let lanes = expand(expansion(send, targets(send, row), row, version: row.version))
+        let lanes = expand(expansion(send, to: targets(send, row), as: row, version: row.version))
         say(.planned, send, version: row.version, generation: row.generation, lanes: lanes)
     }
 
@@ -72,7 +72,7 @@ extension Planning {
         row.newest = state(send, row, version: version)
         row.advance(to: version)
         row.updatedAt = version
-        var expansion = expansion(send, targets(send, row), row, version: version)
+        var expansion = expansion(send, to: targets(send, row), as: row, version: version)
         expansion.ordinal = row.updates
         row.updates += 1
         table.set(row, of: key)
@@ -101,7 +101,7 @@ extension Planning {
         row.newest = state(send, row, version: version)
         row.previous = nil
         row.advance(to: version)
-        let expansion = expansion(send, targets(send, row), row, version: version)
+        let expansion = expansion(send, to: targets(send, row), as: row, version: version)
         row.endedAt = version
         row.endedTime = stamp
         row.endDate = nil

@@ -87,7 +87,8 @@ struct Planning {
         return planner.lanes
     }
 
-    func expansion(_ send: Send, _ targets: Expansion.Targets, _ row: GroupRow, version: Int64) -> Expansion {
+    func expansion(_ send: Send, to targets: Expansion.Targets, as row: GroupRow, version: Int64) -> Expansion
+    {
         let deadline = deadline(send, row)
         var expansion = Expansion(
             send: send.id, key: key, targets: targets, content: send.content, priority: send.priority,

@@ -313,7 +313,7 @@ extension IngestLoop {
     ) throws(StoreError) -> Installation? {
         var found: Installation?
         var newer: RecordError?
-        try view.look(key.bytes.span, picture) { value in
+        try view.look(key.bytes.span, in: picture) { value in
             output.hold(bytes: value.count)
             do throws(RecordError) {
                 found = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in

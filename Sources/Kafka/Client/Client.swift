@@ -5,7 +5,7 @@ internal import Telemetry
 /// Owns a client of the library, from `rd_kafka_new` to `rd_kafka_destroy`.
 ///
 /// "The rd_kafka_t handle is thread-safe", says the library's introduction: any thread may call it,
-/// and whoever still holds something of it (a batch of records) holds this.
+/// and whoever still holds something of it (a batch of records) holds this: hence `@unchecked Sendable`.
 @safe
 final class Client: @unchecked Sendable {
     /// How long its end may take; what hangs longer is left to the end of the process.

@@ -3,6 +3,8 @@ internal import CRdKafka
 /// Who we were in the group when a transaction began: member, generation and assignment epoch.
 /// Captured before the transaction's first record, so that a member which was paused and has since
 /// rejoined cannot commit old work under its new generation.
+///
+/// `@unchecked Sendable`: nobody changes it after it was made, the library included.
 @safe
 package final class GroupMetadata: @unchecked Sendable {
     // Immutable.

@@ -1,6 +1,8 @@
 internal import CRdKafka
 
 /// A topic that a producer sends to. Made once, at start; sending by it looks up no name.
+///
+/// `@unchecked Sendable`: all of it is constant, and the library lets any thread use its topics.
 @safe
 package final class Topic: @unchecked Sendable {
     package let name: String

@@ -18,7 +18,7 @@ package final class SenderService: Stage {
         var keys: ProviderKeyWatch
     }
 
-    /// A sender of a loop, which only that loop touches.
+    /// A sender of a loop. `@unchecked Sendable`: only that loop touches it.
     private final class Held: @unchecked Sendable {
         var sender: SenderLoop?
     }

@@ -30,7 +30,7 @@ package final class CommittedRows {
         guard let view = views[partition] else { return nil }
         var found: Row?
         try view.read { picture throws(StoreError) in
-            try view.look(key.bytes.span, picture) { value in
+            try view.look(key.bytes.span, in: picture) { value in
                 found = unsafe value.withUnsafeBytes { unsafe decode($0) }
             }
         }

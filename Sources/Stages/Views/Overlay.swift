@@ -50,7 +50,7 @@ package struct Overlay {
 
     /// - Parameter record: what stands for the key, with the exact times of a repetition.
     package mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        _ = put(key, record, at: now) { row in
+        _ = put(record, under: key, at: now) { row in
             row.record = record
             return 0
         }
@@ -69,7 +69,7 @@ package struct Overlay {
     }
 
     package mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        let outstanding = put(key, record, at: now) { $0.commit(record, at: now) }
+        let outstanding = put(record, under: key, at: now) { $0.commit(record, at: now) }
         if outstanding == 1 { count += 1 }
         repeatedKeys.remove(key)
     }
@@ -86,7 +86,7 @@ package struct Overlay {
 
     /// - Parameter change: of the row, which has an empty record where it is new.
     private mutating func put(
-        _ key: KeyBytes, _ record: [UInt8], at now: Instant, _ change: (inout Row) -> Int
+        _ record: [UInt8], under key: KeyBytes, at now: Instant, _ change: (inout Row) -> Int
     ) -> Int {
         bytes += record.count
         if let place = rows.index(forKey: key) {

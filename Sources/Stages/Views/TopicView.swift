@@ -169,7 +169,7 @@ package final class TopicView {
 
     /// A row that is not what was written is an error that condemns the file.
     package func look(
-        _ key: Span<UInt8>, _ view: borrowing ReadView, _ found: (_ value: Span<UInt8>) -> Void
+        _ key: Span<UInt8>, in view: borrowing ReadView, _ found: (_ value: Span<UInt8>) -> Void
     ) throws(StoreError) {
         try withStored(key) { stored throws(StoreError) in
             if let value = try view.value(of: stored, in: table) { found(value) }

@@ -66,7 +66,7 @@ import Topics
         #expect(sender.finish())
         try await eventually("the burst is handled") { first.handled == 7 || first.failure != nil }
         await first.stop()
-        // So many rows lie before the burst's that it is looked for many turns later: the cancel is planned by then.
+        // The rows before the burst's are many pages, and the first wait for the cancel: by the burst's it is planned.
         try bed.writeGroups(
             (0..<20 * GroupWalk.rowsMax).map { number in
                 var row = GroupRow()
@@ -78,19 +78,28 @@ import Topics
         let cancel = Cancel(send: "b0", app: "shop", key: key, acceptedAt: 1_763_600_000_000)
         sender.send(key: key.bytes, value: cancel.encoded())
         #expect(sender.finish())
-        // What the second one changes does not come back to its view meanwhile.
-        let held = TracedLock<HeldView?>(nil)
+        let walk = TracedLock(WalkBesideCancel())
+        let nothing = WakeSignal()
         let second = try await PlannerStage(
             bed, directory: two.path,
             onStep: { step in
-                guard step == .batchRead else { return }
-                held.withLock { $0 = $0 ?? (try? HeldView(bed, of: .groups)) }
+                switch step {
+                case .batchRead:
+                    // What is changed now does not come back to the view meanwhile.
+                    walk.withLock { $0.view = $0.view ?? (try? HeldView(bed, of: .groups)) }
+                case .overlaid: walk.withLock { $0.hasChanged = $0.view != nil }
+                case .walked:
+                    if walk.withLock({ $0.page() }) { return }
+                    _ = nothing.wait(until: Instant.now().advanced(byMilliseconds: 250))
+                default: break
+                }
             })
         try await eventually("what waited is planned", seconds: 60) {
             try bed.verdicts()["b6"]?.last == .planned || second.failure != nil
         }
         #expect(second.failure == nil)
-        try held.withLock { $0 }?.end()
+        #expect(walk.withLock { $0.pagesSince } > 0, "its row had changed before it was looked for")
+        try walk.withLock { $0.view }?.end()
         await second.stop()
     }
 
@@ -160,6 +169,18 @@ import Topics
         try await eventually("it goes on") { try bed.verdicts()["t"] == [.planned] }
         await stage.stop()
         #expect(stage.failure == nil)
+    }
+}
+
+private struct WalkBesideCancel {
+    var view: HeldView?
+    var hasChanged = false
+    private(set) var pagesSince = 0
+
+    /// False while the change is to be waited for.
+    mutating func page() -> Bool {
+        if hasChanged { pagesSince += 1 }
+        return hasChanged
     }
 }
 

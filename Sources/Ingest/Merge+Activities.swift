@@ -2,7 +2,7 @@ internal import LiveActivity
 
 extension Merge {
     /// A sign that an activity runs: its token, a state, a heartbeat that names it.
-    func hearAlive(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
+    func hearAlive(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
         let index = try hearFacts(report, &hearing)
         let time = hearing.time
         guard let heard = hearing.installation.activities[index].heardAt else {
@@ -18,8 +18,8 @@ extension Merge {
         if wasOver { hearing.noteChange() }
     }
 
-    func hearState(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
-        guard let state = report.state else { throw Rejection.incomplete("state") }
+    func hearState(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
+        guard let state = report.state else { throw ReportMisfit.incomplete("state") }
         guard state.isFinal else {
             try hearAlive(report, &hearing)
             guard let id = report.activity else { return }
@@ -54,8 +54,8 @@ extension Merge {
         hearing.noteChange()
     }
 
-    func hearUnregister(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
-        guard let type = report.attributesType else { throw Rejection.incomplete("attributesType") }
+    func hearUnregister(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
+        guard let type = report.attributesType else { throw ReportMisfit.incomplete("attributesType") }
         let index = hearing.installation.start(type)
         if let old = hearing.installation.starts[index].unregisteredAt, hearing.time <= old {
             return
@@ -67,8 +67,8 @@ extension Merge {
     }
 
     /// The list of what runs: whatever else was heard of before it is over.
-    func hearRunning(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
-        guard let running = report.running else { throw Rejection.incomplete("running") }
+    func hearRunning(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
+        guard let running = report.running else { throw ReportMisfit.incomplete("running") }
         let old = hearing.installation
         // The list is a set; its order must not make a change.
         let heard = hearing.installation.running.hear(running.sorted(), at: hearing.time)
@@ -83,8 +83,8 @@ extension Merge {
     }
 
     /// What belongs to an activity whether it runs or not.
-    private func hearFacts(_ report: Report, _ hearing: inout Hearing) throws(Rejection) -> Int {
-        guard let id = report.activity else { throw Rejection.incomplete("activityId") }
+    private func hearFacts(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) -> Int {
+        guard let id = report.activity else { throw ReportMisfit.incomplete("activityId") }
         let index = hearing.installation.activity(id)
         hearing.touched.touchActivity(index)
         if let type = report.attributesType {

@@ -2,7 +2,7 @@ internal import LiveActivity
 
 extension Merge {
     /// Everything that a report says. A field that it does not have says nothing: it erases nothing.
-    func hear(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
+    func hear(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
         if report.kind == .deadToken { return try hearRefusal(report, &hearing) }
         if let erasedAt = hearing.installation.erasedAt, hearing.time <= erasedAt {
             return hearErased(report, &hearing)
@@ -82,8 +82,8 @@ extension Merge {
         }
     }
 
-    private func hearTap(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
-        guard let id = report.activity else { throw Rejection.incomplete("activityId") }
+    private func hearTap(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
+        guard let id = report.activity else { throw ReportMisfit.incomplete("activityId") }
         let tap = Installation.Tap(at: hearing.time.event, id: report.id)
         if let end = hearing.installation.tappedAt, tap.at <= end { return }
         if hearing.installation.taps.contains(where: { $0.isSame(as: tap) }) { return }
@@ -96,8 +96,8 @@ extension Merge {
             scheduleName: report.scheduleName)
     }
 
-    private func hearRefusal(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
-        guard let refusal = report.refusal else { throw Rejection.incomplete("tokenHash") }
+    private func hearRefusal(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
+        guard let refusal = report.refusal else { throw ReportMisfit.incomplete("tokenHash") }
         // Without APNs' own time, what was reported after the push had left is not what was refused.
         let said =
             refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds }
@@ -125,8 +125,8 @@ extension Report {
     }
 }
 
-extension Rejection {
-    static func incomplete(_ field: String) -> Rejection {
-        Rejection(.incomplete, "\(field) is missing; the report's kind cannot do without it")
+extension ReportMisfit {
+    static func incomplete(_ field: String) -> ReportMisfit {
+        ReportMisfit(.incomplete, "\(field) is missing; the report's kind cannot do without it")
     }
 }

@@ -1,7 +1,7 @@
 internal import LiveActivity
 
 extension Merge {
-    func hearStartToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
+    func hearStartToken(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
         let index = hearing.installation.start(report.attributesType)
         hearing.touched.touchStart(index)
         // The row of a token for every type says which types are not wanted.
@@ -26,8 +26,8 @@ extension Merge {
         if old?.hash != token.hash { announce(.startToken, of: token, from: report, in: &hearing) }
     }
 
-    func hearUpdateToken(_ report: Report, _ hearing: inout Hearing) throws(Rejection) {
-        guard let id = report.activity else { throw Rejection.incomplete("activityId") }
+    func hearUpdateToken(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
+        guard let id = report.activity else { throw ReportMisfit.incomplete("activityId") }
         try hearAlive(report, &hearing)
         let index = hearing.installation.activity(id)
         if let channel = report.channel {
@@ -53,8 +53,8 @@ extension Merge {
     private func token(
         _ report: Report, after old: Installation.Token?, under entry: RegistryKey.Entry,
         _ hearing: inout Hearing, grain: Int64
-    ) throws(Rejection) -> Installation.Token? {
-        guard let environment = report.environment else { throw Rejection.incomplete("environment") }
+    ) throws(ReportMisfit) -> Installation.Token? {
+        guard let environment = report.environment else { throw ReportMisfit.incomplete("environment") }
         let pushToken = try open(report)
         let time = hearing.time
         if let old, time < old.at { return nil }
@@ -78,16 +78,16 @@ extension Merge {
         return token
     }
 
-    private func open(_ report: Report) throws(Rejection) -> PushToken {
+    private func open(_ report: Report) throws(ReportMisfit) -> PushToken {
         do throws(TokenSeal.Failure) {
             if let token = try seal.open(tokenOf: report) { return token }
         } catch {
             switch error {
-            case .malformed: throw Rejection(.badToken, "token \(PushToken.problem)")
-            case .unknownKey, .wrongRow: throw Rejection(.sealedToken, "\(error); then redrive the record")
+            case .malformed: throw ReportMisfit(.badToken, "token \(PushToken.problem)")
+            case .unknownKey, .wrongRow: throw ReportMisfit(.sealedToken, "\(error); then redrive the record")
             }
         }
-        throw Rejection.incomplete("token")
+        throw ReportMisfit.incomplete("token")
     }
 
     /// Whoever wrote the report has mostly sealed the token for this row.

@@ -24,17 +24,17 @@ package final class Merge {
     }
 
     package enum Outcome: Sendable {
-        case rejected(Rejection)
+        case rejected(ReportMisfit)
         /// The same again, or older than what is known.
         case unchanged
-        case merged(Merged)
+        case merged(ReportOutcome)
     }
 
     /// - Parameter installation: what is known of `report.subject`; nil for nothing.
     package func merge(
         _ report: Report, _ arrival: Arrival, into installation: Installation?, now: Int64
     ) -> Outcome {
-        do throws(Rejection) {
+        do throws(ReportMisfit) {
             try check(report, receivedAt: arrival.receivedAt, now: now)
             let known = installation ?? Installation(app: report.app, subject: report.subject)
             var hearing = Hearing(known, at: arrival.time(of: report))
@@ -75,30 +75,30 @@ package final class Merge {
         return Swept(installation: nil, changes: changes)
     }
 
-    private func check(_ report: Report, receivedAt: Int64, now: Int64) throws(Rejection) {
+    private func check(_ report: Report, receivedAt: Int64, now: Int64) throws(ReportMisfit) {
         if receivedAt > now + Retention.clockMilliseconds {
-            throw Rejection(
+            throw ReportMisfit(
                 .receivedInFuture,
                 "the record was written \((receivedAt - now) / 1000) s in the future; set the clock of its writer, then redrive it"
             )
         }
         if receivedAt < now - Retention.reportMilliseconds {
-            throw Rejection(
+            throw ReportMisfit(
                 .tooOld,
                 "the record was written \((now - receivedAt) / 86_400_000) days ago, and its order is not known any more; have the phone report again"
             )
         }
         if let environment = report.environment, !app.environments.contains(environment) {
-            throw Rejection(
+            throw ReportMisfit(
                 .environmentNotAllowed,
                 "the app does not use \(environment.rawValue); allow it with flotilla apps, then redrive the record"
             )
         }
     }
 
-    private func finish(_ hearing: inout Hearing, from old: Installation?, now: Int64) -> Merged {
+    private func finish(_ hearing: inout Hearing, from old: Installation?, now: Int64) -> ReportOutcome {
         guard hearing.isChanged || hearing.isGrainCrossed else {
-            return Merged(installation: hearing.installation, changes: [], events: [], isDue: false)
+            return ReportOutcome(installation: hearing.installation, changes: [], events: [], isDue: false)
         }
         if hearing.hasMoved, let old {
             hearing.installation.move(from: old, at: hearing.time.received, now: now)
@@ -106,7 +106,7 @@ package final class Merge {
         if hearing.installation.forget(at: now, app) { hearing.touched.touchEverything() }
         let changes = RegistryChange.between(old, hearing.installation, touched: hearing.touched, merge: self)
         if hearing.isChanged { appendClosings(from: old, to: &hearing) }
-        return Merged(
+        return ReportOutcome(
             installation: hearing.installation, changes: changes, events: hearing.events, isDue: true)
     }
 }
@@ -119,7 +119,7 @@ package struct Swept: Sendable {
 }
 
 /// What a report has made of an installation.
-package struct Merged: Sendable {
+package struct ReportOutcome: Sendable {
     package var installation: Installation
     package var changes: [RegistryChange]
     package var events: [Event]

@@ -59,7 +59,7 @@ package struct IngestModel {
         }
     }
 
-    private mutating func take(_ merged: Merged, _ key: [UInt8]) {
+    private mutating func take(_ merged: ReportOutcome, _ key: [UInt8]) {
         installations[key] = merged.installation
         take(merged.changes)
         for event in merged.events { events[event.orderKey, default: []].append(event.encoded()) }

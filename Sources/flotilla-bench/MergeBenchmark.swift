@@ -77,7 +77,7 @@ enum MergeBenchmark {
         }
     }
 
-    private static func merged(_ outcome: Merge.Outcome) throws -> Merged {
+    private static func merged(_ outcome: Merge.Outcome) throws -> ReportOutcome {
         guard case .merged(let merged) = outcome else { throw BenchmarkFailure("not merged: \(outcome)") }
         return merged
     }

@@ -110,14 +110,14 @@ import Testing
 
     @Test func `an app that the catalogue has lost keeps its installations for a while`() {
         let (app, hour) = (History.app, 3_600_000)
-        let merger = Merger(nil, tokenlessMilliseconds: 1) { [app.id: app] }
+        let merges = AppMerges(nil, tokenlessMilliseconds: 1) { [app.id: app] }
         let now = Instant.now()
-        #expect(!merger.isGone("bank", forMilliseconds: hour, now: now))
-        #expect(!merger.isGone("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour - 1)))
-        #expect(merger.isGone("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour)))
-        merger.refresh()
-        #expect(!merger.isGone("shop", forMilliseconds: 0, now: now))
-        let unread = Merger(nil, tokenlessMilliseconds: 1) { nil }
+        #expect(!merges.isGone("bank", forMilliseconds: hour, now: now))
+        #expect(!merges.isGone("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour - 1)))
+        #expect(merges.isGone("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour)))
+        merges.refresh()
+        #expect(!merges.isGone("shop", forMilliseconds: 0, now: now))
+        let unread = AppMerges(nil, tokenlessMilliseconds: 1) { nil }
         #expect(!unread.isGone("bank", forMilliseconds: 0) && !unread.isGone("bank", forMilliseconds: 0))
         fill()
         guard let installation = phone.run.installation else { return #expect(Bool(false), "nothing known") }

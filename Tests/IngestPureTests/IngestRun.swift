@@ -12,7 +12,7 @@ final class IngestRun {
     private(set) var truth: [Recipient: Installation] = [:]
     private(set) var registry: [RegistryKey: RegistryRow] = [:]
     private(set) var events: [Event] = []
-    private(set) var rejections: [Rejection.Code] = []
+    private(set) var rejections: [ReportMisfit.Code] = []
     private(set) var written = 0
 
     init(
@@ -54,7 +54,7 @@ final class IngestRun {
         }
     }
 
-    private func take(_ merged: Merged) {
+    private func take(_ merged: ReportOutcome) {
         if merged.isDue {
             written += 1
         } else {

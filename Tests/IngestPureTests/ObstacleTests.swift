@@ -41,7 +41,7 @@ struct ObstacleTests {
         let sandbox = report(.heartbeat) { $0.environment = .sandbox }
         #expect(told(start, sandbox) == ["start:Match other_environment"])
         let dead = report(.deadToken) {
-            $0.refusal = Report.Refusal(
+            $0.refusal = Report.TokenRefusal(
                 tokenHash: Hex.text(TokenSeal(nil).hash(PushToken(hex: "c0ffee")!)), entry: "start:Match",
                 reason: "Unregistered", invalidatedAt: nil, dispatchedAt: 1_000_001)
         }

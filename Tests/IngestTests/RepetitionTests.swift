@@ -57,7 +57,7 @@ import Topics
     private func refusal(of hash: String, at time: Int64) -> Report {
         var report = Report(
             app: IngestBed.app.id, environment: .production, installation: "phone", kind: .deadToken)
-        report.refusal = Report.Refusal(
+        report.refusal = Report.TokenRefusal(
             tokenHash: hash, entry: "start:MatchAttributes", reason: "Unregistered", invalidatedAt: time,
             dispatchedAt: time)
         return report

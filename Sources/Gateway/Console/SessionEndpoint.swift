@@ -62,7 +62,7 @@ struct SessionEndpoint: Sendable {
         guard let session = entrance.sessions.session(in: cookie, now: now) else { return SessionCheck.ended }
         switch session.access(in: view, for: .read, now: now) {
         case .granted(let key, _): return Self.answer(key, session, cookie: cookie)
-        case let access: return Credentials.refusal(access)?.response ?? SessionCheck.ended
+        case let access: return KeyHeader.refusal(access)?.response ?? SessionCheck.ended
         }
     }
 

@@ -65,7 +65,7 @@ final class Entrance: Sendable {
         let access: Access
         switch sessions.verdict(on: request.headers, now: clock.now) {
         case .none:
-            access = view.access(Credentials.key(in: request.headers, style), for: role, now: clock.now)
+            access = view.access(KeyHeader.key(in: request.headers, style), for: role, now: clock.now)
         case .session(let session): access = session.access(in: view, for: role, now: clock.now)
         case .ended: return .refused(SessionCheck.ended)
         case .foreign: return .refused(SessionCheck.foreign)
@@ -117,7 +117,7 @@ final class Entrance: Sendable {
 
     /// Whoever shows no good key waits the longer the more often; all reasons alike, 403 included.
     private func refuse(_ access: Access, to peer: String, _ style: KeyStyle) -> HTTPAdmission {
-        guard let (reason, response) = Credentials.refusal(access, style) else {
+        guard let (reason, response) = KeyHeader.refusal(access, style) else {
             return turnAway(Unavailable.notReady)
         }
         metrics.refusedKey(reason)

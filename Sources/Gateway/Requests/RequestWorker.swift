@@ -103,7 +103,7 @@ final class RequestWorker: @unchecked Sendable {
         // A key that was revoked, or an app that was deleted, since the request's head was read.
         guard let app = view.apps[job.incoming.visitor.app.id] else {
             return finish(
-                job, as: .refused, Credentials.refusal(.withoutApp(job.incoming.visitor.key))?.response)
+                job, as: .refused, KeyHeader.refusal(.withoutApp(job.incoming.visitor.key))?.response)
         }
         let (request, visitor) = (job.incoming.request, job.incoming.visitor)
         let context = RequestContext(

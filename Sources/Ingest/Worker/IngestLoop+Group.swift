@@ -11,7 +11,7 @@ extension IngestLoop: GroupMemberOwner {
     func letGo() throws { try views.letGo() }
 
     func isReadyToBegin(_ numbers: [Int32]) throws -> Bool {
-        guard views.blockage == nil, wrongClock == nil, merger.isReady else { return false }
+        guard views.blockage == nil, wrongClock == nil, merges.isReady else { return false }
         return try views.openNext(of: numbers)
     }
 

@@ -27,7 +27,7 @@ extension IngestLoop {
         if let gap = findGap(parts) {
             return member.giveUp("reports are missing in what was read", gap)
         }
-        merger.refresh()
+        merges.refresh()
         metrics.oldestSeconds.set(Double(max(0, now - (oldest ?? now))) / 1000)
         while parts.contains(where: { !$0.isTaken }) {
             guard try mergeNext(of: &parts, epoch, now), try makeRoom() else { return }
@@ -152,7 +152,7 @@ extension IngestLoop {
         let report: Report
         do throws(RecordError) {
             report = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
-                try unsafe Report.decode(bytes, with: merger.reader)
+                try unsafe Report.decode(bytes, with: merges.reader)
             }
         } catch {
             throw Misfit(error)
@@ -225,7 +225,7 @@ extension IngestLoop {
             forward(place, of: batch, arrival: arrival, to: home, tally: &tally)
             return
         }
-        guard let merge = merger.merge(for: report.app, age: now - arrival.receivedAt) else {
+        guard let merge = merges.merge(for: report.app, age: now - arrival.receivedAt) else {
             bury(place, of: batch, as: .unknownApp(report.app), at: now, tally: &tally)
             return
         }
@@ -301,7 +301,7 @@ extension IngestLoop {
     private func remembered(_ record: [UInt8]) -> Installation? {
         if record.isEmpty { return nil }
         output.hold(bytes: record.count)
-        guard let installation = try? Installation.decode(record, with: merger.reader) else {
+        guard let installation = try? Installation.decode(record, with: merges.reader) else {
             preconditionFailure("a record that this process has written cannot be read")
         }
         return installation
@@ -317,7 +317,7 @@ extension IngestLoop {
             output.hold(bytes: value.count)
             do throws(RecordError) {
                 found = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
-                    try unsafe Installation.decode(bytes, with: merger.reader)
+                    try unsafe Installation.decode(bytes, with: merges.reader)
                 }
             } catch {
                 // The sum before the value is right, so this is what the topic holds.

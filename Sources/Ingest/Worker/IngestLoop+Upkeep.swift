@@ -47,7 +47,7 @@ extension IngestLoop {
         var obstacles = member.obstacles
         if let wrongClock { obstacles.insert(wrongClock, at: 0) }
         if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
-        if !merger.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
+        if !merges.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
         shared.setObstacles(obstacles)
     }
 
@@ -75,7 +75,7 @@ extension IngestLoop {
             let offset = own.position.committed
         else { return true }
         // Without reports nobody else has asked for the apps.
-        merger.refresh()
+        merges.refresh()
         let now = decisionTime
         var range = sweep.range
         var swept: [(key: KeyBytes, record: Int)] = []
@@ -130,12 +130,12 @@ extension IngestLoop {
 
     private func sweepRow(_ key: KeyBytes, value: Span<UInt8>, now: Int64) -> Swept? {
         let installation = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
-            try unsafe Installation.decode(bytes, with: merger.reader)
+            try unsafe Installation.decode(bytes, with: merges.reader)
         }
         guard let installation else { return nil }
-        guard let merge = merger.known(installation.app) else {
+        guard let merge = merges.known(installation.app) else {
             let grace = settings.deletedAppMilliseconds
-            return merger.isGone(installation.app, forMilliseconds: grace) ? Merge.bury(installation) : nil
+            return merges.isGone(installation.app, forMilliseconds: grace) ? Merge.bury(installation) : nil
         }
         if let time = installation.erasedAt, key.bytes != installation.key,
             !sweep.erasures.add(installation.subject, of: installation.app, upTo: time)

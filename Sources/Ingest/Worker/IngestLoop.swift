@@ -40,7 +40,7 @@ final class IngestLoop: StageLoop {
     let writer: PlainWriter
     let forwarding: ReportForwarding
     let transaction: StageTransaction
-    let merger: Merger
+    let merges: AppMerges
     let letterSeal: LetterSeal
 
     var batch: RecordBatch
@@ -78,10 +78,10 @@ final class IngestLoop: StageLoop {
         batch = RecordBatch(recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax)
         output = BatchOutput(lanes: layout.lanes, recordsMax: settings.outputRecordsMax)
         bound = TransactionBound(recordsMax: settings.batchRecordsMax)
-        merger = Merger(
+        merges = AppMerges(
             environment.sealingKeys, tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
             apps: { environment.catalog?.apps })
-        letterSeal = LetterSeal(seal: merger.seal, reader: merger.reader)
+        letterSeal = LetterSeal(seal: merges.seal, reader: merges.reader)
         let kafka = environment.cluster.settings
         let identity = environment.identity(of: IngestService.name)
         var options = ConsumerOptions(

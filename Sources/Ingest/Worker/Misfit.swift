@@ -3,7 +3,7 @@ internal import Stages
 
 /// Why a record of `reports` goes to the dead letters.
 extension Misfit {
-    init(_ rejection: Rejection) { self.init(rejection.code.rawValue, rejection.description) }
+    init(_ misfit: ReportMisfit) { self.init(misfit.code.rawValue, misfit.description) }
 
     static func unknownApp(_ app: String) -> Misfit {
         Misfit(

@@ -62,7 +62,7 @@ struct Roster {
     }
 
     /// - Returns: whether it counts as written.
-    mutating func merged(_ number: Int, _ merged: Merged) -> Bool {
+    mutating func merged(_ number: Int, _ merged: ReportOutcome) -> Bool {
         entries[number].installation = merged.installation
         guard merged.isDue || entries[number].fate == .changed else {
             entries[number].fate = .repeated

@@ -105,7 +105,7 @@ extension Report {
         id = record["reportId"].optional?.name()
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
-        refusal = kind == .deadToken ? Refusal(from: record) : nil
+        refusal = kind == .deadToken ? TokenRefusal(from: record) : nil
         sequence = record["sequence"].optional?.int(in: 0...Report.sequenceEnd - 1)
 
         // What the kind cannot do without.
@@ -125,7 +125,7 @@ extension Report {
     }
 }
 
-extension Report.Refusal {
+extension Report.TokenRefusal {
     fileprivate init(from record: JSONObject) {
         self.init(
             tokenHash: record["tokenHash"].name(), entry: record["entry"].string(),

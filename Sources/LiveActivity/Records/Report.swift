@@ -91,13 +91,13 @@ package struct Report: Record, Hashable {
     package var scheduleID: Maybe<String>
     package var scheduleName: Maybe<String>
     /// Of `deadToken`: which token was refused, and why.
-    package var refusal: Maybe<Refusal>
+    package var refusal: Maybe<TokenRefusal>
     /// The report's place in the body that it came in, from 0. Written by the gateway; a service that
     /// writes several reports about one installation at once does well to write it too.
     package var sequence: Maybe<Int>
 
     /// What APNs said of a token. Times are milliseconds since 1970.
-    package struct Refusal: Sendable, Hashable {
+    package struct TokenRefusal: Sendable, Hashable {
         /// `TokenSeal.hash`, in hexadecimal.
         package var tokenHash: String
         /// The registry entry that the push was for.

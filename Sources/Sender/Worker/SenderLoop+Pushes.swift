@@ -196,7 +196,7 @@ extension SenderLoop {
             app: sheet.head.app, environment: sheet.head.environment,
             installation: sheet.text(place.installation), kind: .deadToken)
         report.refusal = Maybe(
-            Report.Refusal(
+            Report.TokenRefusal(
                 tokenHash: Hex.text(seal.hash(token)), entry: sheet.text(place.entry), reason: dead.reason,
                 invalidatedAt: dead.invalidatedAt, dispatchedAt: moment.wall))
         writer.report(report)

@@ -14,7 +14,7 @@ extension Installation {
         package var starts: [Start]
         package var activities: [Activity]
         package var running: Maybe<Said<[String]>>
-        package var refused: [Refused]
+        package var refused: [RefusedToken]
         package var moved: [Moved]
         package var movedAt: Maybe<Int64>
         package var taps: [Tap]
@@ -84,7 +84,7 @@ extension Installation {
         _read { yield facts[0].running }
         _modify { yield &facts[0].running }
     }
-    @inlinable @inline(__always) package var refused: [Refused] {
+    @inlinable @inline(__always) package var refused: [RefusedToken] {
         _read { yield facts[0].refused }
         _modify { yield &facts[0].refused }
     }

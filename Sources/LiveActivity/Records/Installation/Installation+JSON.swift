@@ -67,7 +67,7 @@ extension Installation.Facts {
             countMax: Installation.activitiesMax, Installation.Activity.init(from:))
         running = record["running"].optional?.said()
         refused = record["refused"].objects(countMax: Installation.refusedMax) {
-            Installation.Refused(hash: $0["tokenHash"].name(), at: $0["at"].time())
+            Installation.RefusedToken(hash: $0["tokenHash"].name(), at: $0["at"].time())
         }
         moved = record["moved"].objects(countMax: Installation.movedMax) {
             Installation.Moved(

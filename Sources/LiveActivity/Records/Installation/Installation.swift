@@ -134,7 +134,7 @@ package struct Installation: Record, Hashable {
     }
 
     /// A token that APNs refuses, unless it was reported after this.
-    package struct Refused: Sendable, Hashable {
+    package struct RefusedToken: Sendable, Hashable {
         package var hash: String
         package var at: Int64
 

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Ingest
 
-@Suite struct RejectionTests {
+@Suite struct ReportMisfitTests {
     let run = IngestRun()
 
-    private func code(_ report: Report, at receivedAt: Int64, now: Int64) -> Rejection.Code? {
+    private func code(_ report: Report, at receivedAt: Int64, now: Int64) -> ReportMisfit.Code? {
         run.hear(report, at: receivedAt, now: now)
         return run.rejections.last
     }
@@ -17,7 +17,7 @@ import Testing
 
     @Test func `the codes are stable, and each says what to do`() {
         #expect(
-            Rejection.Code.allCases.map(\.rawValue) == [
+            ReportMisfit.Code.allCases.map(\.rawValue) == [
                 "received_in_future", "too_old", "environment_not_allowed", "incomplete", "bad_token",
                 "sealed_token",
             ])

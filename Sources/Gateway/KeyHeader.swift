@@ -3,7 +3,7 @@ internal import HTTPServer
 internal import LiveActivity
 
 /// How a request shows its key, and what those hear who may not come in.
-enum Credentials {
+enum KeyHeader {
     /// The one key of the request; nil when there is none, or more than one.
     static func key(in headers: HTTPHeaders, _ style: KeyStyle = .bearer) -> Substring? {
         switch style {

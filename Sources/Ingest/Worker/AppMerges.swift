@@ -5,7 +5,7 @@ internal import LiveActivity
 
 /// The deciding part as the loop calls it: one `Merge` for each app, made again when the catalogue has
 /// changed the app. Owned by one thread.
-final class Merger {
+final class AppMerges {
     /// A report can be a moment ahead of the catalogue that this process reads: so young a report of an
     /// app that is not known waits before it counts as nobody's.
     static let catalogMilliseconds: Int64 = 1000

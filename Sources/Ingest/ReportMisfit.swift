@@ -1,5 +1,5 @@
 /// Why a report cannot be used; its record goes to the dead letters with this.
-package struct Rejection: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ReportMisfit: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// The server's time on the record lies ahead of ours.
         case receivedInFuture = "received_in_future"

@@ -90,7 +90,7 @@ import Topics
                 case .overlaid: walk.withLock { $0.hasChanged = $0.view != nil }
                 case .walked:
                     if walk.withLock({ $0.page() }) { return }
-                    _ = nothing.wait(until: Instant.now().advanced(byMilliseconds: 250))
+                    _ = nothing.wait(until: Instant.now().advanced(byMilliseconds: 1000))
                 default: break
                 }
             })

@@ -4,6 +4,9 @@ internal import Telemetry
 
 /// Reads `catalog` from its beginning to its end, and goes on. Pinned to one thread.
 final class CatalogFollower {
+    /// How long the cluster holds a fetch open: what is new comes at once, and nothing new comes for hours.
+    private static let fetchMilliseconds = 2000
+
     private let consumer: Consumer
     private let settings: KafkaSettings
     private let clientMetrics: Metrics
@@ -26,7 +29,7 @@ final class CatalogFollower {
         _ settings: KafkaSettings, topic: String, isAwaited: Bool = false, log: Log, metrics: Metrics
     ) throws {
         var options = ConsumerOptions(.manual)
-        if isAwaited { options.fetchWaitMilliseconds = 10 }
+        options.fetchWaitMilliseconds = isAwaited ? 10 : Self.fetchMilliseconds
         // A compacted topic has its newest records, wherever it begins.
         options.outOfRange = .earliest
         options.prefetchKibibytesMax = 4096

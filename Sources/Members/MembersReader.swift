@@ -7,14 +7,14 @@ package import Telemetry
 package final class MembersReader: EventHandler {
     /// A consumer wants to be polled now and then, whether records come or not.
     private static let pollMilliseconds = 1000
+    /// How long the cluster holds a fetch open.
+    private static let fetchMilliseconds = 2000
     /// The pause after a failure.
     private static let pauseMilliseconds = 200
 
     package private(set) var table = MemberTable()
-    /// What is being read from the beginning, until the end; meanwhile what was known before stands.
+    /// What is being read from the beginning once more, until the end; meanwhile what was known before stands.
     private var unfinished: MemberTable?
-    /// What was there when it began has been read.
-    package private(set) var isAtEnd = false
     private let settings: KafkaSettings
     private let place: TopicPartition
     private let loop: EventLoop
@@ -54,7 +54,6 @@ package final class MembersReader: EventHandler {
                 case .end:
                     if let unfinished { table = unfinished }
                     unfinished = nil
-                    isAtEnd = true
                     isTroubled = false
                 case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
                 case .failed(let failure): tell("\(failure)")
@@ -87,11 +86,10 @@ package final class MembersReader: EventHandler {
         // A compacted topic has its newest records, wherever it begins.
         options.outOfRange = .earliest
         options.prefetchKibibytesMax = 1024
-        // The end shows when a fetch comes back empty.
-        options.fetchWaitMilliseconds = 250
+        // What is new comes at once; and nothing new comes for hours.
+        options.fetchWaitMilliseconds = Self.fetchMilliseconds
         let made = try Consumer(settings, options, name: "members", log: log, metrics: metrics)
-        unfinished = MemberTable()
-        isAtEnd = false
+        if table != MemberTable() { unfinished = MemberTable() }
         try made.assign([PartitionStart(place, .beginning)])
         try loop.register(made.descriptor, for: .readable, self)
         consumer = made

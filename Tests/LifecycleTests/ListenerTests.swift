@@ -27,6 +27,9 @@ private func scarcity() throws {
     }
     for client in clients[..<3] {
         reach(client, listener.port)
+        // Another thread of this process may have taken the descriptor that the listener keeps for this.
+        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         var byte: UInt8 = 0
         // Turned away: the end, not silence.
         precondition(recv(client, &byte, 1, 0) == 0, "a peer must not hang")

@@ -9,7 +9,7 @@ package final class CatalogReader: Service {
     private let cluster: Cluster
     private let topic: String
     private let known = TracedLock(CatalogView?.none)
-    private let thread = Started<CatalogThread>()
+    private let thread = Started<LoopOwned<CatalogRounds>>()
 
     /// - Parameter topic: with its prefix.
     package init(_ cluster: Cluster, topic: String) {
@@ -28,23 +28,29 @@ package final class CatalogReader: Service {
         then: @escaping @Sendable (CatalogView?) -> Void
     ) {
         guard let thread = thread.parts else { return then(view) }
-        thread.readOn(withinMilliseconds: limit) { then(self.view) }
+        let until = Instant.now().advanced(byMilliseconds: limit)
+        let isTaken = thread.execute { $0.readOn(until: until) { then(self.view) } }
+        if !isTaken { then(view) }
     }
 
     package static let readOnMillisecondsMax = 3000
 
     package func start(_ context: ServiceContext) async throws {
         let (settings, topic) = (cluster.settings, topic)
-        let thread = try CatalogThread {
-            try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
-        } publish: { view in
-            let isFirst = self.known.withLock { known in
-                defer { known = view }
-                return known == nil
+        let thread = try LoopOwned(thread: "catalog") {
+            try CatalogRounds(on: $0.loop) {
+                try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
+            } publish: { view in
+                let isFirst = self.known.withLock { known in
+                    defer { known = view }
+                    return known == nil
+                }
+                if isFirst {
+                    context.log.info("the catalogue has been read", .field("apps", view.apps.count))
+                }
+            } fail: { error in
+                context.fail(error)
             }
-            if isFirst { context.log.info("the catalogue has been read", .field("apps", view.apps.count)) }
-        } fail: { error in
-            context.fail(error)
         }
         self.thread.put(thread)
     }

@@ -1,11 +1,11 @@
 internal import COpenSSL
 
 /// A private key with its public half, or a public key alone. Owns an `EVP_PKEY`, which threads
-/// may share as long as none of them changes it (openssl-threads(7)), and none does: hence
-/// `@unchecked Sendable`. OpenSSL wipes it when it is freed.
-@safe package final class KeyPair: @unchecked Sendable {
+/// may share as long as none of them changes it (openssl-threads(7)), and none does. OpenSSL wipes it when
+/// it is freed.
+@safe package final class KeyPair: Sendable {
     /// For whoever signs certificates and serves TLS.
-    package let pointer: OpaquePointer
+    nonisolated(unsafe) package let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
 

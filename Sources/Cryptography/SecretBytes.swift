@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// Bytes that are wiped from memory when they are let go. Immutable once
-/// handed out: hence `@unchecked Sendable`.
-@safe package final class SecretBytes: @unchecked Sendable {
-    let memory: UnsafeMutableRawBufferPointer
+/// Bytes that are wiped from memory when they are let go.
+@safe package final class SecretBytes: Sendable {
+    /// Written by who makes it, before anybody else has it.
+    nonisolated(unsafe) let memory: UnsafeMutableRawBufferPointer
 
     package init(count: Int) {
         unsafe memory = .allocate(byteCount: max(1, count), alignment: 16)

@@ -4,30 +4,23 @@ internal import Telemetry
 
 /// Whether Kafka can be reached, asked now and then on a thread of its own, and told by every
 /// acknowledgement.
-///
-/// `@unchecked Sendable`: the timer is touched on the loop only, which blocks while it asks and has no
-/// other work.
-final class KafkaReach: @unchecked Sendable {
+final class KafkaReach: Sendable {
     private static let askMilliseconds = 2000
     private static let pauseMilliseconds = 3000
     /// While it has not answered yet.
     private static let firstPauseMilliseconds = 100
 
-    private let loop: EventLoop
-    private let admin: Admin
-    private let topic: String
-    private let seenAt = TracedLock(Instant?.none)
-    private var timer: LoopTimer?
+    private let seenAt: TracedLock<Instant?>
+    private let rounds: LoopOwned<Rounds>
 
     init(_ settings: KafkaSettings, topic: String, metrics: Metrics) throws {
-        loop = try EventLoop(name: "kafka reach")
-        admin = try Admin(settings, name: "gateway-reach", log: .silent, metrics: metrics)
-        self.topic = topic
-        try loop.start()
-        loop.execute { self.begin() }
+        let seenAt = TracedLock(Instant?.none)
+        let admin = try Admin(settings, name: "gateway-reach", log: .silent, metrics: metrics)
+        self.seenAt = seenAt
+        rounds = try LoopOwned(thread: "kafka reach") { Rounds(admin, topic, seenAt: seenAt, on: $0.loop) }
     }
 
-    func stop() { loop.stop() }
+    func stop() { rounds.stop { $0.end() } }
 
     func seen(at now: Instant) { seenAt.withLock { $0 = now } }
 
@@ -36,15 +29,30 @@ final class KafkaReach: @unchecked Sendable {
         return now.milliseconds(since: seen) < GatewayLimits.silenceMillisecondsMax
     }
 
-    private func begin() {
-        timer = LoopTimer(on: loop) { [unowned self] in ask() }
-        ask()
-    }
+    /// Its loop blocks while it asks, and has no other work.
+    private final class Rounds {
+        private let admin: Admin
+        private let topic: String
+        private let seenAt: TracedLock<Instant?>
+        private var timer: LoopTimer?
 
-    private func ask() {
-        if (try? admin.describe(topic, withinMilliseconds: Self.askMilliseconds)) != nil { seen(at: .now()) }
-        let isKnown = seenAt.withLock { $0 } != nil
-        let pause = isKnown ? Self.pauseMilliseconds : Self.firstPauseMilliseconds
-        timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause))
+        init(_ admin: Admin, _ topic: String, seenAt: TracedLock<Instant?>, on loop: EventLoop) {
+            self.admin = admin
+            self.topic = topic
+            self.seenAt = seenAt
+            timer = LoopTimer(on: loop) { [unowned self] in ask() }
+            timer?.schedule(at: loop.now)
+        }
+
+        private func ask() {
+            if (try? admin.describe(topic, withinMilliseconds: KafkaReach.askMilliseconds)) != nil {
+                seenAt.withLock { $0 = .now() }
+            }
+            let isKnown = seenAt.withLock { $0 } != nil
+            let pause = isKnown ? KafkaReach.pauseMilliseconds : KafkaReach.firstPauseMilliseconds
+            timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause))
+        }
+
+        func end() { timer?.cancel() }
     }
 }

@@ -6,24 +6,11 @@ internal import Telemetry
 
 /// Takes the bodies of many requests at once, judges them, and sends their reports to Kafka through one
 /// outbox; answers when all in-sync replicas have every report of a body, and never before.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class ReportWriter: @unchecked Sendable {
-    private struct Waiting {
-        let reply: HTTPReply
-        let judged: JudgedReports
-        let bodyBytes: Int
-        let began: Instant
-    }
-
+final class ReportWriter: Sendable {
     private let admission: Admission
-    private let metrics: GatewayMetrics
-    private let judge: ReportJudge
-    private let outbox: Outbox<Waiting>
-    private var installations: RateTable
+    private let desk: LoopOwned<ReportDesk>
 
-    var loop: EventLoop { outbox.loop }
-    var producer: Producer { outbox.producer }
+    var loop: EventLoop { desk.loop }
 
     /// - Parameters:
     ///   - sealingKeys: nil writes tokens in the clear.
@@ -34,35 +21,67 @@ final class ReportWriter: @unchecked Sendable {
         clock: GatewayClock,
         seen: @escaping @Sendable () -> Void
     ) throws {
-        outbox = try Outbox(
-            settings, topics: [name], limits: limits, name: "gateway", context: context,
-            clock: clock, seen: seen)
-        judge = ReportJudge(sealingKeys)
-        installations = RateTable(
-            countMax: limits.reportsPerInstallationAndMinuteMax, windowMilliseconds: 60_000,
-            entriesMax: GatewayLimits.installationsCountedMax, now: .now())
         self.admission = admission
-        self.metrics = metrics
-        outbox.settled = { [unowned self] request, isStored in answer(request, isStored: isStored) }
-        outbox.watched = { [unowned self] in watch($0) }
-        try outbox.start()
+        desk = try LoopOwned(thread: "gateway") {
+            let outbox = try Outbox<ReportDesk.Waiting>(
+                settings, topics: [name], limits: limits, on: $0.loop, context: context, clock: clock,
+                seen: seen)
+            return try ReportDesk(
+                ReportJudge(sealingKeys), outbox, limits: limits, admission: admission, metrics: metrics,
+                on: $0.loop)
+        }
     }
 
-    func stop(by deadline: Instant) async { await outbox.stop(by: deadline) }
+    func stop(by deadline: Instant) async { await desk.stop { $0.outbox.flush(by: deadline) } }
 
-    // MARK: From the server's threads
+    /// For tests that raise an error in it.
+    func perform(_ job: @escaping @Sendable (Producer) -> Void) {
+        _ = desk.perform { job($0.outbox.producer) }
+    }
 
     /// Takes a body and the duty to answer; false, with neither, when too much waits already.
     func take(_ body: [UInt8], for app: App, as role: APIKey.Role, _ reply: HTTPReply) -> Bool {
         guard admission.enter(bytes: body.count) else { return false }
         let began = Instant.now()
-        loop.execute { self.send(body, for: app, as: role, reply, began: began) }
+        desk.execute { $0.send(body, for: app, as: role, reply, began: began) }
         return true
     }
+}
 
-    // MARK: On the loop
+/// What is done with bodies, on the writer's thread.
+private final class ReportDesk {
+    struct Waiting {
+        let reply: HTTPReply
+        let judged: JudgedReports
+        let bodyBytes: Int
+        let began: Instant
+    }
 
-    private func send(
+    let outbox: Outbox<Waiting>
+    private let judge: ReportJudge
+    private let admission: Admission
+    private let metrics: GatewayMetrics
+    private let loop: EventLoop
+    private var installations: RateTable
+
+    init(
+        _ judge: ReportJudge, _ outbox: Outbox<Waiting>, limits: GatewayLimits, admission: Admission,
+        metrics: GatewayMetrics, on loop: EventLoop
+    ) throws {
+        self.judge = judge
+        self.outbox = outbox
+        self.admission = admission
+        self.metrics = metrics
+        self.loop = loop
+        installations = RateTable(
+            countMax: limits.reportsPerInstallationAndMinuteMax, windowMilliseconds: 60_000,
+            entriesMax: GatewayLimits.installationsCountedMax, now: .now())
+        outbox.settled = { [unowned self] request, isStored in answer(request, isStored: isStored) }
+        outbox.watched = { [unowned self] in watch($0) }
+        try outbox.start()
+    }
+
+    func send(
         _ body: [UInt8], for app: App, as role: APIKey.Role, _ reply: HTTPReply, began: Instant
     ) {
         var judged: JudgedReports

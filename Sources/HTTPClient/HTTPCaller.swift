@@ -1,40 +1,51 @@
 internal import Lifecycle
 
 /// Asks one server, one request after the other, and waits for each answer.
-///
-/// `@unchecked Sendable`: `link` and `answered` are touched on `loop` alone.
-package final class HTTPCaller: @unchecked Sendable {
-    private let host: String
-    private let port: Int
-    private let loop: EventLoop
-    private var link: HTTPLink?
-    private var answered: CheckedContinuation<HTTPLink.Outcome, Never>?
+package final class HTTPCaller: Sendable {
+    private let line: LoopOwned<CallerLine>
 
     package init(host: String, port: Int, name: String) throws {
-        self.host = host
-        self.port = port
-        loop = try EventLoop(name: name)
-        try loop.start()
+        line = try LoopOwned(thread: name) { CallerLine(host: host, port: port, on: $0.loop) }
     }
 
-    package func stop() {
-        _ = loop.perform { self.link?.end() }
-        loop.stop()
-    }
+    package func stop() { line.stop { $0.end() } }
 
     /// - Parameter milliseconds: how long the answer is waited for.
     package func ask(_ request: HTTPLink.Request, withinMilliseconds milliseconds: Int) async
         -> HTTPLink.Outcome
     {
         await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
-            let isAsked = loop.execute {
-                self.answered = continuation
-                let deadline = self.loop.now.advanced(byMilliseconds: milliseconds)
-                self.usableLink().send(request, deadline: deadline)
+            let isAsked = line.execute {
+                $0.ask(request, withinMilliseconds: milliseconds) { continuation.resume(returning: $0) }
             }
             if !isAsked { continuation.resume(returning: .failed("it has been stopped")) }
         }
     }
+}
+
+/// The connection, made anew when it has ended, and who waits for its answer.
+private final class CallerLine {
+    private let host: String
+    private let port: Int
+    private let loop: EventLoop
+    private var link: HTTPLink?
+    private var answered: ((HTTPLink.Outcome) -> Void)?
+
+    init(host: String, port: Int, on loop: EventLoop) {
+        self.host = host
+        self.port = port
+        self.loop = loop
+    }
+
+    func ask(
+        _ request: HTTPLink.Request, withinMilliseconds milliseconds: Int,
+        then: @escaping (HTTPLink.Outcome) -> Void
+    ) {
+        answered = then
+        usableLink().send(request, deadline: loop.now.advanced(byMilliseconds: milliseconds))
+    }
+
+    func end() { link?.end() }
 
     private func usableLink() -> HTTPLink {
         if let link, !link.isOver { return link }
@@ -42,7 +53,7 @@ package final class HTTPCaller: @unchecked Sendable {
             let waiting = answered
             answered = nil
             if case .failed = outcome { self.link?.end() }
-            waiting?.resume(returning: outcome)
+            waiting?(outcome)
         }
         self.link = link
         return link

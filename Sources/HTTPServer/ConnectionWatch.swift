@@ -2,37 +2,31 @@ internal import Lifecycle
 
 /// Looks at all connections of a server now and then and ends what is overdue, on a thread of its
 /// own: a slow peer must not depend on the thread that other peers keep busy.
-///
-/// `@unchecked Sendable`: the timer is touched on the loop only.
-final class ConnectionWatch: @unchecked Sendable {
-    private let loop: EventLoop
-    private let core: HTTPServerCore
-    private var timer: LoopTimer?
+final class ConnectionWatch: Sendable {
+    private let rounds: LoopOwned<Rounds>
 
     init(_ core: HTTPServerCore) throws {
-        self.core = core
-        loop = try EventLoop(name: "http watch")
-        try loop.start()
-        loop.execute { self.begin() }
+        rounds = try LoopOwned(thread: "http watch") { Rounds(core, on: $0.loop) }
     }
 
-    /// Returns when the thread has ended; the timer, which holds the watch, is gone then.
-    func stop() {
-        loop.execute {
-            self.timer?.cancel()
-            self.timer = nil
+    func stop() { rounds.stop { $0.end() } }
+
+    private final class Rounds {
+        private let core: HTTPServerCore
+        private var timer: LoopTimer?
+
+        init(_ core: HTTPServerCore, on loop: EventLoop) {
+            self.core = core
+            timer = LoopTimer(on: loop) { [unowned self] in look() }
+            look()
         }
-        loop.stop()
-    }
 
-    private func begin() {
-        timer = LoopTimer(on: loop) { self.run() }
-        run()
-    }
+        private func look() {
+            let now = Instant.now()
+            core.checkDeadlines(now: now)
+            timer?.schedule(at: now.advanced(byMilliseconds: core.limits.watchMilliseconds))
+        }
 
-    private func run() {
-        let now = Instant.now()
-        core.checkDeadlines(now: now)
-        timer?.schedule(at: now.advanced(byMilliseconds: core.limits.watchMilliseconds))
+        func end() { timer?.cancel() }
     }
 }

@@ -1,10 +1,8 @@
 internal import Lifecycle
 
-/// One connection of a server: libmicrohttpd's callbacks end here.
-///
-/// `@unchecked Sendable`: all but the clock and the core, which are locked, is touched on the
-/// library's thread for this connection only, between `notify` started and closed.
-final class HTTPConnection: @unchecked Sendable {
+/// One connection of a server: libmicrohttpd's callbacks end here, all on the library's thread for this connection,
+/// between `notify` started and closed. Others see its clock alone.
+final class HTTPConnection {
     private let core: HTTPServerCore
     private let peer: String
     let clock: TracedLock<ConnectionClock>

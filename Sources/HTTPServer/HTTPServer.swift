@@ -9,10 +9,7 @@ package import Telemetry
 /// It serves whoever keeps the rules and the limits, and ends every other connection early: what
 /// follows a request that can be read in two ways is never read. It must not block its threads:
 /// an immediate handler returns at once, a deferred one keeps the reply for later.
-///
-/// `@unchecked Sendable`: "functions of libmicrohttpd are thread-safe unless said otherwise"; the
-/// daemon is started in `init` and stopped once, in `stop`, which its caller does not call twice at a time.
-@safe package final class HTTPServer: @unchecked Sendable {
+@safe package final class HTTPServer: Sendable {
     /// What it is bound to: the port is the system's choice when 0 was asked for.
     package let address: SocketAddress
     package var port: Int { address.port }
@@ -20,7 +17,8 @@ package import Telemetry
 
     private let core: HTTPServerCore
     private let watch: ConnectionWatch
-    private var daemon: OpaquePointer?
+    /// Started in `init`, and taken out by whoever stops it.
+    private let daemon: TracedLock<OpaquePointer?>
     /// Closed by the daemon.
     private let listening: Int32
 
@@ -51,8 +49,9 @@ package import Telemetry
             connections_per_peer_max: UInt32(limits.connectionsPerPeerMax),
             connection_memory_bytes: limits.connectionMemoryBytes, handle: handleRequest,
             completed: requestCompleted, notify: connectionChanged, uri: requestLineRead, context: context)
-        unsafe daemon = mhd_start(&settings)
-        guard unsafe daemon != nil else {
+        let started = unsafe mhd_start(&settings)
+        unsafe daemon = TracedLock(started)
+        guard unsafe started != nil else {
             let code = errno
             unsafe Unmanaged<HTTPServerCore>.fromOpaque(context).release()
             close(listening)
@@ -79,8 +78,11 @@ package import Telemetry
     }
 
     private func beginStopping() -> OpaquePointer? {
-        guard let daemon = unsafe daemon else { return nil }
-        unsafe self.daemon = nil
+        let taken = unsafe daemon.withLock { daemon in
+            defer { unsafe daemon = nil }
+            return unsafe daemon
+        }
+        guard let daemon = unsafe taken else { return nil }
         core.beginStopping()
         stopListening()
         return unsafe daemon

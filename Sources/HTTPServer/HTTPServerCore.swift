@@ -3,7 +3,8 @@ internal import Lifecycle
 /// What the connections of a server share.
 final class HTTPServerCore: Sendable {
     private struct State {
-        var connections: [ObjectIdentifier: HTTPConnection] = [:]
+        /// How far each connection is.
+        var clocks: [ObjectIdentifier: TracedLock<ConnectionClock>] = [:]
         var isStopping = false
         /// Requests whose head has come and whose answer has not gone.
         var exchanges = 0
@@ -34,18 +35,20 @@ final class HTTPServerCore: Sendable {
         self.metrics = metrics
     }
 
-    var connectionCount: Int { state.withLock { $0.connections.count } }
+    var connectionCount: Int { state.withLock { $0.clocks.count } }
     var isStopping: Bool { state.withLock { $0.isStopping } }
     /// Neither a request nor a reply is outstanding.
     var isQuiet: Bool { state.withLock { $0.exchanges == 0 } }
     var hasWaits: Bool { state.withLock { $0.waits > 0 } }
 
     func add(_ connection: HTTPConnection) {
-        state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
+        let clock = connection.clock
+        state.withLock { $0.clocks[ObjectIdentifier(clock)] = clock }
     }
 
     func remove(_ connection: HTTPConnection) {
-        state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+        let clock = connection.clock
+        state.withLock { $0.clocks[ObjectIdentifier(clock)] = nil }
     }
 
     func exchangeBegan() { state.withLock { $0.exchanges += 1 } }
@@ -65,18 +68,18 @@ final class HTTPServerCore: Sendable {
 
     /// Ends what has taken too long.
     func checkDeadlines(now: Instant) {
-        let connections = state.withLock { Array($0.connections.values) }
-        for connection in connections {
-            let overdue = connection.clock.withLock { $0.check(now: now, limits: limits) }
+        let clocks = state.withLock { Array($0.clocks.values) }
+        for clock in clocks {
+            let overdue = clock.withLock { $0.check(now: now, limits: limits) }
             overdue?.fill(Self.tooSlow)
         }
     }
 
     /// Answers for handlers that will not answer in time.
     func abandonWaits() {
-        let connections = state.withLock { Array($0.connections.values) }
-        for connection in connections {
-            let slot = connection.clock.withLock { clock -> ReplySlot? in
+        let clocks = state.withLock { Array($0.clocks.values) }
+        for clock in clocks {
+            let slot = clock.withLock { clock -> ReplySlot? in
                 if case .answering(let slot) = clock.phase { slot } else { nil }
             }
             slot?.fill(Self.stopping)

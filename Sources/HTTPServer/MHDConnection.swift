@@ -1,11 +1,10 @@
 internal import CMicroHTTPD
 
 /// libmicrohttpd's handle of a connection; borrowed for one callback, except while it is suspended.
-///
-/// `@unchecked Sendable`: a suspended connection stays where it is until it is resumed, and resuming
-/// is what other threads do with it, once.
-@safe struct MHDConnection: @unchecked Sendable {
-    let handle: OpaquePointer
+@safe struct MHDConnection: Sendable {
+    /// A suspended connection stays where it is until it is resumed, and resuming is what other threads do with it,
+    /// once.
+    nonisolated(unsafe) let handle: OpaquePointer
 
     init(_ handle: OpaquePointer) { unsafe self.handle = handle }
 

@@ -5,12 +5,11 @@ internal import CRdKafka
 /// It cannot show what transactions do (readers see aborted records), no topic creation, no time
 /// lookup, no compaction. A partition that grows above 5 MiB forgets its oldest records in silence.
 /// Its groups wait 3 s for the first member.
-///
-/// `@unchecked Sendable`: what is asked of the cluster becomes a message to the library's one thread for it.
 @safe
-package final class MockCluster: @unchecked Sendable {
-    let cluster: OpaquePointer
-    private let client: OpaquePointer
+package final class MockCluster: Sendable {
+    /// What is asked of it becomes a message to the library's one thread for it.
+    nonisolated(unsafe) let cluster: OpaquePointer
+    nonisolated(unsafe) private let client: OpaquePointer
 
     /// Nil when the library cannot make one, for want of threads or sockets.
     package init?(brokers: Int = 3) {

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Synchronization
 
 extension EventLoop {
@@ -23,29 +22,18 @@ extension EventLoop {
     }
 }
 
-/// A value that one thread waits for. Owned by both; `@unchecked Sendable` because the value is
-/// locked and a semaphore is made for threads.
-@safe private final class PendingResult<Value: Sendable>: @unchecked Sendable {
-    private let semaphore: UnsafeMutablePointer<sem_t>
+/// A value that one thread waits for.
+private final class PendingResult<Value: Sendable>: Sendable {
+    private let isThere = WakeSignal()
     private let value = Mutex<Value?>(nil)
-
-    init() {
-        unsafe semaphore = .allocate(capacity: 1)
-        unsafe sem_init(semaphore, 0, 0)
-    }
-
-    deinit {
-        unsafe sem_destroy(semaphore)
-        unsafe semaphore.deallocate()
-    }
 
     func set(_ newValue: Value) {
         value.withLock { $0 = newValue }
-        unsafe sem_post(semaphore)
+        isThere.raise()
     }
 
     func wait() -> Value? {
-        while unsafe sem_wait(semaphore) != 0 {}
+        isThere.wait()
         return value.withLock { $0 }
     }
 }

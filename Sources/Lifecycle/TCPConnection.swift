@@ -7,8 +7,8 @@ internal import Glibc
 /// It is watched edge-triggered for both directions at once, so that `epoll_ctl` is called once in its
 /// life; the price is to remember here whether the socket may have more to read or room to write.
 ///
-/// `@unchecked Sendable` so that the reference can travel; every method runs on the loop and checks it.
-package final class TCPConnection: EventHandler, TurnHook, @unchecked Sendable {
+/// Confined to its loop, which every method checks.
+package final class TCPConnection: EventHandler, TurnHook {
     enum Phase {
         case connecting
         case open

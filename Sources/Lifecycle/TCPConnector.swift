@@ -3,9 +3,8 @@ internal import Glibc
 
 /// One attempt to reach a host: its name is resolved off the loop, then its addresses are tried one
 /// after the other, each for a fair share of the time that is left. Reports once, unless cancelled.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class TCPConnector: EventHandler, @unchecked Sendable {
+/// Confined to its loop.
+final class TCPConnector: EventHandler {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -39,8 +38,9 @@ final class TCPConnector: EventHandler, @unchecked Sendable {
         lastCause = "its name was not resolved in time"
         timer?.schedule(at: deadline)
         loop.expect(self)
-        Resolver.resolve(host: host, port: port) { [self] result in
-            loop.execute { self.resolved(result) }
+        let own = LoopOwned(self, on: loop)
+        Resolver.resolve(host: host, port: port) { result in
+            own.execute { $0.resolved(result) }
         }
     }
 

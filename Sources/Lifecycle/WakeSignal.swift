@@ -2,11 +2,9 @@ internal import CLinux
 internal import Glibc
 
 /// Lets one thread sleep until another has work for it. Raising it early is remembered.
-///
-/// `@unchecked Sendable`: a semaphore is made for being shared; `sem_post` and `sem_wait` are its only uses here.
-@safe
-package final class WakeSignal: @unchecked Sendable {
-    private let semaphore: UnsafeMutablePointer<sem_t>
+@safe package final class WakeSignal: Sendable {
+    /// Made for being shared, by `sem_post` and `sem_wait`.
+    nonisolated(unsafe) private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init() {
         unsafe semaphore = .allocate(capacity: 1)

@@ -3,9 +3,7 @@ internal import Glibc
 
 /// A thread for work that blocks: a stage's loop, syncs, compaction. It runs one function to its end; whoever started
 /// it waits for that.
-///
-/// `@unchecked Sendable`: the handle is written before the thread's owner shares it, and read by `join`.
-package final class WorkerThread: @unchecked Sendable {
+package final class WorkerThread: Sendable {
     private final class Body {
         let name: String
         let run: @Sendable () -> Void
@@ -16,15 +14,17 @@ package final class WorkerThread: @unchecked Sendable {
         }
     }
 
-    private var thread = pthread_t()
+    private let thread: pthread_t
 
     package init(name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
         let body = unsafe Unmanaged.passRetained(Body(name: name, run: run))
+        var thread = pthread_t()
         let code = unsafe pthread_create(&thread, nil, { unsafe WorkerThread.begin($0) }, body.toOpaque())
         guard code == 0 else {
             unsafe body.release()
             throw SystemError("start the thread \(name)", code: code)
         }
+        self.thread = thread
     }
 
     /// Recovers the body that `init` retained and runs it.

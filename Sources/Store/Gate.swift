@@ -3,10 +3,9 @@ internal import Glibc
 /// Lets reads in side by side, and now and then one thing alone: moving the map, or opening the file
 /// again. Whoever wants to be alone waits for a limited time, so that a view kept open too long costs
 /// an error and never a standstill.
-///
-/// `@unchecked Sendable`: a POSIX read-write lock is made for threads; it lives at one address until `deinit`.
-@safe final class Gate: @unchecked Sendable {
-    private let lock: UnsafeMutablePointer<pthread_rwlock_t>
+@safe final class Gate: Sendable {
+    /// Made for threads; it lives at one address until `deinit`.
+    nonisolated(unsafe) private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
     init() {
         unsafe lock = .allocate(capacity: 1)

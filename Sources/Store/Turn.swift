@@ -2,10 +2,9 @@ internal import Glibc
 
 /// Whose turn it is to write: one thread at a time, in LMDB as here. Taking a second turn within the
 /// first would wait for itself, so it traps.
-///
-/// `@unchecked Sendable`: a POSIX mutex is made for threads; it lives at one address until `deinit`.
-@safe final class Turn: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+@safe final class Turn: Sendable {
+    /// Made for threads; it lives at one address until `deinit`.
+    nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     init() {
         unsafe mutex = .allocate(capacity: 1)

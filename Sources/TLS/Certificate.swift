@@ -2,10 +2,9 @@ internal import COpenSSL
 internal import Cryptography
 internal import Telemetry
 
-/// An X.509 certificate. Owns an `X509`, which is only read after it was made: hence
-/// `@unchecked Sendable`.
-@safe final class Certificate: @unchecked Sendable {
-    let pointer: OpaquePointer
+/// An X.509 certificate. Owns an `X509`, which is only read after it was made.
+@safe final class Certificate: Sendable {
+    nonisolated(unsafe) let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
 

@@ -7,8 +7,8 @@ package import Lifecycle
 /// `TLSScratch.ciphertextBytes`; beyond that the rest waits for the next turn, and while the socket is
 /// full nothing is pulled at all.
 ///
-/// `@unchecked Sendable` so that the reference can travel; every method runs on the loop and checks it.
-package final class TLSConnection: TCPConnectionDelegate, TurnHook, @unchecked Sendable {
+/// Confined to its loop, which every method checks.
+package final class TLSConnection: TCPConnectionDelegate, TurnHook {
     package static let handshakeMillisecondsMax = 10_000
 
     enum Phase {

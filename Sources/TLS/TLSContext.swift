@@ -14,17 +14,20 @@ package enum TLSTrust: Sendable {
 /// newer, peers of a client always verified: there is no switch for that.
 ///
 /// Owns an `SSL_CTX`, which threads may share as long as none of them changes it (openssl-threads(7)),
-/// and nothing changes it once a factory has returned it: hence `@unchecked Sendable`.
-@safe package final class TLSContext: @unchecked Sendable {
+/// and nothing changes it once a factory has returned it.
+@safe package final class TLSContext: Sendable {
     package let protocols: [String]
     let isClient: Bool
-    fileprivate(set) var takesPeersWithoutALPN = false
-    let reference: OpaquePointer
+    let takesPeersWithoutALPN: Bool
+    nonisolated(unsafe) let reference: OpaquePointer
     /// Length-prefixed names, as ALPN has them on the wire.
     fileprivate let wireProtocols: [UInt8]
 
-    private init(isClient: Bool, protocols: [String]) throws(PEMError) {
+    private init(
+        isClient: Bool, protocols: [String], takesPeersWithoutALPN: Bool = false
+    ) throws(PEMError) {
         self.isClient = isClient
+        self.takesPeersWithoutALPN = takesPeersWithoutALPN
         self.protocols = protocols
         wireProtocols = protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
         precondition(protocols.allSatisfy { (1...255).contains($0.utf8.count) }, "a protocol without a name")
@@ -70,8 +73,8 @@ package enum TLSTrust: Sendable {
         chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], takesPeersWithoutALPN: Bool = false,
         at time: WallTime = .now()
     ) throws(PEMError) -> TLSContext {
-        let context = try TLSContext(isClient: false, protocols: protocols)
-        context.takesPeersWithoutALPN = takesPeersWithoutALPN
+        let context = try TLSContext(
+            isClient: false, protocols: protocols, takesPeersWithoutALPN: takesPeersWithoutALPN)
         let certificates = try PEM.certificates(chain)
         let key = (try PEM.privateKey(key, isPrivate: false), name: key.name)
         guard certificates[0].belongs(to: key.0) else {

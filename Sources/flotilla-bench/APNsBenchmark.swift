@@ -7,7 +7,7 @@ enum APNsBenchmark {
     static func run(_ arguments: [String]) throws {
         let options = try APNsOptions(arguments)
         if let port = options.port {
-            try APNsLoad(options, port: port).run()
+            try APNsLoad.run(options, port: port)
         } else {
             try APNsRounds(options).run()
         }

@@ -1,18 +1,14 @@
 internal import APNs
 internal import Cryptography
-internal import Dispatch
 internal import Foundation
 internal import Lifecycle
 internal import LiveActivity
-internal import Synchronization
 internal import TLS
 internal import Telemetry
 
 /// A client process of the benchmark: pushes as many as there is room for, first until all connections
-/// are open, which nobody measures, then `requests` more.
-///
-/// `@unchecked Sendable`: what is neither constant nor locked is touched on the loop only.
-final class APNsLoad: PushReceiver, @unchecked Sendable {
+/// are open, which nobody measures, then `requests` more. Confined to its loop.
+final class APNsLoad: PushReceiver {
     private let loop: EventLoop
     private let provider: Provider
     private let profile: PushProfile
@@ -26,13 +22,14 @@ final class APNsLoad: PushReceiver, @unchecked Sendable {
     /// How many there will be, and since when they count; nil until all connections are open.
     private var measured: (last: Int, since: Instant)?
     private let began = Instant.now()
-    private let result = Mutex<Result<String, BenchmarkFailure>?>(nil)
-    private let finished = DispatchSemaphore(value: 0)
+    private let result: FirstResult<String>
 
     private static let tokenBytes = 32
     private static let connectMillisecondsMax = 30_000
 
-    init(_ options: APNsOptions, port: Int) throws {
+    private init(_ options: APNsOptions, port: Int, on loop: EventLoop, result: FirstResult<String>) throws {
+        self.loop = loop
+        self.result = result
         let shape = options.shapes[0]
         requests = options.requests
         bodyBytes = shape.bodyBytes
@@ -53,18 +50,18 @@ final class APNsLoad: PushReceiver, @unchecked Sendable {
         let providerTokens = ProviderTokens(.files([key: options.key]), metrics: metrics)
         if let problem = providerTokens.reload().first { throw problem }
         provider = try Provider(settings, tokens: providerTokens, metrics: metrics, log: .silent)
-        loop = try EventLoop(name: "bench")
     }
 
-    func run() throws {
-        try loop.start()
-        loop.execute { [self] in begin() }
-        while result.withLock({ $0 == nil }) { finished.wait() }
-        loop.stop()
-        if let text = try result.withLock({ $0 })?.get() { print(text) }
+    static func run(_ options: APNsOptions, port: Int) throws {
+        let result = FirstResult<String>()
+        let load = try LoopOwned<APNsLoad>(thread: "bench") {
+            let load = try APNsLoad(options, port: port, on: $0.loop, result: result)
+            load.begin()
+            return load
+        }
+        defer { load.stop() }
+        print(try result.wait())
     }
-
-    // MARK: On the loop
 
     private func begin() {
         let client = APNsClient(provider, on: loop, receiver: self)
@@ -121,8 +118,7 @@ final class APNsLoad: PushReceiver, @unchecked Sendable {
         end(.success("finished in \(seconds)s, \(rate) req/s\npushes \(answered)"))
     }
 
-    private func end(_ outcome: Result<String, BenchmarkFailure>) {
-        result.withLock { if $0 == nil { $0 = outcome } }
-        finished.signal()
+    private func end(_ outcome: Result<String, any Error>) {
+        result.give(outcome)
     }
 }

@@ -94,8 +94,8 @@ struct Freshness: Sendable {
     }
 }
 
-/// One of the two runs. `@unchecked Sendable`: one task carries it out, whatever thread that is on.
-private final class FreshnessRun: @unchecked Sendable {
+/// One of the two runs.
+private final class FreshnessRun {
     private struct Target: Hashable {
         let high: UInt64
         let low: UInt64

@@ -9,9 +9,10 @@ enum HTTP2Benchmark {
         let options = try HTTP2Options(arguments)
         switch options.role {
         case .client(let port):
-            let load = try HTTP2Load(
-                requests: options.requests, streams: options.streams, authority: "127.0.0.1:\(port)")
-            try load.run(port: port, certificate: options.certificate, connections: options.connections)
+            try HTTP2Load.run(
+                requests: options.requests, streams: options.streams, authority: "127.0.0.1:\(port)",
+                port: port,
+                certificate: options.certificate, connections: options.connections)
         case .server:
             try HTTP2Answers.serve(certificate: options.certificate, key: options.key)
         case .judge:

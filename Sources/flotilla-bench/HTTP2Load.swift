@@ -1,8 +1,6 @@
 internal import Cryptography
-internal import Dispatch
 internal import HTTP2
 internal import Lifecycle
-internal import Synchronization
 internal import TLS
 
 /// The pushes that both clients of the benchmark make: 64 hex digits of token, the headers of a push
@@ -45,13 +43,9 @@ enum PushLoad {
 }
 
 /// A client process of the benchmark: `connections` sessions over TLS on one event loop, each with
-/// `streams` pushes open until `requests` have been answered.
-///
-/// `@unchecked Sendable`: what is neither constant nor locked is touched on the loop only.
-final class HTTP2Load: @unchecked Sendable {
-    private let loop: EventLoop
-    private let done: Mutex<Result<Int, BenchmarkFailure>?>
-    private let finished = DispatchSemaphore(value: 0)
+/// `streams` pushes open until `requests` have been answered. Confined to its loop.
+final class HTTP2Load {
+    private let end: FirstResult<Int>
     private let paths: [UInt8]
     private let pathBytes: Int
     let streams: Int
@@ -61,9 +55,8 @@ final class HTTP2Load: @unchecked Sendable {
     private let template: RequestTemplate
     private let body: SharedBody
 
-    init(requests: Int, streams: Int, authority: String) throws {
-        loop = try EventLoop(name: "bench")
-        done = Mutex(nil)
+    private init(requests: Int, streams: Int, authority: String, end: FirstResult<Int>) throws {
+        self.end = end
         paths = (0..<PushLoad.tokens).flatMap { Array(PushLoad.path($0).utf8) }
         pathBytes = paths.count / PushLoad.tokens
         self.streams = streams
@@ -75,15 +68,20 @@ final class HTTP2Load: @unchecked Sendable {
         body = SharedBody(bytes.span)
     }
 
-    func run(port: Int, certificate: String, connections: Int) throws {
+    static func run(
+        requests: Int, streams: Int, authority: String, port: Int, certificate: String, connections: Int
+    ) throws {
         let context = try TLSContext.client(trust: .authorities(.file(certificate)))
-        try loop.start()
-        loop.execute { [self] in
-            for _ in 0..<connections { HTTP2LoadConnection(self).connect(context, port: port, on: loop) }
+        let end = FirstResult<Int>()
+        let load = try LoopOwned<HTTP2Load>(thread: "bench") { owner in
+            let load = try HTTP2Load(requests: requests, streams: streams, authority: authority, end: end)
+            for _ in 0..<connections {
+                HTTP2LoadConnection(load).connect(context, port: port, on: owner.loop)
+            }
+            return load
         }
-        while done.withLock({ $0 == nil }) { finished.wait() }
-        loop.stop()
-        _ = try done.withLock { $0 }?.get()
+        defer { load.stop() }
+        _ = try end.wait()
     }
 
     func submit(to session: ClientSession) {
@@ -103,15 +101,11 @@ final class HTTP2Load: @unchecked Sendable {
             succeeded += 1
         }
         guard succeeded == requests else { return }
-        done.withLock { $0 = .success(succeeded) }
-        finished.signal()
+        end.give(.success(succeeded))
     }
 
     func fail(_ why: String) {
-        done.withLock {
-            if $0 == nil { $0 = .failure(BenchmarkFailure("after \(succeeded) answers: \(why)")) }
-        }
-        finished.signal()
+        end.give(.failure(BenchmarkFailure("after \(succeeded) answers: \(why)")))
     }
 }
 

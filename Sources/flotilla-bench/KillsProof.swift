@@ -69,15 +69,9 @@ struct KillsProof<Plan: KillPlan> {
 
 /// Waits on the main thread for what tasks do.
 func waiting<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
-    let done = DispatchSemaphore(value: 0)
-    let box = ResultBox<Value>()
+    let result = FirstResult<Value>()
     Task.detached {
-        do { box.result = .success(try await work()) } catch { box.result = .failure(error) }
-        done.signal()
+        do { result.give(.success(try await work())) } catch { result.give(.failure(error)) }
     }
-    done.wait()
-    return try box.result!.get()
+    return try result.wait()
 }
-
-/// `@unchecked Sendable`: written before the signal, read after it.
-private final class ResultBox<Value>: @unchecked Sendable { var result: Result<Value, any Error>? }

@@ -183,26 +183,30 @@ private struct StageWorkerOptions {
 }
 
 /// Ends the process as a power cut would, at one step; or stops it there.
-///
-/// `@unchecked Sendable`: called on the stage's one thread only.
-private final class DeathAtStep: @unchecked Sendable {
+private final class DeathAtStep: Sendable {
+    private struct Countdown {
+        var timesLeft: Int
+        /// Nil once it was reached.
+        var awaited: Int?
+    }
+
     private let step: Int?
     private let signal: Int32
-    private var timesLeft: Int
-    /// Nil once it was reached.
-    private var awaited: Int?
+    private let countdown: TracedLock<Countdown>
 
     init(_ options: StageWorkerOptions) {
         step = options.dieAtStep
         signal = options.isStop ? SIGSTOP : SIGKILL
-        awaited = options.afterStep
-        timesLeft = options.atTime
+        countdown = TracedLock(Countdown(timesLeft: options.atTime, awaited: options.afterStep))
     }
 
     func reached(_ step: Int) {
-        if step == awaited { awaited = nil }
-        guard step == self.step, awaited == nil else { return }
-        timesLeft -= 1
-        if timesLeft == 0 { kill(getpid(), signal) }
+        let isTime = countdown.withLock { countdown in
+            if step == countdown.awaited { countdown.awaited = nil }
+            guard step == self.step, countdown.awaited == nil else { return false }
+            countdown.timesLeft -= 1
+            return countdown.timesLeft == 0
+        }
+        if isTime { kill(getpid(), signal) }
     }
 }

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import HTTPClient
 internal import IngestTesting
 internal import Kafka
@@ -76,42 +75,25 @@ final class VisibleJobs {
 }
 
 /// A connection that is asked one request after the other, by a thread that waits.
-///
-/// `@unchecked Sendable`: the loop writes while the thread waits for the signal.
-private final class WaitingLink: @unchecked Sendable {
+private final class WaitingLink {
     private static let millisecondsMax = 10_000
 
-    private let loop: EventLoop
-    private let host: String
-    private let port: Int
-    private let done = DispatchSemaphore(value: 0)
-    private var link: HTTPLink?
-    private var outcome = HTTPLink.Outcome.failed("nothing was asked")
+    private let caller: HTTPCaller
 
     init(_ address: String) throws {
         guard let address = HostPort(settingText: address) else {
             throw BenchmarkFailure("\(address) is no address")
         }
-        (host, port) = (address.host, address.port)
-        loop = try EventLoop(name: "backend")
-        try loop.start()
+        caller = try HTTPCaller(host: address.host, port: address.port, name: "backend")
     }
 
-    deinit { loop.stop() }
+    deinit { caller.stop() }
 
     func post(_ path: String, key: String, _ body: [UInt8]) throws -> HTTPAnswer {
-        loop.execute { [self] in
-            if link?.isOver ?? true {
-                link = HTTPLink(host: host, port: port, on: loop) { [unowned self] outcome in
-                    self.outcome = outcome
-                    done.signal()
-                }
-            }
-            link?.send(
-                .init("POST", path, key: key, body: body),
-                deadline: loop.now.advanced(byMilliseconds: Self.millisecondsMax))
+        let request = HTTPLink.Request("POST", path, key: key, body: body)
+        let outcome = try waiting { [caller] in
+            await caller.ask(request, withinMilliseconds: Self.millisecondsMax)
         }
-        done.wait()
         switch outcome {
         case .answered(let answer): return answer
         case .failed(let reason): throw BenchmarkFailure(reason)

@@ -12,7 +12,7 @@ final class ProcessFactsService: Service {
     let name = "members"
     private let facts: ProcessFacts
     private let environment: StageEnvironment
-    private let started = Started<Running>()
+    private let started = Started<LoopOwned<MemberAnnouncer>>()
 
     /// - Parameter kinds: what the process runs.
     init(of kinds: [StageKind], _ settings: ResolvedSettings, in environment: StageEnvironment) {
@@ -32,26 +32,18 @@ final class ProcessFactsService: Service {
     private static func prefix(of key: String) -> String { String(key.prefix { $0 != "." }) }
 
     func start(_ context: ServiceContext) async throws {
-        started.put(try Running(facts, in: environment, context))
+        let (facts, environment) = (facts, environment)
+        started.put(
+            try LoopOwned(thread: "members") {
+                let announcer = try MemberAnnouncer(
+                    environment.cluster.settings, topic: environment.layout.name(.members), on: $0.loop,
+                    log: context.log, metrics: context.metrics)
+                announcer.announce { Self.present(facts, context.metrics) }
+                return announcer
+            })
     }
 
-    func stop(by deadline: Instant) async { started.take()?.stop() }
-}
-
-/// `@unchecked Sendable`: the announcer is touched on the loop only.
-private final class Running: @unchecked Sendable {
-    private let loop: EventLoop
-    private let announcer: MemberAnnouncer
-
-    init(_ facts: ProcessFacts, in environment: StageEnvironment, _ context: ServiceContext) throws {
-        loop = try EventLoop(name: "members")
-        announcer = try MemberAnnouncer(
-            environment.cluster.settings, topic: environment.layout.name(.members), on: loop,
-            log: context.log, metrics: context.metrics)
-        try loop.start()
-        let metrics = context.metrics
-        loop.execute { self.announcer.announce { Self.present(facts, metrics) } }
-    }
+    func stop(by deadline: Instant) async { await started.take()?.stop { $0.end() } }
 
     private static func present(_ facts: ProcessFacts, _ metrics: Metrics) -> ProcessFacts {
         var present = facts
@@ -64,10 +56,5 @@ private final class Running: @unchecked Sendable {
             Int($0.number)
         }
         return present
-    }
-
-    func stop() {
-        _ = loop.perform { self.announcer.end() }
-        loop.stop()
     }
 }

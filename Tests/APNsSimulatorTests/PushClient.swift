@@ -37,7 +37,8 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     private let session = ClientSession(keeping: [
         "apns-id", "apns-unique-id", "apns-request-id", "apns-channel-id", "retry-after",
     ])
-    private var connection: TLSConnection?
+    private let held = TracedLock<TLSConnection?>(nil)
+    private var connection: TLSConnection? { held.withLock { $0 } }
     private var waiting: [(TestRequest, CheckedContinuation<TestAnswer, Never>)] = []
     private var open: [UInt64: CheckedContinuation<TestAnswer, Never>] = [:]
     private var made: UInt64 = 0
@@ -46,13 +47,14 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     init(port: Int, _ trust: TLSContext, on loop: EventLoop) {
         self.loop = loop
         loop.execute {
-            self.connection = TLSConnection.connect(
+            let connection = TLSConnection.connect(
                 trust, host: "127.0.0.1", port: port, on: loop,
                 deadline: loop.now.advanced(byMilliseconds: 30_000), delegate: self)
+            self.held.withLock { $0 = connection }
         }
     }
 
-    deinit { loop.execute { [connection] in connection?.close() } }
+    deinit { loop.execute { [held] in held.withLock { $0 }?.close() } }
 
     var goaway: Goaway? { state.withLock { $0.goaway } }
     /// Every allowance of streams that was announced.

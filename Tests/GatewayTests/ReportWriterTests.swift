@@ -32,9 +32,9 @@ struct ReportWriterTests {
         let (first, slot) = makeReply()
         #expect(writer.take(Array(heartbeat().utf8), for: shop, as: .report, first))
         try await onThread {
-            _ = writer.loop.perform {
+            writer.perform { producer in
                 ClientFaults.raiseFatalError(
-                    ErrorCode.outOfOrderSequence.rawValue, in: writer.producer.client.pointer)
+                    ErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
             }
         }
         let (second, nextSlot) = makeReply()

@@ -38,7 +38,7 @@ final class Peer: TCPConnectionDelegate, Sendable {
     }
 
     let state = Mutex(State())
-    private let connection = Mutex<TCPConnection?>(nil)
+    private let connection = TracedLock<TCPConnection?>(nil)
     private let keepsBytes: Bool
     let onReceived: @Sendable (TCPConnection, UnsafeRawBufferPointer) -> Void
     let onWritable: @Sendable (TCPConnection) -> Void

@@ -30,7 +30,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     }
 
     private let state = Mutex(State())
-    private let connection = Mutex<TLSConnection?>(nil)
+    private let connection = TracedLock<TLSConnection?>(nil)
     private let keepsBytes: Bool
     private let echoes: Bool
     /// Bytes it is asked for at most in one call, to try small pieces.

@@ -9,9 +9,10 @@ package struct Channels: Sendable {
     package static let perAppMax = 10_000
     private static let deadlineMilliseconds = 15_000
 
-    private let client: APNsClient
+    private let client: LoopOwned<APNsClient>
 
-    package init(_ client: APNsClient) { self.client = client }
+    /// On the client's loop.
+    package init(_ client: APNsClient) { self.client = LoopOwned(client, on: client.loop) }
 
     /// The id of a new channel: random, and the app's only in this environment.
     package func create(_ profile: PushProfile, storing storage: ChannelStorage) async throws(ChannelProblem)
@@ -65,8 +66,8 @@ package struct Channels: Sendable {
         body: [UInt8] = []
     ) async throws(ChannelProblem) -> PushDetails {
         let answer = await withCheckedContinuation { continuation in
-            let isRunning = client.loop.execute {
-                begin(profile, method, on: what, of: channelID, body: body) {
+            let isRunning = client.execute { client in
+                Self.begin(profile, method, on: what, of: channelID, body: body, by: client) {
                     continuation.resume(returning: $0)
                 }
             }
@@ -75,10 +76,9 @@ package struct Channels: Sendable {
         return try answer.get()
     }
 
-    /// On the loop.
-    private func begin(
+    private static func begin(
         _ profile: PushProfile, _ method: String, on what: String, of channelID: String?, body: [UInt8],
-        then done: @escaping @Sendable (Result<PushDetails, ChannelProblem>) -> Void
+        by client: APNsClient, then done: @escaping @Sendable (Result<PushDetails, ChannelProblem>) -> Void
     ) {
         let endpoint = client.provider.settings.hosts(profile.environment).channels
         let pool = client.pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .channels))

@@ -11,9 +11,8 @@ internal import Telemetry
 /// ended in a turn comes in one call. Nothing queues without a limit, and each pool has its own: `push`
 /// says no, and the caller waits for outcomes of that pool.
 ///
-/// Pinned to its loop; holds itself until `stop`, which must come before the loop's end. `@unchecked
-/// Sendable` so that the reference can travel.
-package final class APNsClient: TurnHook, @unchecked Sendable {
+/// Confined to its loop; holds itself until `stop`, which must come before the loop's end.
+package final class APNsClient: TurnHook {
     package let provider: Provider
     package let loop: EventLoop
     let reader = JSONReader()

@@ -5,21 +5,17 @@ internal import Telemetry
 
 /// The simulated APNs as a part of a process: the server, its misbehaviour, its journal and the API that
 /// controls them, all on one event loop but the API's listener and the journal's file.
-///
-/// `@unchecked Sendable`: `running` is written by `start` and `stop`, which the process calls one after
-/// the other, and read by nobody else.
-package final class SimulatorService: Service, @unchecked Sendable {
+package final class SimulatorService: Service {
     package let name = "apns-simulator"
     private let settings: SimulatorServiceSettings
     private let onServing: @Sendable (ServingSimulator) -> Void
-    private var running = Parts()
+    private let running = TracedLock(Parts())
 
     /// What was started, in the order in which it is stopped.
-    private struct Parts {
+    private struct Parts: Sendable {
         var desk: ControlDesk?
         var control: HTTPServer?
         var faultPorts: [TLSFaultPort] = []
-        var simulator: Simulator?
         var loop: EventLoop?
         var file: JournalFile?
         var records: RequestRecords?
@@ -68,12 +64,12 @@ package final class SimulatorService: Service, @unchecked Sendable {
                 $0, syncs: settings.syncsJournal, showsPayloads: settings.journalShowsPayloads,
                 limits: settings.journal, log: context.log)
         }
-        running.file = file
+        running.withLock { $0.file = file }
         let records = try settings.recordsFile.map { try RequestRecords($0, log: context.log) }
-        running.records = records
+        running.withLock { $0.records = records }
         let loop = try EventLoop(name: "apns-simulator")
         try loop.start()
-        running.loop = loop
+        running.withLock { $0.loop = loop }
         let clock = SimulatorClock()
         let desk = loop.perform { [settings] in
             records?.noteBeginning(at: clock.now)
@@ -92,14 +88,13 @@ package final class SimulatorService: Service, @unchecked Sendable {
             return desk
         }
         guard let desk else { preconditionFailure("a loop that has just been started has stopped") }
-        running.desk = desk
-        running.simulator = desk.simulator
+        running.withLock { $0.desk = desk }
         try desk.simulator.start()
         for listener in settings.tlsFaults {
-            running.faultPorts.append(
-                try TLSFaultPort(
-                    listener.fault, host: settings.simulator.host, port: listener.port,
-                    authority: credentials.authority, names: settings.simulator.certificateNames, on: loop))
+            let port = try TLSFaultPort(
+                listener.fault, host: settings.simulator.host, port: listener.port,
+                authority: credentials.authority, names: settings.simulator.certificateNames, on: loop)
+            running.withLock { $0.faultPorts.append(port) }
         }
         var limits = HTTPLimits()
         limits.answerMilliseconds += WaitRoute.millisecondsMax
@@ -107,24 +102,27 @@ package final class SimulatorService: Service, @unchecked Sendable {
             name: "apns-simulator", host: settings.controlHost, port: settings.controlPort, limits: limits,
             routes: ControlAPI(desk, signers: signers, metrics: context.metrics).routes,
             metrics: context.metrics)
-        running.control = control
+        running.withLock { $0.control = control }
         return ServingSimulator(
             host: settings.simulator.host, ports: desk.simulator.ports, control: control.address,
-            tlsFaults: running.faultPorts.map { ($0.fault, $0.port) }, directory: settings.directory,
+            tlsFaults: running.withLock { $0.faultPorts }.map { ($0.fault, $0.port) },
+            directory: settings.directory,
             keyID: credentials.keyID, population: settings.phones ?? portal.populations.first,
             firstToken: loop.perform { desk.phones?.tokens(of: 0).starts.first?.token ?? nil } ?? nil)
     }
 
+    private var desk: ControlDesk? { running.withLock { $0.desk } }
+
     /// What the phones of a group show now. Not from a loop; blocks for a turn of the simulator's.
     package func view(group: String) -> GroupView? {
-        guard let desk = running.desk else { return nil }
+        guard let desk else { return nil }
         return desk.loop.perform { desk.phones?.view(group: group, at: desk.simulator.clock.now) } ?? nil
     }
 
     /// What the phones of each group show now, for the first groups by name. Not from a loop; blocks for a turn of
     /// the simulator's.
     package func views(limit: Int) -> [GroupView] {
-        guard let desk = running.desk else { return [] }
+        guard let desk else { return [] }
         return desk.loop.perform {
             let now = desk.simulator.clock.now
             return desk.phones.map { phones in
@@ -135,17 +133,19 @@ package final class SimulatorService: Service, @unchecked Sendable {
 
     /// How many phones run an iOS that a push can start. Not from a loop; blocks for a turn of the simulator's.
     package func startablePhones() -> Int {
-        guard let desk = running.desk else { return 0 }
+        guard let desk else { return 0 }
         return desk.loop.perform { desk.phones?.startable ?? 0 } ?? 0
     }
 
     package func stop(by deadline: Instant) async {
-        let parts = running
-        running = Parts()
+        let parts = running.withLock { running in
+            defer { running = Parts() }
+            return running
+        }
         parts.desk?.beginToStop()
         await parts.control?.stop(by: deadline)
         for port in parts.faultPorts { port.stop() }
-        await parts.simulator?.stop(by: deadline)
+        await parts.desk?.simulator.stop(by: deadline)
         if let desk = parts.desk { desk.loop.perform { desk.phones?.sink?.end() } }
         parts.loop?.stop()
         // Last: the loop's last turn may have brought entries.

@@ -5,12 +5,28 @@ package import Telemetry
 /// A broker that serves: one event loop with all its state, one thread that syncs, one listener.
 /// For the command, for `flotilla up`, and in process for tests.
 package final class RunningBroker: Sendable {
-    /// The loop's state, reachable from other threads only through its jobs.
-    ///
-    /// `@unchecked Sendable`: `node` is read and written on the loop's thread only.
-    private final class Confined: @unchecked Sendable {
-        var node: BrokerNode?
-        var upkeep: LoopTimer?
+    /// The node, and the timer of its upkeep. Confined to the loop.
+    private final class Served {
+        let node: BrokerNode
+        private var upkeep: LoopTimer?
+
+        init(_ node: BrokerNode, on loop: EventLoop) {
+            self.node = node
+            upkeep = LoopTimer(on: loop) { [unowned self, unowned loop] in
+                node.upkeep()
+                schedule(on: loop)
+            }
+            schedule(on: loop)
+        }
+
+        private func schedule(on loop: EventLoop) {
+            upkeep?.schedule(at: loop.now.advanced(byMilliseconds: TopicStore.upkeepMilliseconds))
+        }
+
+        func close() {
+            upkeep?.cancel()
+            node.close()
+        }
     }
 
     private static let drainMillisecondsMax = 2_000
@@ -18,9 +34,8 @@ package final class RunningBroker: Sendable {
     package let host: String
     package let port: Int
     private let settings: BrokerSettings
-    private let loop: EventLoop
+    private let served: LoopOwned<Served>
     private let listener: Listener
-    private let confined: Confined
     private let disk: DiskThreads
 
     /// Recovers the data directory, binds, and serves. Blocks until then; throws one sentence, and
@@ -28,34 +43,31 @@ package final class RunningBroker: Sendable {
     package init(_ settings: BrokerSettings, log: Log = .silent, metrics: Metrics = Metrics()) throws {
         try Self.checkAddress(settings, log)
         self.settings = settings
-        let loop = try EventLoop(name: "broker")
-        let confined = Confined()
-        try loop.start()
+        let served = try Self.open(settings, log: log, metrics: metrics)
         do {
-            let (flusher, worker) = try Self.open(
-                settings, on: loop, confined: confined, log: log, metrics: metrics)
+            let threads = served.perform { ($0.node.topics.flusher, $0.node.topics.worker) }
+            guard let (flusher, worker) = threads else { throw BrokerError.loopEnded }
             disk = try DiskThreads(flusher, worker)
         } catch {
-            Self.close(confined, loop)
+            served.stop { $0.close() }
             throw error
         }
         do {
             listener = try Listener(
-                host: settings.host, port: settings.port, on: [loop],
+                host: settings.host, port: settings.port, on: [served.loop],
                 connectionsMax: settings.limits.connectionsMax, options: Self.options(settings.limits)
-            ) { connection in confined.node?.accept(connection) }
+            ) { connection in served.onLoop.node.accept(connection) }
         } catch {
             disk.stop()
-            Self.close(confined, loop)
+            served.stop { $0.close() }
             throw error
         }
-        self.loop = loop
-        self.confined = confined
+        self.served = served
         host = settings.advertisedHost ?? listener.address.host
         port = listener.port
         let advertisedPort = UInt16(clamping: settings.advertisedPort ?? listener.port)
         let advertisedHost = host
-        loop.execute { confined.node?.identify(host: advertisedHost, port: advertisedPort) }
+        served.execute { $0.node.identify(host: advertisedHost, port: advertisedPort) }
         log.info(
             "serving", .field("address", listener.address.description), .field("data", settings.dataDirectory)
         )
@@ -76,37 +88,23 @@ package final class RunningBroker: Sendable {
     }
 
     /// Makes the state on the loop's thread, where it stays.
-    private static func open(
-        _ settings: BrokerSettings, on loop: EventLoop, confined: Confined, log: Log, metrics: Metrics
-    ) throws -> (Flusher, DiskWorker) {
-        let opened = loop.perform { () -> Result<(Flusher, DiskWorker), any Error> in
-            Result {
-                let topics = try TopicStore(
-                    path: settings.dataDirectory, flush: settings.flush, disk: settings.disk, log: log,
-                    metrics: metrics
-                ) { [weak loop] in
-                    loop?.execute { confined.node?.topics.deliver() }
-                }
-                let identity = Node(
-                    host: settings.host, port: UInt16(settings.port), clusterID: topics.clusterID)
-                confined.node = try BrokerNode(
-                    loop: loop, settings: settings, identity: identity, topics: topics, log: log,
-                    metrics: metrics)
-                startUpkeep(confined, loop)
-                return (topics.flusher, topics.worker)
+    private static func open(_ settings: BrokerSettings, log: Log, metrics: Metrics) throws -> LoopOwned<
+        Served
+    > {
+        try LoopOwned(thread: "broker") { owner in
+            let topics = try TopicStore(
+                path: settings.dataDirectory, flush: settings.flush, disk: settings.disk, log: log,
+                metrics: metrics
+            ) { [weak owner] in
+                owner?.execute { $0.node.topics.deliver() }
             }
+            let identity = Node(
+                host: settings.host, port: UInt16(settings.port), clusterID: topics.clusterID)
+            let node = try BrokerNode(
+                loop: owner.loop, settings: settings, identity: identity, topics: topics, log: log,
+                metrics: metrics)
+            return Served(node, on: owner.loop)
         }
-        guard let opened else { throw BrokerError.loopEnded }
-        return try opened.get()
-    }
-
-    private static func startUpkeep(_ confined: Confined, _ loop: EventLoop) {
-        let timer = LoopTimer(on: loop) { [unowned confined, unowned loop] in
-            confined.node?.upkeep()
-            confined.upkeep?.schedule(at: loop.now.advanced(byMilliseconds: TopicStore.upkeepMilliseconds))
-        }
-        timer.schedule(at: loop.now.advanced(byMilliseconds: TopicStore.upkeepMilliseconds))
-        confined.upkeep = timer
     }
 
     // MARK: The end
@@ -115,25 +113,13 @@ package final class RunningBroker: Sendable {
     /// not from an event loop.
     package func stop() {
         listener.stop()
-        loop.execute { [confined] in confined.node?.drain() }
+        served.execute { $0.node.drain() }
         let deadline = Instant.now().advanced(byMilliseconds: Self.drainMillisecondsMax)
-        while Instant.now() < deadline, loop.perform({ [confined] in confined.node?.owesAppends }) == true {
-            usleep(1_000)
-        }
-        _ = loop.perform { [confined] in confined.node?.closeConnections() }
+        while Instant.now() < deadline, served.perform({ $0.node.owesAppends }) == true { usleep(1_000) }
+        _ = served.perform { $0.node.closeConnections() }
         disk.stop()
-        Self.close(confined, loop)
+        served.stop { $0.close() }
         if settings.removesDataAtStop { Self.removeTree(settings.dataDirectory) }
-    }
-
-    private static func close(_ confined: Confined, _ loop: EventLoop) {
-        _ = loop.perform {
-            confined.upkeep?.cancel()
-            confined.upkeep = nil
-            confined.node?.close()
-            confined.node = nil
-        }
-        loop.stop()
     }
 
     /// What stays behind if this fails lies in the system's temporary directory.

@@ -3,28 +3,28 @@ internal import Lifecycle
 internal import LiveActivity
 
 /// Makes cookies of sessions and sessions of cookies.
-///
-/// `@unchecked Sendable`: the seal is one thread's at a time, which is the lock's doing.
-final class SessionSeal: @unchecked Sendable {
-    private let seal: TokenSeal
-    private let turn = TracedLock(())
+final class SessionSeal: Sendable {
+    private let seal: TracedLock<TokenSeal>
+    /// Without keys anybody who can read the catalogue could make sessions: then there are none.
+    let canSeal: Bool
     /// No app has this id, so no secret of an app opens as a session, nor the other way round.
     private static let owner = AuditEntry.everyApp
     private static let purpose = "console session"
     private static let tokenBytes = 16
 
-    init(_ keys: SealingKeys?) { seal = TokenSeal(keys) }
-
-    /// Without keys anybody who can read the catalogue could make sessions: then there are none.
-    var canSeal: Bool { seal.isSealing }
+    init(_ keys: SealingKeys?) {
+        let seal = TokenSeal(keys)
+        canSeal = seal.isSealing
+        self.seal = TracedLock(seal)
+    }
 
     func cookie(for session: ConsoleSession) -> String? {
-        turn.withLock { _ in seal.seal(secret: session.bytes, app: Self.owner, name: Self.purpose) }
+        seal.withLock { $0.seal(secret: session.bytes, app: Self.owner, name: Self.purpose) }
     }
 
     /// Nil for what no gateway with these keys has made.
     func session(in cookie: String) -> ConsoleSession? {
-        let secret = turn.withLock { _ in
+        let secret = seal.withLock { seal in
             try? seal.open(secret: cookie, app: Self.owner, name: Self.purpose)
         }
         return secret.flatMap { secret in ConsoleSession(bytes: unsafe secret.withBytes { unsafe Array($0) })

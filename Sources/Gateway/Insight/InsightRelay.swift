@@ -8,30 +8,21 @@ internal import Synchronization
 internal import Topics
 
 /// Hands people's questions to a process of the insight stage, which asks the others, and brings its answer back.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class InsightRelay: @unchecked Sendable {
-    private let loop: EventLoop
-    private let members: MembersReader
-    private let links: MemberLinks
+final class InsightRelay: Sendable {
+    private let rounds: LoopOwned<RelayRounds>
     private let waiting = Atomic<Int>(0)
-    private var turn = 0
 
     init(_ environment: StageEnvironment, context: ServiceContext) throws {
-        let loop = try EventLoop(name: "insight-relay")
-        members = MembersReader(
-            environment.cluster.settings, topic: environment.layout.name(.members), on: loop,
-            log: context.log,
-            metrics: context.metrics)
-        links = MemberLinks(on: loop)
-        self.loop = loop
-        try loop.start { self.members.begin() }
+        rounds = try LoopOwned(thread: "insight-relay") {
+            RelayRounds(
+                MembersReader(
+                    environment.cluster.settings, topic: environment.layout.name(.members), on: $0.loop,
+                    log: context.log, metrics: context.metrics),
+                MemberLinks(on: $0.loop))
+        }
     }
 
-    func stop() {
-        _ = loop.perform { self.links.end() }
-        loop.stop()
-    }
+    func stop() { rounds.stop { $0.end() } }
 
     /// - Parameter then: nil when no process of the stage has answered.
     /// - Returns: false, and `then` is not called, when too many wait.
@@ -41,8 +32,8 @@ final class InsightRelay: @unchecked Sendable {
             return false
         }
         let body = call.encoded()
-        let isTaken = loop.execute {
-            self.ask(body) { answer in
+        let isTaken = rounds.execute {
+            $0.ask(body) { answer in
                 self.waiting.subtract(1, ordering: .relaxed)
                 then(answer)
             }
@@ -51,10 +42,23 @@ final class InsightRelay: @unchecked Sendable {
         return isTaken
     }
 
-    // MARK: On the loop
+}
 
-    /// One process after the other, each time beginning with another: the first may be away, and not know it yet.
-    private func ask(_ body: [UInt8], then: @escaping @Sendable (HTTPAnswer?) -> Void) {
+/// Asks one process after the other, each time beginning with another: the first may be away, and not know it yet.
+private final class RelayRounds {
+    private let members: MembersReader
+    private let links: MemberLinks
+    private var turn = 0
+
+    init(_ members: MembersReader, _ links: MemberLinks) {
+        self.members = members
+        self.links = links
+        members.begin()
+    }
+
+    func end() { links.end() }
+
+    func ask(_ body: [UInt8], then: @escaping @Sendable (HTTPAnswer?) -> Void) {
         let known = members.table.members(of: InsightCall.stage)
         turn &+= 1
         let order = known.indices.map { known[($0 + turn) % known.count] }

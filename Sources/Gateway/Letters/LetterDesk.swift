@@ -12,34 +12,25 @@ internal import Topics
 
 /// Reads dead letters, and sends them again or discards them, one call after the other on a thread of its own:
 /// a call reads a topic from end to end. What the command line refuses is refused here by the same code.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class LetterDesk: @unchecked Sendable {
-    private struct Stopping: Error {}
-
-    private let loop: EventLoop
-    private let environment: StageEnvironment
-    private let log: Log
+final class LetterDesk: Sendable {
+    private let clerk: LoopOwned<LetterClerk>
+    private let stopping: Flag
     private let waiting = Atomic<Int>(0)
-    private let isStopping = Atomic(false)
-    private let reader = JSONReader()
-    private var box: LetterBox?
 
     init(_ environment: StageEnvironment, log: Log) throws {
-        self.environment = environment
-        self.log = log
-        loop = try EventLoop(name: "letters")
-        try loop.start()
+        let stopping = Flag()
+        self.stopping = stopping
+        clerk = try LoopOwned(thread: "letters") { _ in LetterClerk(environment, log: log, stopping: stopping)
+        }
     }
 
     /// What a call has begun is left between two marks, from where another goes on.
     func stop() {
-        isStopping.store(true, ordering: .relaxed)
-        _ = loop.perform { self.box = nil }
-        loop.stop()
+        stopping.raise()
+        clerk.stop { $0.end() }
     }
 
-    enum Deed {
+    enum Deed: Sendable {
         case redrive
         case discard
     }
@@ -48,50 +39,55 @@ final class LetterDesk: @unchecked Sendable {
 
     /// False, and nothing is answered, when too many wait.
     func look(_ incoming: Incoming, at query: LetterQuery, isEach: Bool) -> Bool {
-        take(incoming) { [self] in isEach ? try each(query) : try sums(query) }
+        take(incoming) { isEach ? try $0.each(query) : try $0.sums(query) }
     }
 
     func show(_ incoming: Incoming, _ query: LetterQuery) -> Bool {
-        take(incoming) { [self] in
-            var found: HTTPResponse?
-            try connected().forEach(query.filter) { letter, state in
-                found = LetterAnswer.whole(letter, state)
-            }
-            return found ?? LetterQuery.unknown.response
-        }
+        take(incoming) { try $0.whole(query) }
     }
 
     func act(_ incoming: Incoming, _ deed: Deed) -> Bool {
-        take(incoming) { [self] in
-            let (body, visitor) = (incoming.request.body, incoming.visitor)
-            let query: LetterQuery
-            do throws(JSONError) {
-                query = try reader.read(body) { LetterQuery($0, of: visitor.app.id) }
-            } catch { return RefusedRequest(error).response }
-            switch deed {
-            case .redrive: return try redrive(query, by: visitor.key.id)
-            case .discard: return try discard(query, by: visitor.key.id)
-            }
-        }
+        take(incoming) { try $0.act(incoming, deed) }
     }
 
-    private func take(_ incoming: Incoming, _ body: @escaping @Sendable () throws -> HTTPResponse) -> Bool {
+    private func take(
+        _ incoming: Incoming, _ call: @escaping @Sendable (LetterClerk) throws -> HTTPResponse
+    ) -> Bool {
         guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.letterCallsWaitingMax else {
             waiting.subtract(1, ordering: .relaxed)
             return false
         }
-        let isTaken = loop.execute {
+        let isTaken = clerk.execute { clerk in
             self.waiting.subtract(1, ordering: .relaxed)
-            incoming.reply.send(self.answer(body))
+            incoming.reply.send(clerk.answer { try call(clerk) })
         }
         if !isTaken { waiting.subtract(1, ordering: .relaxed) }
         return isTaken
     }
 
-    // MARK: On the loop
+}
 
-    private func answer(_ body: () throws -> HTTPResponse) -> HTTPResponse {
-        do { return try body() } catch is Stopping { return Unavailable.overloaded } catch {
+/// Who does what a call asks for, on the desk's thread.
+private final class LetterClerk {
+    private struct Stopping: Error {}
+
+    private let environment: StageEnvironment
+    private let log: Log
+    /// Raised when the process ends: a long work looks at it between two steps.
+    private let stopping: Flag
+    private let reader = JSONReader()
+    private var box: LetterBox?
+
+    init(_ environment: StageEnvironment, log: Log, stopping: Flag) {
+        self.environment = environment
+        self.log = log
+        self.stopping = stopping
+    }
+
+    func end() { box = nil }
+
+    func answer(_ call: () throws -> HTTPResponse) -> HTTPResponse {
+        do { return try call() } catch is Stopping { return Unavailable.overloaded } catch {
             log.warning("cannot work on dead letters", .field("error", "\(error)"))
             box = nil
             return Unavailable.unreachable
@@ -105,7 +101,7 @@ final class LetterDesk: @unchecked Sendable {
         return known
     }
 
-    private func sums(_ query: LetterQuery) throws -> HTTPResponse {
+    func sums(_ query: LetterQuery) throws -> HTTPResponse {
         var summary = LetterSummary()
         try connected().forEach(query.filter) { letter, state in
             if query.shows(state) { summary.add(letter, state) }
@@ -114,7 +110,7 @@ final class LetterDesk: @unchecked Sendable {
     }
 
     /// The newest of each partition are read last, and stand first.
-    private func each(_ query: LetterQuery) throws -> HTTPResponse {
+    func each(_ query: LetterQuery) throws -> HTTPResponse {
         var letters: [(Letter, LetterJournal.State)] = []
         var more = 0
         try connected().forEach(query.filter) { letter, state in
@@ -123,6 +119,24 @@ final class LetterDesk: @unchecked Sendable {
         }
         letters.sort { $0.0.why.at > $1.0.why.at }
         return LetterAnswer.list(letters, more: more)
+    }
+
+    func whole(_ query: LetterQuery) throws -> HTTPResponse {
+        var found: HTTPResponse?
+        try connected().forEach(query.filter) { letter, state in found = LetterAnswer.whole(letter, state) }
+        return found ?? LetterQuery.unknown.response
+    }
+
+    func act(_ incoming: Incoming, _ deed: LetterDesk.Deed) throws -> HTTPResponse {
+        let (body, visitor) = (incoming.request.body, incoming.visitor)
+        let query: LetterQuery
+        do throws(JSONError) {
+            query = try reader.read(body) { LetterQuery($0, of: visitor.app.id) }
+        } catch { return RefusedRequest(error).response }
+        switch deed {
+        case .redrive: return try redrive(query, by: visitor.key.id)
+        case .discard: return try discard(query, by: visitor.key.id)
+        }
     }
 
     private func redrive(_ query: LetterQuery, by author: String) throws -> HTTPResponse {
@@ -142,7 +156,7 @@ final class LetterDesk: @unchecked Sendable {
     }
 
     private func checkStopping() throws {
-        if isStopping.load(ordering: .relaxed) { throw Stopping() }
+        if stopping.isRaised { throw Stopping() }
     }
 
     private static func freshRun() -> String { "g" + Hex.text(Random.bytes(6)) }

@@ -7,11 +7,8 @@ internal import Telemetry
 package import Topics
 
 /// Finds sends again in `progress`, or in `sends` when nobody has planned them yet, or in `timers` while they wait
-/// for their time, on a thread of its own. There is no index: an id says in which partition, and nearly always since when; what does not say it is looked for
-/// from the newest records backwards.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-package final class SendLookup: @unchecked Sendable {
+/// for their time, on a thread of its own.
+package final class SendLookup: Sendable {
     package enum Found: Sendable {
         case send(SendProgress)
         case nothing
@@ -20,36 +17,14 @@ package final class SendLookup: @unchecked Sendable {
         case unavailable
     }
 
-    /// How much earlier than it says an id may have been stored: gateways' clocks differ.
-    private static let marginMilliseconds: Int64 = 60_000
-    /// The first look backwards; each further one reads ten times as much.
-    private static let nearRecords: Int64 = 20_000
-
-    private let loop: EventLoop
-    private let cluster: Cluster
-    private let layout: TopicLayout
-    private let context: ServiceContext
+    private let search: LoopOwned<SendSearch>
     private let waiting = Atomic<Int>(0)
-    private let reader = JSONReader()
-    private var consumer: Consumer?
-    private var batch = RecordBatch(recordsMax: 10_000)
 
     package init(_ cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
-        self.cluster = cluster
-        self.layout = layout
-        self.context = context
-        loop = try EventLoop(name: "lookups")
-        try loop.start()
+        search = try LoopOwned(thread: "lookups") { _ in SendSearch(cluster, layout, context: context) }
     }
 
-    package func stop() {
-        _ = loop.perform {
-            self.batch.clear()
-            _ = self.consumer?.close(withinMilliseconds: 500)
-            self.consumer = nil
-        }
-        loop.stop()
-    }
+    package func stop() { search.stop { $0.end() } }
 
     /// - Parameters:
     ///   - app: whose it must be; another's is not there.
@@ -63,17 +38,44 @@ package final class SendLookup: @unchecked Sendable {
             return false
         }
         let began = Instant.now()
-        let isTaken = loop.execute {
+        let isTaken = search.execute {
             self.waiting.subtract(1, ordering: .relaxed)
-            then(self.search(id, of: app, since: time ?? id.time, began: began))
+            then($0.find(id, of: app, since: time ?? id.time, began: began))
         }
         if !isTaken { waiting.subtract(1, ordering: .relaxed) }
         return isTaken
     }
 
-    // MARK: On the loop
+}
 
-    private func search(_ id: SendID, of app: String, since time: Int64?, began: Instant) -> Found {
+/// The topics, read for one question after the other. There is no index: an id says in which partition a send is, and
+/// nearly always since when; what does not say it is looked for from the newest records backwards.
+private final class SendSearch {
+    /// How much earlier than it says an id may have been stored: gateways' clocks differ.
+    private static let marginMilliseconds: Int64 = 60_000
+    /// The first look backwards; each further one reads ten times as much.
+    private static let nearRecords: Int64 = 20_000
+
+    private let cluster: Cluster
+    private let layout: TopicLayout
+    private let context: ServiceContext
+    private let reader = JSONReader()
+    private var consumer: Consumer?
+    private var batch = RecordBatch(recordsMax: 10_000)
+
+    init(_ cluster: Cluster, _ layout: TopicLayout, context: ServiceContext) {
+        self.cluster = cluster
+        self.layout = layout
+        self.context = context
+    }
+
+    func end() {
+        batch.clear()
+        _ = consumer?.close(withinMilliseconds: 500)
+        consumer = nil
+    }
+
+    func find(_ id: SendID, of app: String, since time: Int64?, began: Instant) -> SendLookup.Found {
         let until = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupMilliseconds)
         do {
             let key = RecordKey.join(id.text)

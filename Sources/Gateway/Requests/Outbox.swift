@@ -2,18 +2,16 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// One producer, and a thread, for the records of many requests: a request hears when all of its records are on
-/// all in-sync replicas, or that it is not known whether they are.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class Outbox<Request>: EventHandler, @unchecked Sendable {
+/// One producer for the records of many requests: a request hears when all of its records are on all in-sync replicas,
+/// or that it is not known whether they are. Confined to its loop.
+final class Outbox<Request>: EventHandler {
     private static var tickMilliseconds: Int { 1000 }
 
-    let loop: EventLoop
+    private let loop: EventLoop
     private let context: ServiceContext
-    private let connect: @Sendable () throws -> Producer
+    private let connect: () throws -> Producer
     private let names: [String]
-    private let seen: @Sendable () -> Void
+    private let seen: () -> Void
     private let clock: GatewayClock
     /// What becomes of a request.
     var settled: (Request, _ isStored: Bool) -> Void = { _, _ in }
@@ -29,18 +27,18 @@ final class Outbox<Request>: EventHandler, @unchecked Sendable {
     ///   - topics: with their prefix; records name one by its place.
     ///   - seen: told whenever Kafka has acknowledged something.
     init(
-        _ settings: KafkaSettings, topics names: [String], limits: GatewayLimits, name: String,
-        context: ServiceContext, clock: GatewayClock, seen: @escaping @Sendable () -> Void
+        _ settings: KafkaSettings, topics names: [String], limits: GatewayLimits, on loop: EventLoop,
+        context: ServiceContext, clock: GatewayClock, seen: @escaping () -> Void
     ) throws {
         var options = ProducerOptions()
         options.lingerMilliseconds = limits.lingerMilliseconds
         options.deliveryMillisecondsMax = limits.acknowledgeMilliseconds
-        let connect: @Sendable () throws -> Producer = { [options] in
-            try Producer(settings, options, name: name, log: context.log, metrics: context.metrics)
+        let connect = { [options] in
+            try Producer(settings, options, name: loop.name, log: context.log, metrics: context.metrics)
         }
         self.connect = connect
         self.names = names
-        loop = try EventLoop(name: name)
+        self.loop = loop
         self.context = context
         self.seen = seen
         self.clock = clock
@@ -51,26 +49,16 @@ final class Outbox<Request>: EventHandler, @unchecked Sendable {
 
     /// Its callbacks are set before.
     func start() throws {
-        try loop.start {
-            try self.register()
-            self.timer = LoopTimer(on: self.loop) { [unowned self] in tick() }
-            self.tick()
-        }
+        try register()
+        timer = LoopTimer(on: loop) { [unowned self] in tick() }
+        tick()
     }
 
-    /// Waits for what is on its way, then ends the thread. What has not come back by then was answered
-    /// 503 by the server, which has stopped.
-    func stop(by deadline: Instant) async {
-        await withCheckedContinuation { done in
-            let isTaken = loop.execute {
-                let left = max(0, deadline.milliseconds(since: .now()))
-                _ = self.producer.flush(withinMilliseconds: left, into: &self.deliveries)
-                self.settle()
-                done.resume()
-            }
-            if !isTaken { done.resume() }
-        }
-        loop.stop()
+    /// Waits for what is on its way. What has not come back by then was answered 503 by the server, which has stopped.
+    func flush(by deadline: Instant) {
+        let left = max(0, deadline.milliseconds(since: .now()))
+        _ = producer.flush(withinMilliseconds: left, into: &deliveries)
+        settle()
     }
 
     private func register() throws { try loop.register(producer.descriptor, for: .readable, self) }

@@ -5,21 +5,58 @@ internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
 internal import Stages
-internal import Synchronization
 internal import Telemetry
 internal import Topics
 
 /// Carries out requests other than reports, on one thread: lets each be decided, stores what follows from it,
 /// and answers when all in-sync replicas have it.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class RequestWorker: @unchecked Sendable {
+final class RequestWorker: Sendable {
     typealias Decide = @Sendable (RequestContext) throws(RefusedRequest) -> RequestDecision
 
-    private struct Job: Sendable {
+    private let admission: Admission
+    private let told = Flag()
+    private let desk: LoopOwned<RequestDesk>
+
+    init(
+        _ environment: StageEnvironment, limits: GatewayLimits, admission: Admission, context: ServiceContext,
+        metrics: GatewayMetrics, clock: GatewayClock,
+        seen: @escaping @Sendable () -> Void
+    ) throws {
+        self.admission = admission
+        desk = try LoopOwned(thread: "gateway-requests") { [told] owner in
+            let outbox = try Outbox<RequestDesk.Waiting>(
+                environment.cluster.settings,
+                topics: OutgoingRecord.Destination.allCases.map { environment.layout.name($0.topic) },
+                limits: limits, on: owner.loop, context: context, clock: clock, seen: seen)
+            return try RequestDesk(
+                owner, environment, outbox: outbox, admission: admission, metrics: metrics, clock: clock,
+                told: told)
+        }
+    }
+
+    func stop(by deadline: Instant) async { await desk.stop { $0.outbox.flush(by: deadline) } }
+
+    /// Whether the cluster has taken anything yet; from then on its time is known.
+    var hasStored: Bool { told.isRaised }
+
+    /// Takes a request and the duty to answer; false, with neither, when too much waits already.
+    func take(_ incoming: Incoming, about kind: RequestKind, decide: @escaping Decide) -> Bool {
+        guard admission.enter(bytes: incoming.request.body.count) else { return false }
+        let job = RequestDesk.Job(incoming: incoming, kind: kind, decide: decide, began: .now())
+        desk.execute { $0.run(job) }
+        return true
+    }
+
+    /// What the scheduler says; most of it is for other gateways, or too late.
+    func heard(_ said: [ScheduleReply]) { desk.execute { $0.heard(said) } }
+}
+
+/// What is done with requests, on the worker's thread.
+private final class RequestDesk {
+    struct Job: Sendable {
         let incoming: Incoming
         let kind: RequestKind
-        let decide: Decide
+        let decide: RequestWorker.Decide
         let began: Instant
         /// It named what the catalogue did not have, and the catalogue was read to its end for it.
         var hasReadOn = false
@@ -33,18 +70,19 @@ final class RequestWorker: @unchecked Sendable {
     }
 
     /// What waits for Kafka.
-    private enum Waiting: Sendable {
+    enum Waiting: Sendable {
         case job(Job)
         /// That this gateway has started: the stamp of it says what time it is.
         case start
     }
 
+    let outbox: Outbox<Waiting>
+    private unowned let owner: LoopOwned<RequestDesk>
     private let environment: StageEnvironment
     private let admission: Admission
     private let metrics: GatewayMetrics
     private let clock: GatewayClock
-    private let outbox: Outbox<Waiting>
-    private let told = Atomic(false)
+    private let told: Flag
     private let users: UserProofCheck
     /// Where the scheduler answers.
     private let repliesPartition: Int32
@@ -56,47 +94,29 @@ final class RequestWorker: @unchecked Sendable {
             keysMax: GatewayLimits.sendFieldsMax))
 
     init(
-        _ environment: StageEnvironment, limits: GatewayLimits, admission: Admission, context: ServiceContext,
-        metrics: GatewayMetrics, clock: GatewayClock,
-        seen: @escaping @Sendable () -> Void
+        _ owner: LoopOwned<RequestDesk>, _ environment: StageEnvironment, outbox: Outbox<Waiting>,
+        admission: Admission, metrics: GatewayMetrics, clock: GatewayClock, told: Flag
     ) throws {
+        self.owner = owner
         self.environment = environment
+        self.outbox = outbox
         self.admission = admission
         self.metrics = metrics
         self.clock = clock
+        self.told = told
         users = UserProofCheck(TokenSeal(environment.sealingKeys))
         repliesPartition = Int32(ReplyReader.partition(of: environment))
-        outbox = try Outbox(
-            environment.cluster.settings,
-            topics: OutgoingRecord.Destination.allCases.map { environment.layout.name($0.topic) },
-            limits: limits, name: "gateway-requests", context: context,
-            clock: clock, seen: seen)
         outbox.settled = { [unowned self] waiting, isStored in
             switch waiting {
             case .job(let job): settled(job, isStored)
-            case .start: told.store(isStored, ordering: .releasing)
+            case .start: told.set(isStored)
             }
         }
         outbox.watched = { [unowned self] in watch($0) }
         try outbox.start()
     }
 
-    func stop(by deadline: Instant) async { await outbox.stop(by: deadline) }
-
-    /// Whether the cluster has taken anything yet; from then on its time is known.
-    var hasStored: Bool { told.load(ordering: .acquiring) }
-
-    // MARK: From the server's threads
-
-    /// Takes a request and the duty to answer; false, with neither, when too much waits already.
-    func take(_ incoming: Incoming, about kind: RequestKind, decide: @escaping Decide) -> Bool {
-        guard admission.enter(bytes: incoming.request.body.count) else { return false }
-        let job = Job(incoming: incoming, kind: kind, decide: decide, began: .now())
-        outbox.loop.execute { self.run(job, self.environment.catalog) }
-        return true
-    }
-
-    // MARK: On the loop
+    func run(_ job: Job) { run(job, environment.catalog) }
 
     private func run(_ job: Job, _ view: CatalogView?) {
         guard let view else { return finish(job, as: .unstored, Unavailable.notReady) }
@@ -123,8 +143,8 @@ final class RequestWorker: @unchecked Sendable {
     private func readOn(_ job: Job) {
         var job = job
         job.hasReadOn = true
-        environment.readCatalogOn { [job] view in
-            if !self.outbox.loop.execute({ self.run(job, view) }) {
+        environment.readCatalogOn { [job, owner] view in
+            if !owner.execute({ $0.run(job, view) }) {
                 job.incoming.reply.send(Unavailable.overloaded)
             }
         }
@@ -179,20 +199,17 @@ final class RequestWorker: @unchecked Sendable {
             return send(job, [next])
         }
         guard job.changesCatalog else { return finish(job, as: .accepted, job.answer) }
-        environment.readCatalogOn { [job] _ in
-            if !self.outbox.loop.execute({ self.finish(job, as: .accepted, job.answer) }) {
+        environment.readCatalogOn { [job, owner] _ in
+            if !owner.execute({ $0.finish(job, as: .accepted, job.answer) }) {
                 job.incoming.reply.send(Unavailable.unstored)
             }
         }
     }
 
-    /// What the scheduler says; most of it is for other gateways, or too late.
     func heard(_ said: [ScheduleReply]) {
-        outbox.loop.execute {
-            for reply in said {
-                guard let job = self.replies.take(reply.request) else { continue }
-                self.finish(job, as: .answered, job.asked?.answer(reply.answer))
-            }
+        for reply in said {
+            guard let job = replies.take(reply.request) else { continue }
+            finish(job, as: .answered, job.asked?.answer(reply.answer))
         }
     }
 
@@ -200,7 +217,7 @@ final class RequestWorker: @unchecked Sendable {
     private func watchReplies() {
         let timer =
             replyTimer
-            ?? LoopTimer(on: outbox.loop) { [unowned self] in
+            ?? LoopTimer(on: owner.loop) { [unowned self] in
                 for job in replies.takeOverdue(at: .now()) {
                     finish(job, as: .underWay, job.asked?.answer(nil))
                 }
@@ -229,7 +246,7 @@ final class RequestWorker: @unchecked Sendable {
         }
         let now = Instant.now()
         metrics.oldest(of: .requests, seconds: now.seconds(since: jobs.map(\.began).min() ?? now))
-        if !hasStored, !isTelling { tellOfStart() }
+        if !told.isRaised, !isTelling { tellOfStart() }
     }
 
     /// Which gateway began when; and before the first request this gateway knows the cluster's time.

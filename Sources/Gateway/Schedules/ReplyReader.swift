@@ -3,43 +3,31 @@ internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
 internal import Stages
-internal import Synchronization
 internal import Telemetry
 internal import Topics
 
 /// Reads what the scheduler says to this gateway's orders, on a thread of its own: one partition of `replies`, from
 /// where it ended when the gateway began. What was said before was said to nobody who still waits.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class ReplyReader: EventHandler, @unchecked Sendable {
-    private static let askMilliseconds = 2000
-    private static let pauseMilliseconds = 1000
-    private static let recordsMax = 1000
-
+final class ReplyReader: Sendable {
     let partition: TopicPartition
-    private let loop: EventLoop
-    private let environment: StageEnvironment
-    private let context: ServiceContext
-    private let heard: @Sendable ([ScheduleReply]) -> Void
-    private let begun = Atomic(false)
-    private let reader = JSONReader()
-    private var consumer: Consumer?
-    private var batch = RecordBatch(recordsMax: ReplyReader.recordsMax)
-    private var timer: LoopTimer?
+    private let following: LoopOwned<ReplyFollowing>
+    private let begun: Flag
 
     /// - Parameter heard: told on this reader's thread.
     init(
         _ environment: StageEnvironment, context: ServiceContext,
         heard: @escaping @Sendable ([ScheduleReply]) -> Void
     ) throws {
-        self.environment = environment
-        self.context = context
-        self.heard = heard
-        partition = TopicPartition(
+        let partition = TopicPartition(
             environment.layout.name(.replies), Int32(Self.partition(of: environment)))
-        loop = try EventLoop(name: "replies")
-        try loop.start()
-        loop.execute { self.begin() }
+        let begun = Flag()
+        self.partition = partition
+        self.begun = begun
+        following = try LoopOwned(thread: "replies") {
+            ReplyFollowing(
+                partition, environment.cluster.settings, context: context, begun: begun, heard: heard,
+                on: $0.loop)
+        }
     }
 
     /// Which partition a gateway reads: by who it is, so that it stays the same.
@@ -49,15 +37,40 @@ final class ReplyReader: EventHandler, @unchecked Sendable {
     }
 
     /// Whether an order's reply would be heard.
-    var hasBegun: Bool { begun.load(ordering: .acquiring) }
+    var hasBegun: Bool { begun.isRaised }
 
-    func stop() { loop.stop() }
+    func stop() { following.stop() }
+}
 
-    // MARK: On the loop
+/// The consumer, connected anew when it has failed.
+private final class ReplyFollowing: EventHandler {
+    private static let askMilliseconds = 2000
+    private static let pauseMilliseconds = 1000
+    private static let recordsMax = 1000
 
-    private func begin() {
+    private let partition: TopicPartition
+    private let settings: KafkaSettings
+    private let context: ServiceContext
+    private let begun: Flag
+    private let heard: ([ScheduleReply]) -> Void
+    private let loop: EventLoop
+    private let reader = JSONReader()
+    private var consumer: Consumer?
+    private var batch = RecordBatch(recordsMax: ReplyFollowing.recordsMax)
+    private var timer: LoopTimer?
+
+    init(
+        _ partition: TopicPartition, _ settings: KafkaSettings, context: ServiceContext, begun: Flag,
+        heard: @escaping ([ScheduleReply]) -> Void, on loop: EventLoop
+    ) {
+        self.partition = partition
+        self.settings = settings
+        self.context = context
+        self.begun = begun
+        self.heard = heard
+        self.loop = loop
         timer = LoopTimer(on: loop) { [unowned self] in tick() }
-        tick()
+        timer?.schedule(at: loop.now)
     }
 
     /// A consumer is polled now and then also when nothing comes.
@@ -73,13 +86,13 @@ final class ReplyReader: EventHandler, @unchecked Sendable {
         options.outOfRange = .earliest
         do {
             let made = try Consumer(
-                environment.cluster.settings, options, name: "gateway-replies", log: context.log,
+                settings, options, name: "gateway-replies", log: context.log,
                 metrics: context.metrics)
             let end = try made.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds).high
             try made.assign([PartitionStart(partition, .offset(end))])
             try loop.register(made.descriptor, for: .readable, self)
             consumer = made
-            begun.store(true, ordering: .releasing)
+            begun.raise()
         } catch {
             context.log.warning(
                 "cannot read the scheduler's replies; orders are answered as under way",

@@ -11,22 +11,18 @@ internal import Telemetry
 internal import Topics
 
 /// Where gateways and other processes of the stage ask this one, over HTTP, and the thread that answers them.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class AnswersServer: @unchecked Sendable {
+final class AnswersServer: Sendable {
     private static let secretBytes = 24
     /// Of a question or a call.
     private static let bodyBytesMax = 1 << 20
     private static let answerMilliseconds = 25_000
 
-    private let loop: EventLoop
-    private let asking: Asking
+    private let rounds: LoopOwned<AskingRounds>
     private let answering: Answering
     private let fleet: FleetQuestions
-    private let announcer: MemberAnnouncer
-    private let members: MembersReader
     private let server: HTTPServer
-    private var member: Member
+    /// As it is announced, but for its lanes.
+    private let member: Member
 
     init(
         _ settings: InsightSettings, in environment: StageEnvironment, open: OpenLanes,
@@ -35,16 +31,18 @@ final class AnswersServer: @unchecked Sendable {
         let kafka = environment.cluster.settings
         let layout = environment.layout
         let own = environment.identity(of: InsightService.name)
-        let loop = try EventLoop(name: "insight-answers")
-        let local = LaneReader(open, lanes: layout.lanes)
-        let members = MembersReader(
-            kafka, topic: layout.name(.members), on: loop, log: context.log, metrics: context.metrics)
-        announcer = try MemberAnnouncer(
-            kafka, topic: layout.name(.members), on: loop, log: context.log, metrics: context.metrics)
-        asking = Asking(
-            on: loop, local: local, members: members, own: own, milliseconds: settings.askMilliseconds)
+        rounds = try LoopOwned(thread: "insight-answers") {
+            let topic = layout.name(.members)
+            let members = MembersReader(
+                kafka, topic: topic, on: $0.loop, log: context.log, metrics: context.metrics)
+            let announcer = try MemberAnnouncer(
+                kafka, topic: topic, on: $0.loop, log: context.log, metrics: context.metrics)
+            return AskingRounds(
+                LaneReader(open, lanes: layout.lanes), members, announcer: announcer, own: own,
+                milliseconds: settings.askMilliseconds, on: $0.loop)
+        }
+        let asking = Asking(rounds)
         fleet = try FleetQuestions(kafka, prefix: layout.prefix, log: context.log)
-        self.loop = loop
         let secret = Hex.text(Random.bytes(Self.secretBytes))
         answering = Answering(asking: asking, lanes: layout.lanes, fleet: fleet)
         var limits = HTTPLimits()
@@ -56,8 +54,6 @@ final class AnswersServer: @unchecked Sendable {
         member = Member(
             stage: InsightService.name, process: own, host: address.host, port: address.port, secret: secret,
             lanes: [], startedAt: WallTime.now().milliseconds, at: 0)
-        self.members = members
-        try loop.start { self.members.begin() }
         open.whenChanged { [weak self] in self?.announce(open) }
     }
 
@@ -66,9 +62,10 @@ final class AnswersServer: @unchecked Sendable {
     }
 
     private func announce(_ open: OpenLanes) {
-        loop.execute {
-            self.member.lanes = open.all.map { Int($0.number) }
-            self.announcer.announce { self.member }
+        rounds.execute { [member] rounds in
+            var present = member
+            present.lanes = open.all.map { Int($0.number) }
+            rounds.announcer.announce { [present] in present }
         }
     }
 
@@ -109,11 +106,7 @@ final class AnswersServer: @unchecked Sendable {
 
     func stop(by deadline: Instant) async {
         await server.stop(by: deadline)
-        _ = loop.perform {
-            self.announcer.end()
-            self.asking.end()
-        }
-        loop.stop()
+        await rounds.stop { $0.end() }
         fleet.stop()
     }
 }

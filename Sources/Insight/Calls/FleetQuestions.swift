@@ -7,9 +7,7 @@ internal import Members
 internal import Telemetry
 
 /// How far behind the readers of the topics are, asked of the cluster on a thread of its own, at most once a second.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class FleetQuestions: @unchecked Sendable {
+final class FleetQuestions: Sendable {
     struct Lag: Sendable {
         var stage: String
         var topic: String
@@ -19,9 +17,29 @@ final class FleetQuestions: @unchecked Sendable {
         var oldestAt: Int64?
     }
 
+    private let look: LoopOwned<FleetLook>
+
+    /// - Parameter prefix: of the names of this installation's topics and groups.
+    init(_ settings: KafkaSettings, prefix: String, log: Log) throws {
+        look = try LoopOwned(thread: "insight-fleet") { _ in FleetLook(settings, prefix: prefix, log: log) }
+    }
+
+    func stop() { look.stop() }
+
+    /// Nil while the cluster does not answer.
+    func lags() async -> [Lag]? {
+        await withCheckedContinuation { waiting in
+            if !look.execute({ waiting.resume(returning: $0.present()) }) { waiting.resume(returning: nil) }
+        }
+    }
+}
+
+/// The cluster's last answer, and the clients that ask for the next.
+private final class FleetLook {
+    private typealias Lag = FleetQuestions.Lag
+
     private static let keptMilliseconds = 1000
 
-    private let loop: EventLoop
     private let settings: KafkaSettings
     private let prefix: String
     private let log: Log
@@ -29,25 +47,13 @@ final class FleetQuestions: @unchecked Sendable {
     private var waiting: WaitingRecords?
     private var known: (lags: [Lag], at: Instant)?
 
-    /// - Parameter prefix: of the names of this installation's topics and groups.
-    init(_ settings: KafkaSettings, prefix: String, log: Log) throws {
-        loop = try EventLoop(name: "insight-fleet")
+    init(_ settings: KafkaSettings, prefix: String, log: Log) {
         self.settings = settings
         self.prefix = prefix
         self.log = log
-        try loop.start()
     }
 
-    func stop() { loop.stop() }
-
-    /// Nil while the cluster does not answer.
-    func lags() async -> [Lag]? {
-        await withCheckedContinuation { waiting in
-            if !loop.execute({ waiting.resume(returning: self.present()) }) { waiting.resume(returning: nil) }
-        }
-    }
-
-    private func present() -> [Lag]? {
+    func present() -> [FleetQuestions.Lag]? {
         let now = Instant.now()
         if let known, now < known.at.advanced(byMilliseconds: Self.keptMilliseconds) { return known.lags }
         do {

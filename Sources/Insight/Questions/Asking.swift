@@ -7,34 +7,17 @@ internal import Members
 internal import Telemetry
 
 /// Asks all lanes: its own from their files, the others through the processes that `members` names.
-///
-/// `@unchecked Sendable`: what is not constant is touched on the loop only.
-final class Asking: @unchecked Sendable {
+final class Asking: Sendable {
     static let path = "/parts"
 
-    private let loop: EventLoop
-    private let local: LaneReader
-    private let members: MembersReader
-    private let links: MemberLinks
-    private let own: String
-    private let milliseconds: Int
+    private let rounds: LoopOwned<AskingRounds>
 
-    /// - Parameter own: who this process is in `members`.
-    init(
-        on loop: EventLoop, local: LaneReader, members: MembersReader, own: String, milliseconds: Int
-    ) {
-        self.loop = loop
-        self.local = local
-        self.members = members
-        self.own = own
-        self.milliseconds = milliseconds
-        links = MemberLinks(on: loop)
-    }
+    init(_ rounds: LoopOwned<AskingRounds>) { self.rounds = rounds }
 
     /// What all lanes that answered in time have found.
     func ask(_ question: Question) async -> Findings {
         await withCheckedContinuation { waiting in
-            let isTaken = loop.execute { self.ask(question) { waiting.resume(returning: $0) } }
+            let isTaken = rounds.execute { $0.ask(question) { waiting.resume(returning: $0) } }
             if !isTaken { waiting.resume(returning: Findings()) }
         }
     }
@@ -45,18 +28,15 @@ final class Asking: @unchecked Sendable {
     ///   - body: the question, as another process has sent it.
     ///   - then: nil when it is none.
     func askOwn(_ body: [UInt8], then: @escaping @Sendable (Findings?) -> Void) {
-        let isTaken = loop.execute {
-            let question = Question.read(body, with: self.local.reader)
-            then(question.map { self.local.answer($0) })
-        }
+        let isTaken = rounds.execute { then($0.answerOwn(body)) }
         if !isTaken { then(nil) }
     }
 
     /// Those that tell of themselves in `members`.
     func knownMembers() async -> [Member] {
         await withCheckedContinuation { waiting in
-            let isTaken = loop.execute {
-                waiting.resume(returning: self.members.table.members(of: InsightService.name))
+            let isTaken = rounds.execute {
+                waiting.resume(returning: $0.members.table.members(of: InsightService.name))
             }
             if !isTaken { waiting.resume(returning: []) }
         }
@@ -65,14 +45,41 @@ final class Asking: @unchecked Sendable {
     /// What processes of any stages say of themselves there.
     func knownProcesses() async -> [ProcessFacts] {
         await withCheckedContinuation { waiting in
-            let isTaken = loop.execute { waiting.resume(returning: self.members.table.processes) }
+            let isTaken = rounds.execute { waiting.resume(returning: $0.members.table.processes) }
             if !isTaken { waiting.resume(returning: []) }
         }
     }
 
-    // MARK: On the loop
+}
 
-    private func ask(_ question: Question, then: @escaping @Sendable (Findings) -> Void) {
+/// Who can be asked, and how, and what is said of this process, so that it can be asked. Confined to its loop.
+final class AskingRounds {
+    let members: MembersReader
+    let announcer: MemberAnnouncer
+    private let local: LaneReader
+    private let links: MemberLinks
+    private let own: String
+    private let milliseconds: Int
+
+    /// - Parameter own: who this process is in `members`.
+    init(
+        _ local: LaneReader, _ members: MembersReader, announcer: MemberAnnouncer, own: String,
+        milliseconds: Int, on loop: EventLoop
+    ) {
+        self.local = local
+        self.members = members
+        self.announcer = announcer
+        self.own = own
+        self.milliseconds = milliseconds
+        links = MemberLinks(on: loop)
+        members.begin()
+    }
+
+    func answerOwn(_ body: [UInt8]) -> Findings? {
+        Question.read(body, with: local.reader).map { local.answer($0) }
+    }
+
+    func ask(_ question: Question, then: @escaping @Sendable (Findings) -> Void) {
         let gathering = Gathering(local.answer(question), then)
         let known = Set(gathering.found.lanes)
         var others: [String: Member] = [:]
@@ -85,7 +92,7 @@ final class Asking: @unchecked Sendable {
         let body = question.encoded()
         let deadline = Instant.now().advanced(byMilliseconds: milliseconds)
         for member in others.values {
-            links.ask(member, at: Self.path, body, until: deadline) { [local] answer in
+            links.ask(member, at: Asking.path, body, until: deadline) { [local] answer in
                 if let answer, answer.status == 200, let body = answer.body,
                     let found = Findings.read(body, with: local.reader)
                 {
@@ -97,7 +104,10 @@ final class Asking: @unchecked Sendable {
         }
     }
 
-    func end() { links.end() }
+    func end() {
+        announcer.end()
+        links.end()
+    }
 }
 
 /// Answers that come one by one. Confined to the loop.

@@ -3,10 +3,8 @@ internal import Glibc
 internal import Telemetry
 
 /// What the library tells about a client as a whole: log lines, errors, statistics, throttling.
-///
-/// `@unchecked Sendable`: `logged` comes on the library's threads and touches constants alone, everything else comes on
-/// the thread that polls.
-final class ClientEvents: @unchecked Sendable {
+/// `logged` comes on the library's threads and touches constants alone, everything else comes on the thread that polls.
+final class ClientEvents {
     /// How often the library makes its statistics: text of some 100 KB for each client, which an installation that
     /// has nothing to do spends a good part of its time on.
     static let statisticsMilliseconds = 10_000

@@ -1,10 +1,9 @@
 /// Bytes that many records of a transaction share: sent without a copy, and kept alive by the
 /// transaction until it has committed or aborted.
-///
-/// `@unchecked Sendable`: its bytes are written once, before anybody else sees them.
 @safe
-package final class SharedBody: @unchecked Sendable {
-    let bytes: UnsafeMutableBufferPointer<UInt8>
+package final class SharedBody: Sendable {
+    /// Written once, before anybody else sees them.
+    nonisolated(unsafe) let bytes: UnsafeMutableBufferPointer<UInt8>
 
     package init(copying source: Span<UInt8>) {
         unsafe bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: source.count)

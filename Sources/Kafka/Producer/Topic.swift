@@ -1,12 +1,11 @@
 internal import CRdKafka
 
 /// A topic that a producer sends to. Made once, at start; sending by it looks up no name.
-///
-/// `@unchecked Sendable`: all of it is constant, and the library lets any thread use its topics.
 @safe
-package final class Topic: @unchecked Sendable {
+package final class Topic: Sendable {
     package let name: String
-    let pointer: OpaquePointer
+    /// The library lets any thread use its topics.
+    nonisolated(unsafe) let pointer: OpaquePointer
     /// A topic ends before its client.
     private let client: Client
 

@@ -4,10 +4,8 @@ internal import CRdKafka
 /// freed together. It owns the library's messages; nothing is copied, nothing allocated per record.
 ///
 /// One record keeps the fetched block it lies in alive: do not keep batches, keep what you need.
-///
-/// `@unchecked Sendable`: it has one owner at a time, who may be another thread.
 @safe
-package struct RecordBatch: ~Copyable, @unchecked Sendable {
+package struct RecordBatch: ~Copyable {
     package static let recordsMaxUsual = 1000
     package static let bytesMaxUsual = 8 * 1024 * 1024
 

@@ -113,7 +113,8 @@ final class SenderLoop: TurnHook {
         receiver.sender = self
     }
 
-    deinit {
+    /// The last that it does.
+    func end() {
         timer?.cancel()
         for bell in bells?.all ?? [] { bell.deregister(from: loop) }
     }

@@ -14,13 +14,8 @@ package final class SenderService: Stage {
     ]
 
     private struct Parts: Sendable {
-        var loops: [(loop: EventLoop, held: Held)] = []
+        var loops: [LoopOwned<SenderLoop>] = []
         var keys: ProviderKeyWatch
-    }
-
-    /// A sender of a loop. `@unchecked Sendable`: only that loop touches it.
-    private final class Held: @unchecked Sendable {
-        var sender: SenderLoop?
     }
 
     private let settings: SenderSettings
@@ -56,7 +51,7 @@ package final class SenderService: Stage {
                 parts.loops.append(try startLoop(number, with: provider, in: context))
             }
         } catch {
-            for part in parts.loops { part.loop.stop() }
+            for loop in parts.loops { await loop.stop { $0.end() } }
             await parts.keys.stop(by: .now())
             throw error
         }
@@ -65,39 +60,30 @@ package final class SenderService: Stage {
 
     private func startLoop(
         _ number: Int, with provider: Provider, in context: ServiceContext
-    ) throws -> (loop: EventLoop, held: Held) {
-        let loop = try EventLoop(name: "sender-\(number)")
-        let held = Held()
+    ) throws -> LoopOwned<SenderLoop> {
         let (settings, environment, shared) = (settings, environment, shared)
-        try loop.start {
+        return try LoopOwned(thread: "sender-\(number)") {
             let sender = try SenderLoop(
-                number, settings, in: environment, provider: provider, on: loop, shared: shared,
+                number, settings, in: environment, provider: provider, on: $0.loop, shared: shared,
                 context: context)
             try sender.begin()
-            held.sender = sender
+            return sender
         }
-        return (loop, held)
     }
 
     package func stop(by deadline: Instant) async {
         guard let parts = started.take() else { return }
         await withTaskGroup(of: Void.self) { group in
-            for (loop, held) in parts.loops {
+            for loop in parts.loops {
                 group.addTask {
                     await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-                        let isRunning = loop.execute {
-                            guard let sender = held.sender else { return done.resume() }
-                            sender.stop(by: deadline) { done.resume() }
-                        }
+                        let isRunning = loop.execute { $0.stop(by: deadline) { done.resume() } }
                         if !isRunning { done.resume() }
                     }
                 }
             }
         }
-        for (loop, held) in parts.loops {
-            _ = loop.execute { held.sender = nil }
-            loop.stop()
-        }
+        for loop in parts.loops { await loop.stop { $0.end() } }
         await parts.keys.stop(by: deadline)
     }
 }

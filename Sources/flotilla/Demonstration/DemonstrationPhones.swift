@@ -10,10 +10,7 @@ internal import Telemetry
 
 /// The demonstration's app and its phones: they report to this process's gateway, and the simulated APNs that reaches
 /// them stands in for Apple's.
-///
-/// `@unchecked Sendable`: `running` is written by `start` and `stop`, which the process calls one after
-/// the other, and read by nobody between them who has not been started later.
-final class DemonstrationPhones: Service, @unchecked Sendable {
+final class DemonstrationPhones: Service {
     private static let catalogueMilliseconds = 30_000
 
     let name = "demonstration-phones"
@@ -21,10 +18,10 @@ final class DemonstrationPhones: Service, @unchecked Sendable {
     private let settings: ResolvedSettings
     private let environment: StageEnvironment
     private let gateway: GatewayService
-    private var running: Running?
+    private let started = Started<Running>()
 
     /// What the demonstration needs of them.
-    struct Running {
+    struct Running: Sendable {
         let simulator: SimulatorService
         let serving: ServingSimulator
         /// Of the backend.
@@ -41,7 +38,7 @@ final class DemonstrationPhones: Service, @unchecked Sendable {
     }
 
     /// Nil before `start` has ended.
-    var parts: Running? { running }
+    var parts: Running? { started.parts }
 
     func start(_ context: ServiceContext) async throws {
         let directory = try DataDirectory.make(data + "/apns-simulator")
@@ -71,14 +68,10 @@ final class DemonstrationPhones: Service, @unchecked Sendable {
                 host: "localhost", productionPort: serving.ports.production,
                 sandboxPort: serving.ports.sandbox, authorityFile: serving.authorityFile,
                 teamID: serving.teamID, keyID: serving.keyID, keyFile: serving.keyFile))
-        running = Running(simulator: simulator, serving: serving, sendKey: app.sendKey.text)
+        started.put(Running(simulator: simulator, serving: serving, sendKey: app.sendKey.text))
     }
 
-    func stop(by deadline: Instant) async {
-        let simulator = running?.simulator
-        running = nil
-        await simulator?.stop(by: deadline)
-    }
+    func stop(by deadline: Instant) async { await started.take()?.simulator.stop(by: deadline) }
 
     private func catalogueKnows(_ app: DemonstrationApp) async throws {
         let limit = Instant.now().advanced(byMilliseconds: Self.catalogueMilliseconds)

@@ -9,10 +9,7 @@ internal import Telemetry
 /// What `flotilla up --demo` shows on the installation that it has just started: a backend starts a match for everyone
 /// and scores a goal, by the gateway, and every lock screen of the simulated phones shows it. Then it says what can
 /// be tried by hand, and goes on telling what the phones show.
-///
-/// `@unchecked Sendable`: `backend` and `watching` are written by `start` and `stop`, which the process calls one
-/// after the other, and read by nobody else.
-final class DemonstrationService: Service, @unchecked Sendable {
+final class DemonstrationService: Service {
     /// So long may nothing change before a step has failed.
     private static let stillMilliseconds = 10_000
     /// Between one look at the lock screens and the next.
@@ -23,8 +20,8 @@ final class DemonstrationService: Service, @unchecked Sendable {
     private let environment: StageEnvironment
     private let gateway: GatewayService
     private let phones: DemonstrationPhones
-    private var backend: DemonstrationBackend?
-    private var watching: Task<Void, Never>?
+    private let backend = Started<DemonstrationBackend>()
+    private let watching = Started<Task<Void, Never>>()
 
     init(
         data: String, in environment: StageEnvironment, gateway: GatewayService, phones: DemonstrationPhones
@@ -40,7 +37,7 @@ final class DemonstrationService: Service, @unchecked Sendable {
             preconditionFailure("the demonstration starts after gateway and phones")
         }
         let backend = try DemonstrationBackend(gateway: address, key: phones.sendKey)
-        self.backend = backend
+        self.backend.put(backend)
         let match = DemonstrationMatch(group: "match-\(WallTime.now().seconds % 100_000)")
         var result = DemonstrationResult(group: match.group)
         result.startable = phones.simulator.startablePhones()
@@ -60,15 +57,14 @@ final class DemonstrationService: Service, @unchecked Sendable {
         print(result.text(installation(phones, address)))
         // Whoever reads through a pipe shall see it now, and not when the process ends.
         fflush(nil)
-        watching = DemonstrationWatch.begin(phones.simulator)
+        watching.put(DemonstrationWatch.begin(phones.simulator))
     }
 
     func stop(by deadline: Instant) async {
+        let watching = watching.take()
         watching?.cancel()
         await watching?.value
-        watching = nil
-        backend?.stop()
-        backend = nil
+        backend.take()?.stop()
     }
 
     private func timed(_ step: () async throws -> Void) async throws -> Double {

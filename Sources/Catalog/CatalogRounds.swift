@@ -1,10 +1,8 @@
 internal import Kafka
 internal import Lifecycle
 
-/// The thread of a `CatalogReader`.
-///
-/// `@unchecked Sendable`: all but the loop is touched on the loop only.
-final class CatalogThread: EventHandler, @unchecked Sendable {
+/// What the thread of a `CatalogReader` does. Confined to its loop.
+final class CatalogRounds: EventHandler {
     /// A consumer wants to be polled now and then, whether records come or not.
     private static let pollMilliseconds = 1000
     /// How long one question to a cluster that may be away holds up this thread, and so its end.
@@ -13,9 +11,9 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
     private static let pauseMilliseconds = 50
 
     private let loop: EventLoop
-    private let make: @Sendable () throws -> CatalogFollower
-    private let publish: @Sendable (CatalogView) -> Void
-    private let fail: @Sendable (any Error) -> Void
+    private let make: () throws -> CatalogFollower
+    private let publish: (CatalogView) -> Void
+    private let fail: (any Error) -> Void
     private var follower: CatalogFollower?
     private var timer: LoopTimer?
     private var waiting: [Waiting] = []
@@ -25,30 +23,26 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
         /// Nil until the cluster has answered.
         var end: Int64?
         let until: Instant
-        let then: @Sendable () -> Void
+        let then: () -> Void
     }
 
     init(
-        make: @escaping @Sendable () throws -> CatalogFollower,
-        publish: @escaping @Sendable (CatalogView) -> Void, fail: @escaping @Sendable (any Error) -> Void
+        on loop: EventLoop, make: @escaping () throws -> CatalogFollower,
+        publish: @escaping (CatalogView) -> Void, fail: @escaping (any Error) -> Void
     ) throws {
-        loop = try EventLoop(name: "catalog")
+        self.loop = loop
         self.make = make
         self.publish = publish
         self.fail = fail
-        try loop.start { try self.begin() }
+        try follow()
+        timer = LoopTimer(on: loop) { [unowned self] in ready(.readable) }
+        timer?.schedule(at: loop.now)
     }
 
-    func stop() { loop.stop() }
-
     /// All who ask in one turn share one question to the cluster.
-    func readOn(withinMilliseconds limit: Int, then: @escaping @Sendable () -> Void) {
-        let until = Instant.now().advanced(byMilliseconds: limit)
-        let isTaken = loop.execute {
-            self.waiting.append(Waiting(end: nil, until: until, then: then))
-            self.timer?.schedule(at: self.loop.now)
-        }
-        if !isTaken { then() }
+    func readOn(until: Instant, then: @escaping () -> Void) {
+        waiting.append(Waiting(end: nil, until: until, then: then))
+        timer?.schedule(at: loop.now)
     }
 
     private func answerWaiting(_ follower: CatalogFollower) {
@@ -65,12 +59,6 @@ final class CatalogThread: EventHandler, @unchecked Sendable {
         let done = waiting.filter(isDone)
         waiting.removeAll(where: isDone)
         for one in done { one.then() }
-    }
-
-    private func begin() throws {
-        try follow()
-        timer = LoopTimer(on: loop) { [unowned self] in ready(.readable) }
-        timer?.schedule(at: loop.now)
     }
 
     private func follow() throws {

@@ -23,6 +23,10 @@ internal import Synchronization
     /// Nil when the file is closed, or could not be opened again so far.
     private var handle: OpaquePointer?
     private var isClosed = false
+    /// A read that has ended, for the next one to go on with: one that begins anew takes memory, and a place among the
+    /// readers under a lock of the whole file, and that cost more than the look-up of a row. It sees nothing and holds
+    /// no pages.
+    private let resting = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
     private static let identities = Atomic(0)
 
@@ -44,6 +48,7 @@ internal import Synchronization
     }
 
     deinit {
+        endResting()
         if let handle = unsafe handle { unsafe mdb_env_close(handle) }
     }
 
@@ -59,7 +64,7 @@ internal import Synchronization
         gate.enter()
         defer { gate.leave() }
         let transaction = unsafe try beginRead()
-        defer { unsafe mdb_txn_abort(transaction) }
+        defer { unsafe rest(transaction) }
         return try body(unsafe ReadView(transaction, of: self))
     }
 
@@ -173,7 +178,28 @@ extension Environment {
     @unsafe private func startRead(_ transaction: inout OpaquePointer?) throws(StoreError) -> Int32 {
         if isClosed { throw closed }
         guard let handle = unsafe handle else { return MDB_PANIC }
+        if let rested = unsafe takeResting() {
+            unsafe transaction = unsafe rested
+            if unsafe mdb_txn_renew(rested) == 0 { return 0 }
+            unsafe mdb_txn_abort(rested)
+        }
         return unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+    }
+
+    @unsafe private func rest(_ transaction: OpaquePointer) {
+        unsafe mdb_txn_reset(transaction)
+        let other = unsafe resting.exchange(
+            UnsafeMutableRawPointer(transaction), ordering: .acquiringAndReleasing)
+        if let other = unsafe other { unsafe mdb_txn_abort(OpaquePointer(other)) }
+    }
+
+    @unsafe private func takeResting() -> OpaquePointer? {
+        unsafe resting.exchange(nil, ordering: .acquiringAndReleasing).map { OpaquePointer($0) }
+    }
+
+    /// Before the file is closed, or its map moves.
+    private func endResting() {
+        if let rested = unsafe takeResting() { unsafe mdb_txn_abort(rested) }
     }
 
     /// Called, and returns, inside the gate, but works outside: opening again needs to be alone. What
@@ -232,6 +258,7 @@ extension Environment {
             throw .readersBusy(path: path, milliseconds: limits.readersWaitMilliseconds)
         }
         defer { gate.leave() }
+        endResting()
         return try body()
     }
 }

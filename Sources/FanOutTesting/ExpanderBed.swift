@@ -88,7 +88,13 @@ package final class ExpanderBed {
     /// lies behind the ends that the lanes were at, so these say nothing.
     package func closingsLeft() -> Int? {
         guard let records = try? TopicContent(.progress, bed).records else { return nil }
-        return closings - records.count
+        let reader = JSONReader()
+        return records.reduce(closings) { left, record in
+            guard let progress = try? Progress.decode(record.value ?? [], with: reader),
+                case .lanes(let lanes, _) = progress.part
+            else { return left }
+            return left - lanes.count
+        }
     }
 
     /// Whether everything is done that was asked for.
@@ -144,10 +150,10 @@ package final class ExpanderBed {
     /// What lanes said of their parts of a send.
     package static func tallies(of send: String, in bed: IngestBed) throws -> [LaneTally] {
         let reader = JSONReader()
-        return try TopicContent(.progress, bed).records.compactMap { record in
+        return try TopicContent(.progress, bed).records.flatMap { record -> [LaneTally] in
             let progress = try Progress.decode(record.value ?? [], with: reader)
-            guard progress.send == send, case .lane(_, let tally) = progress.part else { return nil }
-            return tally
+            guard progress.send == send, case .lanes(let lanes, let tally) = progress.part else { return [] }
+            return Array(repeating: tally, count: lanes.count)
         }
     }
 

@@ -212,7 +212,8 @@ package struct DayMix: Sendable {
             for _ in 0..<numbers.below(60) { tally.expand(on: OSVersion(UInt8(17 + numbers.below(3)), 1)) }
             tally.dropped = numbers.below(20)
             tally.excluded = ["no_token": numbers.below(30)]
-            part = .lane(numbers.below(lanes), tally)
+            let first = numbers.below(lanes)
+            part = .lanes(Array(first..<min(lanes, first + 1 + numbers.below(3))), tally)
         }
         let at = acceptedAt(send)
         let record = Progress(

@@ -68,7 +68,8 @@ package struct DayModel {
             let key = SendKey(app: one.key.app, send: one.send)
             switch one.part {
             case .verdict: sends[key, default: Sums()].isPlanned = true
-            case .lane(let lane, let tally): sends[key, default: Sums()].lanes[lane] = tally
+            case .lanes(let numbers, let tally):
+                for number in numbers { sends[key, default: Sums()].lanes[number] = tally }
             }
         }
         records += try Self.each(.groups, of: bed) { record in

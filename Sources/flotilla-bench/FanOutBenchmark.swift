@@ -198,10 +198,10 @@ private final class OneBig {
                 let said = try? unsafe value.withUnsafeBytes({ bytes throws(RecordError) in
                     try unsafe Progress.decode(bytes, with: reader)
                 }),
-                said.send == open?.send, case .lane(_, let tally) = said.part
+                said.send == open?.send, case .lanes(let lanes, let tally) = said.part
             else { return }
-            open?.lanes += 1
-            open?.jobs += tally.expanded
+            open?.lanes += lanes.count
+            open?.jobs += lanes.count * tally.expanded
         }
         guard let open, open.lanes == stand.bed.layout.lanes else { return }
         self.open = nil

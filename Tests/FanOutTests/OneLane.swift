@@ -88,7 +88,7 @@ final class OneLane {
 
     /// Of the expansion that ended last.
     var tally: LaneTally {
-        if case .lane(_, let tally) = progress.last?.part { tally } else { LaneTally() }
+        if case .lanes(_, let tally) = progress.last?.part { tally } else { LaneTally() }
     }
 
     deinit { try? owner.close() }

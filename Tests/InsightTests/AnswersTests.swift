@@ -202,7 +202,7 @@ import Topics
                 .planned, version: version, generation: Self.version - 10, lanes: 1)
             planned.ended = 0
             let at = now + (version - Self.version) * 1000
-            for part in [Progress.Part.verdict(planned), .lane(0, tally(3))] {
+            for part in [Progress.Part.verdict(planned), .lanes([0], tally(3))] {
                 let record = Progress(send: id, key: key, dryRun: false, acceptedAt: at, at: at, part)
                 progress.send(key: RecordKey.join(id), value: record.encoded())
             }

@@ -110,7 +110,7 @@ private func makeHeld() -> Send {
     tally.targeted = 3
     for system in [OSVersion(18, 1), OSVersion(18, 2), nil] { tally.expand(on: system) }
     #expect(tally.expanded == 3 && tally.systems == [18: 2, 0: 1])
-    for part: Progress.Part in [.verdict(verdict), .lane(4, tally)] {
+    for part: Progress.Part in [.verdict(verdict), .lanes([4, 7], tally)] {
         let progress = Progress(
             send: "s1", key: GroupKey(app: "shop", group: "m", recipient: .user("ben")), dryRun: true,
             acceptedAt: 1, at: 2, part)
@@ -128,13 +128,21 @@ private func makeHeld() -> Send {
     }
 }
 
+@Test func `what an earlier version said of one lane can be read`() throws {
+    let text =
+        #"{"v":1,"send":"s1","app":"shop","group":"m","acceptedAt":1,"at":2,"lane":4,"targeted":3,"expanded":2}"#
+    let progress = try Progress.decode(Array(text.utf8), with: reader)
+    guard case .lanes([4], let tally) = progress.part else { throw RecordError.unknownVersion(1, known: 2) }
+    #expect(tally.targeted == 3 && tally.expanded == 2)
+}
+
 @Test func `whatever phones say of their systems, a tally can be read`() throws {
     var tally = LaneTally()
     for major in 1...UInt8.max { tally.expand(on: OSVersion(major, 0)) }
     #expect(tally.systems.values.reduce(0, +) == tally.expanded && tally.systems[0] == 223)
     let progress = Progress(
         send: "s1", key: GroupKey(app: "shop", group: "m"), dryRun: false, acceptedAt: 1, at: 2,
-        .lane(4, tally))
+        .lanes([4], tally))
     #expect(try Progress.decode(progress.encoded(), with: reader) == progress)
 }
 

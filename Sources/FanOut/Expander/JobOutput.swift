@@ -151,7 +151,7 @@ package struct JobOutput: ~Copyable {
         progress.append(
             Progress(
                 send: expansion.send, key: expansion.key, dryRun: expansion.dryRun,
-                acceptedAt: expansion.acceptedAt, at: now, .lane(lane, expansion.tally)))
+                acceptedAt: expansion.acceptedAt, at: now, .lanes([lane], expansion.tally)))
     }
 }
 

@@ -362,7 +362,7 @@ extension ExpanderLoop {
         }
         metrics.shared.records("expanded").add(share.taken)
         for progress in share.worker.expander.output.progress {
-            if case .lane(_, let tally) = progress.part { metrics.count(tally) }
+            if case .lanes(_, let tally) = progress.part { metrics.count(tally) }
         }
     }
 
@@ -387,15 +387,16 @@ extension ExpanderLoop {
             }
         }
         onStep(.startsSent)
+        var closings = Closings()
         for share in shares {
-            for progress in share.worker.expander.output.progress {
-                let key = RecordKey.join(progress.send)
-                guard
-                    sender.send(
-                        key: key, value: progress.encoded(), to: topics[Place.progress.rawValue],
-                        partition: Int32(lanes.partition(of: key)))
-                else { return false }
-            }
+            for progress in share.worker.expander.output.progress { closings.add(progress) }
+        }
+        for (key, progress) in closings.all {
+            guard
+                sender.send(
+                    key: key, value: progress.encoded(), to: topics[Place.progress.rawValue],
+                    partition: Int32(lanes.partition(of: key)))
+            else { return false }
         }
         onStep(.progressSent)
         for share in shares {

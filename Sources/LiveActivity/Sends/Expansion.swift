@@ -147,6 +147,9 @@ package struct LaneTally: Sendable, Hashable {
 
     package init() {}
 
+    /// There was nobody whom the send could be for.
+    package var isEmpty: Bool { targeted == 0 && excluded.isEmpty }
+
     /// A token became a job.
     package mutating func expand(on system: OSVersion?) {
         expanded += 1

@@ -1,10 +1,13 @@
 package import JSON
 
-/// What has become of a send so far: a record of `progress`, written by the planner and, once, by every lane.
+/// What has become of a send so far: a record of `progress`, written by the planner and, once, for every lane.
 /// From these a send's total is known, and whether all of it is expanded. The planner's last word counts: what
 /// it held is planned, superseded or cancelled later.
 package struct Progress: Record, Hashable {
-    package static let schemaVersion = 1
+    /// Since 2 a record can be of several lanes.
+    package static let schemaVersion = 2
+    /// As many as there can be (`TopicLayout.lanesMax`).
+    private static let lanesMax = 1000
 
     package enum Verdict: String, Sendable, CaseIterable {
         /// It went to the lanes.
@@ -33,7 +36,8 @@ package struct Progress: Record, Hashable {
 
     package enum Part: Sendable, Hashable {
         case verdict(PlannedPart)
-        case lane(Int, LaneTally)
+        /// What each of these lanes did.
+        case lanes([Int], LaneTally)
     }
 
     /// The planner's part.
@@ -94,16 +98,21 @@ package struct Progress: Record, Hashable {
             writer.field("findings", planned.findings.isEmpty ? nil : planned.findings)
             writer.field("ended", planned.ended == 0 ? nil : planned.ended)
             writer.field("recipient", planned.recipient)
-        case .lane(let lane, let tally):
-            writer.field("lane", lane)
+        case .lanes(let numbers, let tally):
+            writer.name("ofLanes")
+            writer.beginArray()
+            for number in numbers { writer.value(number) }
+            writer.endArray()
             tally.write(to: &writer)
         }
     }
 
     package init(from record: JSONObject) {
         let part: Part
-        if let lane = record["lane"].optional {
-            part = .lane(lane.int(in: 0...Int(Int32.max)), LaneTally(from: record))
+        if let lanes = record["ofLanes"].optional {
+            part = .lanes(Self.numbers(lanes), LaneTally(from: record))
+        } else if let lane = record["lane"].optional {
+            part = .lanes([Self.number(lane)], LaneTally(from: record))
         } else {
             var planned = PlannedPart(
                 record["verdict"].choice(of: Verdict.self) ?? .planned, version: record["version"].version(),
@@ -119,4 +128,13 @@ package struct Progress: Record, Hashable {
             dryRun: record["dryRun"].optional?.bool() ?? false, acceptedAt: record["acceptedAt"].time(),
             at: record["at"].time(), part)
     }
+
+    private static func numbers(_ value: JSONValue) -> [Int] {
+        var numbers: [Int] = []
+        var elements = value.array(countMax: lanesMax)
+        while let element = elements.next() { numbers.append(number(element)) }
+        return numbers
+    }
+
+    private static func number(_ value: JSONValue) -> Int { value.int(in: 0...Int(Int32.max)) }
 }

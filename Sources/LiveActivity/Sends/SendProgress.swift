@@ -43,7 +43,7 @@ package struct SendProgress: Sendable {
         at = max(at ?? 0, progress.at)
         switch progress.part {
         case .verdict(let part): add(part)
-        case .lane(let lane, let tally): lanes[lane] = tally
+        case .lanes(let numbers, let tally): for number in numbers { lanes[number] = tally }
         }
     }
 

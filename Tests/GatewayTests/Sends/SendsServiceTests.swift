@@ -173,14 +173,14 @@ struct SendProgressTests {
         }
         try await write(
             [
-                part(.lane(1, tally(10, 8, ["expired": 2]))),
+                part(.lanes([1], tally(10, 8, ["expired": 2]))),
                 part(
                     .verdict(LiveActivity.Progress.PlannedPart(.planned, version: 3, generation: 2, lanes: 2))
                 ),
             ], bench)
         let half = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
         #expect(try half.member("verdict") == "planned" && half.member("isComplete") == "0")
-        try await write([part(.lane(0, tally(5, 5, ["expired": 1, "dismissed": 1])))], bench)
+        try await write([part(.lanes([0], tally(5, 5, ["expired": 1, "dismissed": 1])))], bench)
         for query in ["", "?at=\(Int64(Date().timeIntervalSince1970 * 1000))", "?at=0"] {
             let whole = try await bench.call("GET", "/v1/sends/\(id)\(query)", key: "shop/read")
             #expect(whole.body.contains(#""isComplete":true"#), "\(query) \(whole.body)")
@@ -304,7 +304,7 @@ struct SendProgressTests {
         #expect(!progress.isComplete)
         add(.verdict(LiveActivity.Progress.PlannedPart(.planned, version: 1, lanes: 1)))
         #expect(!progress.isComplete)
-        add(.lane(0, LaneTally()))
+        add(.lanes([0], LaneTally()))
         #expect(
             String(decoding: progress.response(report: nil).body, as: UTF8.self).contains(
                 #""reason":"unknown_group""#))

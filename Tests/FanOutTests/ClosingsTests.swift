@@ -1,0 +1,49 @@
+import LiveActivity
+import Testing
+
+@testable import FanOut
+
+struct ClosingsTests {
+    private func closing(_ send: String, lane: Int, found: Int = 0, app: String = "shop") -> Progress {
+        var tally = LaneTally()
+        tally.targeted = found
+        for _ in 0..<found { tally.expand(on: nil) }
+        return Progress(
+            send: send, key: GroupKey(app: app, group: "match"), dryRun: false, acceptedAt: 1, at: 2,
+            .lanes([lane], tally))
+    }
+
+    private func lanes(_ closings: Closings) -> [[Int]] {
+        closings.all.map { if case .lanes(let lanes, _) = $0.progress.part { lanes } else { [] } }
+    }
+
+    @Test
+    func `lanes that had nobody for a send say so in one record, and who had somebody in one of its own`() {
+        var closings = Closings()
+        for lane in 0..<4 {
+            closings.add(closing("a", lane: lane, found: lane == 1 ? 3 : 0))
+            closings.add(closing("b", lane: lane))
+        }
+        #expect(lanes(closings) == [[0, 2, 3], [0, 1, 2, 3], [1]])
+        #expect(closings.all.map(\.progress.send) == ["a", "b", "a"])
+        #expect(closings.all.allSatisfy { $0.key == RecordKey.join($0.progress.send) })
+    }
+
+    @Test func `whom a send could not reach is somebody`() {
+        var closings = Closings()
+        var missed = LaneTally()
+        missed.excluded["without_token"] = 1
+        for lane in 0..<2 {
+            var one = closing("a", lane: lane)
+            one.part = .lanes([lane], missed)
+            closings.add(one)
+        }
+        #expect(lanes(closings) == [[0], [1]])
+    }
+
+    @Test func `sends of two apps have nothing in common but their id`() {
+        var closings = Closings()
+        for app in ["shop", "news", "shop"] { closings.add(closing("a", lane: closings.all.count, app: app)) }
+        #expect(lanes(closings) == [[0, 2], [1]])
+    }
+}

@@ -1,4 +1,5 @@
 internal import Catalog
+internal import Glibc
 internal import JSON
 internal import Kafka
 internal import Lifecycle
@@ -16,8 +17,7 @@ internal import Topics
 /// anything is repaired here: a transaction of unknown outcome, a producer that is lost, a view that is damaged,
 /// partitions that come and go.
 ///
-/// It waits for no company: a batch is what is there, so that a single send is planned at once, and under load
-/// a transaction's time gathers the next batch.
+/// A batch is what is there, so that a single send is planned at once; under load it waits for company (`Gathering`).
 final class PlannerLoop: StageLoop {
     static let group = "planner"
     /// Another number is another layout of the views' files; then they are rebuilt.
@@ -56,6 +56,7 @@ final class PlannerLoop: StageLoop {
     var held = HeldSends()
     var clock = PartitionClocks()
     var walk = GroupWalk()
+    private var gathering = Gathering()
     var nextUpkeep = Instant.now()
     /// Views that were just read to their ends are of now; to ask for each anew holds up the first sends.
     var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
@@ -124,14 +125,17 @@ final class PlannerLoop: StageLoop {
             waitMilliseconds: member.isRestoring && !member.mustStartOver ? Self.troubleMilliseconds : 0)
         try makeRoom()
         try member.startOver()
+        usleep(UInt32(gathering.millisecondsLeft(at: .now()) * 1000))
+        let began = Instant.now()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for event in events { try member.take(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
             if !member.mustStartOver, member.serves(batch) { try plan(epoch: consumer.epoch) }
-            batch.clear()
         }
         let now = Instant.now()
+        gathering.took(batch.count, from: began, to: now)
+        batch.clear()
         if isSettled {
             try releaseHeld(now)
             try walkOn(now)

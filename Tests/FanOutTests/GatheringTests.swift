@@ -1,0 +1,35 @@
+import Lifecycle
+import Testing
+
+@testable import FanOut
+
+struct GatheringTests {
+    private let began = Instant.now()
+
+    private func left(after records: Int, taking milliseconds: Int, at later: Int) -> Int {
+        var gathering = Gathering()
+        gathering.took(records, from: began, to: began.advanced(byMilliseconds: milliseconds))
+        return gathering.millisecondsLeft(at: began.advanced(byMilliseconds: later))
+    }
+
+    @Test func `nobody waits behind a few`() {
+        #expect(left(after: Gathering.recordsMin - 1, taking: 10, at: 10) == 0)
+        #expect(Gathering().millisecondsLeft(at: began) == 0)
+    }
+
+    @Test func `behind many the next one begins when three times as long has passed, and not much later`() {
+        #expect(left(after: Gathering.recordsMin, taking: 10, at: 10) == 20)
+        #expect(left(after: 5000, taking: 50, at: 50) == 10)
+    }
+
+    @Test func `what has waited long enough waits no more`() {
+        #expect(left(after: 5000, taking: 500, at: 500) == 0)
+    }
+
+    @Test func `a few behind many wait once`() {
+        var gathering = Gathering()
+        gathering.took(5000, from: began, to: began.advanced(byMilliseconds: 10))
+        gathering.took(1, from: began, to: began.advanced(byMilliseconds: 10))
+        #expect(gathering.millisecondsLeft(at: began) == 0)
+    }
+}

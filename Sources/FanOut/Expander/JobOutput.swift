@@ -1,3 +1,4 @@
+internal import Glibc
 package import LiveActivity
 package import Registry
 
@@ -162,7 +163,12 @@ extension [UInt8] {
 
     func holds(_ span: Span<UInt8>) -> Bool {
         guard count == span.count else { return false }
-        for index in indices where self[index] != span[index] { return false }
-        return true
+        return unsafe withUnsafeBytes { own in
+            unsafe span.withUnsafeBytes { other in
+                // An empty one has no address.
+                guard let own = own.baseAddress, let other = other.baseAddress else { return true }
+                return unsafe memcmp(own, other, count) == 0
+            }
+        }
     }
 }

@@ -51,12 +51,16 @@ extension ExpanderLoop: TopicViewsOwner {
     func ends(of partition: TopicPartition) -> Watermarks? { writer.ends(of: partition) }
 
     func readViews(waitMilliseconds: Int32) throws {
-        for number in try starts.read(waitMilliseconds: waitMilliseconds) {
-            member.owned[number]?.hasStarts = true
-        }
+        try readStarts(waitMilliseconds: waitMilliseconds)
         try readRegistry()
         if member.mustStartOver { return }
         for lane in member.owned.values where lane.condition == .restoring { finishRestoring(lane) }
+    }
+
+    func readStarts(waitMilliseconds: Int32) throws {
+        for number in try starts.read(waitMilliseconds: waitMilliseconds) {
+            member.owned[number]?.hasStarts = true
+        }
     }
 
     func readRegistry() throws {
@@ -73,7 +77,7 @@ extension ExpanderLoop: TopicViewsOwner {
     private func finishRestoring(_ lane: OwnedLane) {
         guard lane.hasStarts, registry.isReady(lane.number), let file = registry[lane.number] else { return }
         if lane.worker == nil {
-            let table = StartsTable(of: lane.number, in: starts, reader: reader, log: log)
+            let table = StartsTable(of: lane.number, in: starts, decoded: scopes, reader: reader, log: log)
             lane.worker = LaneWorker(file, table, jobsPerSheet: settings.jobsPerSheet)
         }
         if registry.isComplete(lane.number), member.serve(lane.number) { onStep(.restored) }

@@ -48,6 +48,8 @@ final class ExpanderLoop: StageLoop {
     var batch = RecordBatch(recordsMax: 4000, bytesMax: 16 << 20)
     var page = TokenPage()
     var news = LaneNews()
+    let requests = DecodedRecords<ExpansionRequest>()
+    let scopes = DecodedRecords<LaneScope>()
     var pageSize: PageSize
     var nextUpkeep = Instant.now()
     /// When offsets of the registry alone are committed next: news that nobody is to be told of can wait.
@@ -56,6 +58,8 @@ final class ExpanderLoop: StageLoop {
     var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
     /// The lane with which the next transaction begins, so that none is always last.
     var turn = 0
+    /// What a transaction has spent on reading `starts` while it waited.
+    var startsSeconds = 0.0
     /// The transaction before was one of urgent requests.
     var wasUrgent = false
     var startsWalk = StartsWalk()

@@ -15,6 +15,8 @@ final class StartsTable: LaneTable {
 
     let lane: Int32
     private let views: TopicViews
+    /// Those of all lanes.
+    private let decoded: DecodedRecords<LaneScope>
     private let reader: JSONReader
     private let log: Log
     /// What the transaction writes, the last value of each key.
@@ -29,7 +31,10 @@ final class StartsTable: LaneTable {
     /// all tokens tell their group, and a page has thousands of starts.
     private var newest: [KeyBytes: [UInt8]]?
 
-    init(of lane: Int32, in views: TopicViews, reader: JSONReader, log: Log) {
+    init(
+        of lane: Int32, in views: TopicViews, decoded: DecodedRecords<LaneScope>, reader: JSONReader, log: Log
+    ) {
+        self.decoded = decoded
         self.lane = lane
         self.views = views
         self.reader = reader
@@ -41,10 +46,10 @@ final class StartsTable: LaneTable {
     func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? {
         let key = Self.stored(key)
         if let scope = scopes[key] { return scope }
-        return try look(key)
+        return try look(key) { value throws(RecordError) in try decoded.value(of: value, decode: decode) }
     }
 
-    func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? { try look(Self.stored(key)) }
+    func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? { try look(Self.stored(key), decode) }
 
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool {
         var isThere = false
@@ -99,8 +104,8 @@ final class StartsTable: LaneTable {
     }
 
     /// Nothing is to be changed any more; it is to be written.
-    func encodeScopes() {
-        for (key, scope) in scopes { changed[key] = scope.encoded() }
+    func encodeScopes(with encoded: inout EncodedScopes) {
+        for (key, scope) in scopes { changed[key] = encoded.record(of: scope, under: key) }
         scopes.removeAll(keepingCapacity: true)
     }
 
@@ -118,13 +123,19 @@ final class StartsTable: LaneTable {
         return KeyBytes(RecordKey.join("", "", Hex.text(SHA256.digest(key))))
     }
 
-    private func look<Row: LiveActivity.Record>(_ key: KeyBytes) throws(StoreError) -> Row? {
+    private func decode<Row: LiveActivity.Record>(_ value: Span<UInt8>) throws(RecordError) -> Row {
+        try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe Row.decode(bytes, with: reader)
+        }
+    }
+
+    private func look<Row>(
+        _ key: KeyBytes, _ decode: (Span<UInt8>) throws(RecordError) -> Row
+    ) throws(StoreError) -> Row? {
         var found: Row?
         try look(key) { value in
             do throws(RecordError) {
-                found = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
-                    try unsafe Row.decode(bytes, with: reader)
-                }
+                found = try decode(value)
             } catch {
                 // The sum before the value is right, so this is what the topic holds.
                 if case .unknownVersion = error { newerRecord = error }

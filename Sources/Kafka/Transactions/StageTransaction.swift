@@ -17,6 +17,8 @@ package final class StageTransaction {
     package static let startMilliseconds = 30_000
     /// Between two tries with a producer of its own each.
     private static let pauseMicroseconds: UInt32 = 50_000
+    /// How long other work may go on while the cluster takes the records; it is over much sooner.
+    private static let meanwhileMilliseconds = 1000
 
     private let make: () throws -> TransactionalProducer
     private let topicNames: [String]
@@ -87,10 +89,13 @@ package final class StageTransaction {
     /// Runs one transaction. `send` queues its records through the closure it is given, which is false
     /// when a record was not taken.
     ///
-    /// - Parameter group: captured before, for this work.
+    /// - Parameters:
+    ///   - group: captured before, for this work.
+    ///   - meanwhile: a piece of other work, done again and again until the cluster has the records; false when there
+    ///     is none.
     package func run(
         _ offsets: [OffsetToCommit], _ group: GroupMetadata, onStep: (Step) -> Void,
-        send: (TransactionalProducer, [Topic]) -> Bool
+        meanwhile: () throws -> Bool = { false }, send: (TransactionalProducer, [Topic]) -> Bool
     ) throws -> Outcome {
         guard let producer, isInitialised else { return .startOver }
         do throws(TransactionFailure) {
@@ -101,17 +106,24 @@ package final class StageTransaction {
                 try producer.abort()
                 return .startOver
             }
+        } catch {
+            return try startOver(after: error, producer)
+        }
+        let until = Deadline(milliseconds: Self.meanwhileMilliseconds)
+        while producer.outstanding > 0, until.millisecondsLeft > 0, try meanwhile() { producer.serve() }
+        do throws(TransactionFailure) {
             try producer.sendOffsets(offsets, group)
             onStep(.offsetsSent)
             try producer.commit()
             return .committed
         } catch {
-            try recover(error, producer)
-            return .startOver
+            return try startOver(after: error, producer)
         }
     }
 
-    private func recover(_ failure: TransactionFailure, _ producer: TransactionalProducer) throws {
+    private func startOver(
+        after failure: TransactionFailure, _ producer: TransactionalProducer
+    ) throws -> Outcome {
         log.warning("a transaction was not committed; its batch is read again", .field("error", failure))
         switch failure.advice {
         case .abortAndRepeat, .abortAndDrop, .callAgain:
@@ -122,6 +134,7 @@ package final class StageTransaction {
             }
         case .rebuild, .rebuildFenced: try judge(failure)
         }
+        return .startOver
     }
 
     /// The producer is of no use any more. Fenced twice in a short time, another process has our id.

@@ -23,7 +23,7 @@ package struct Stop: Record, Hashable {
 }
 
 /// What lies in `expansions` and `expansions.urgent`.
-package enum ExpansionRequest: Sendable, Hashable {
+package indirect enum ExpansionRequest: Sendable, Hashable {
     case expansion(Expansion)
     case stop(Stop)
 

@@ -63,6 +63,8 @@ package final class TopicViews {
     /// Of the partitions that are ours.
     package var overlays: [Int32: Overlay] = [:]
     package private(set) var blockage: Blockage?
+    /// Records of the last reading.
+    package private(set) var readCount = 0
     /// A view was opened, and another one is to be opened in the next turn.
     package private(set) var isOpening = false
 
@@ -204,8 +206,10 @@ package final class TopicViews {
     ///
     /// - Returns: the partitions whose views were read to the end of everything that was written.
     package func read(waitMilliseconds: Int32) throws -> [Int32] {
+        readCount = 0
         if blockage != nil { return [] }
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        readCount = batch.count
         var touched = Set<Int32>()
         for index in 0..<batch.count {
             let number = batch[index].partition

@@ -1,0 +1,70 @@
+import Kafka
+import LiveActivity
+import Stages
+import Testing
+
+@testable import FanOut
+
+struct DecodedRecordsTests {
+    private struct Broken: Error {}
+
+    /// What lies in a record: its text as the send that is stopped.
+    private func stop(_ record: Span<UInt8>) -> ExpansionRequest {
+        var text: [UInt8] = []
+        for index in record.indices { text.append(record[index]) }
+        return .stop(
+            Stop(send: String(decoding: text, as: UTF8.self), key: GroupKey(app: "shop", group: "m")))
+    }
+
+    @Test func `the same bytes are decoded once, and others are another request`() {
+        let requests = DecodedRecords<ExpansionRequest>()
+        var decoded = 0
+        for text in ["a", "b", "a", "b", "a"] {
+            let record = Array(text.utf8)
+            let request = requests.value(of: record.span) { record in
+                decoded += 1
+                return stop(record)
+            }
+            #expect(request == stop(record.span))
+        }
+        #expect(decoded == 2)
+    }
+
+    @Test func `records of one hash are told apart`() throws {
+        // Found among the first numbers.
+        var numbers: [UInt32: Int] = [:]
+        var pair: (Int, Int)?
+        for number in 0..<1_000_000 where pair == nil {
+            let hash = Murmur2.hash(Array(String(number).utf8).span)
+            if let other = numbers.updateValue(number, forKey: hash) { pair = (other, number) }
+        }
+        let (first, second) = try #require(pair)
+        let requests = DecodedRecords<ExpansionRequest>()
+        for number in [first, second, first] {
+            let record = Array(String(number).utf8)
+            #expect(requests.value(of: record.span, decode: stop) == stop(record.span))
+        }
+    }
+
+    @Test func `what cannot be decoded is tried again`() {
+        let requests = DecodedRecords<ExpansionRequest>()
+        for _ in 0..<2 {
+            #expect(throws: Broken.self) {
+                try requests.value(of: [1, 2].span) { _ throws(Broken) in throw Broken() }
+            }
+        }
+    }
+}
+
+struct EncodedScopesTests {
+    @Test func `a scope of several lanes is encoded once, and what differs is encoded as it is`() {
+        var encoded = EncodedScopes()
+        let key = KeyBytes(Array("shop/m".utf8))
+        var scope = LaneScope()
+        for version: Int64 in [7, 7, 8, 7] {
+            scope.version = version
+            #expect(encoded.record(of: scope, under: key) == scope.encoded())
+        }
+        #expect(encoded.record(of: LaneScope(), under: KeyBytes([1])) == LaneScope().encoded())
+    }
+}

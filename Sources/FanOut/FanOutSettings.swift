@@ -10,7 +10,11 @@ package struct FanOutSettings: OperatorSettings {
     /// Groups that are committed and not yet read back; beyond it reading sends pauses.
     package var overlayRowsMax = 100_000
     /// Bytes of them; beyond it the same.
-    package var overlayBytesMax = 64 << 20
+    package var overlayBytesMax = 24 << 20
+    /// What the Kafka library fetches ahead of each loop; in memory small records are several times as much.
+    package var prefetchKibibytesMax = 8192
+    /// Of one partition in one answer of a broker, as it comes, which is compressed: answers have some of each.
+    package var partitionKibibytesMax = 256
     /// How often every group is looked at for what has expired.
     package var sweepMilliseconds = 3_600_000
     /// How long a transaction of the expander may take; its pages grow and shrink to it.

@@ -85,6 +85,8 @@ final class PlannerLoop: StageLoop {
         var options = ConsumerOptions(
             .group(layout.prefix + Self.group, instanceID: identity, topics: topics))
         options.sessionMilliseconds = settings.sessionMilliseconds
+        options.prefetchKibibytesMax = settings.prefetchKibibytesMax
+        options.partitionKibibytesMax = settings.partitionKibibytesMax
         consumer = try Consumer(kafka, options, name: "planner-sends", log: log, metrics: metrics)
         views = try TopicViews(
             TopicViewForm(topic: layout.name(.groups), table: "groups", schema: Self.viewSchema),

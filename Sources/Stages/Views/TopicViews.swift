@@ -39,6 +39,8 @@ package final class TopicViews {
     private static let retryMilliseconds = 1000
     /// What is read ahead; in memory small records are several times as much.
     private static let prefetchKibibytesMax = 8192
+    /// Of one partition in one answer of a broker, as it comes, which is compressed: answers have some of each.
+    private static let partitionKibibytesMax = 256
     /// How long a fetch waits for something new. What an idle installation costs is above all these fetches.
     private static let fetchMilliseconds = 250
     /// Records that one turn takes and enters. What waits in a loop for its turn waits as long as that takes.
@@ -83,6 +85,7 @@ package final class TopicViews {
         boot = try BootID.current()
         var options = ConsumerOptions(.manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        options.partitionKibibytesMax = Self.partitionKibibytesMax
         // Where nothing is, its end is told when a fetch has waited; and a start waits for the ends.
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         consumer = try Consumer(kafka, options, name: name, log: log, metrics: metrics)

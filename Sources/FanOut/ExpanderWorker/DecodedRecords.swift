@@ -10,7 +10,7 @@ final class DecodedRecords<Value: Sendable> {
     }
 
     /// Beyond either it begins anew.
-    private let countMax = 4096
+    private let countMax = 2048
     private let bytesMax = 4 << 20
 
     /// By a hash of the record; the last one of each. Two that share one are told apart by their bytes.

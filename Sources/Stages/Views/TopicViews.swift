@@ -47,7 +47,7 @@ package final class TopicViews {
     private static let recordsMax = 3000
     /// Rows of one file that one of its transactions enters: a file keeps the memory of its largest, and each row can
     /// take pages of its own.
-    private static let enteredMax = 500
+    private static let enteredMax = 250
 
     private let form: TopicViewForm
     private let directory: String

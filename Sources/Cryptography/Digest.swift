@@ -6,9 +6,19 @@ package enum SHA256 {
 
     package static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: digestBytes) { target, count in
-            unsafe COpenSSL.SHA256(bytes.baseAddress, bytes.count, target.baseAddress)
+            unsafe digest(bytes, into: UnsafeMutableRawBufferPointer(target))
             count = digestBytes
         }
+    }
+
+    /// Writes `digestBytes` bytes at the start of `target`.
+    package static func digest(
+        _ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+    ) {
+        precondition(target.count >= digestBytes, "a SHA-256 needs 32 bytes")
+        unsafe tls_sha256(
+            bytes.baseAddress, UInt(bytes.count),
+            target.baseAddress!.assumingMemoryBound(to: UInt8.self))
     }
 
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {

@@ -109,12 +109,12 @@ extension RequestRecord {
     }
 
     private static func hash(_ bytes: [UInt8]) -> (UInt64, UInt64) {
-        unsafe SHA256.digest(bytes).withUnsafeBytes { hash in
-            unsafe (
-                UInt64(bigEndian: hash.loadUnaligned(as: UInt64.self)),
-                UInt64(bigEndian: hash.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
+        var hash = InlineArray<4, UInt64>(repeating: 0)
+        var words = hash.mutableSpan
+        unsafe words.withUnsafeMutableBytes { hash in
+            unsafe bytes.withUnsafeBytes { unsafe SHA256.digest($0, into: hash) }
         }
+        return (UInt64(bigEndian: hash[0]), UInt64(bigEndian: hash[1]))
     }
 }
 

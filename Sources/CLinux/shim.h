@@ -27,6 +27,9 @@ static inline int linux_open(const char *path, int flags, unsigned mode) {
     return open(path, flags | O_CLOEXEC, mode);
 }
 
+/// Asks the processor for a piece of memory that is soon written, and does not wait for it.
+static inline void linux_prefetch(const void *memory) { __builtin_prefetch(memory, 1); }
+
 /// How much freed memory the allocator keeps, and how large a piece must be to be mapped by itself.
 static inline void linux_keep_freed_memory(int kept_bytes, int mapped_bytes) {
     mallopt(M_TRIM_THRESHOLD, kept_bytes);

@@ -2,10 +2,11 @@
 /// in the batch it came with.
 package struct IncomingRequest: Sendable {
     package let stream: ServerStream
-    let fields: Range<Int>
-    let method: Range<Int>
-    let path: Range<Int>
-    let body: Range<Int>
+    /// Where its parts lie in the bytes of its batch.
+    package let fields: Range<Int>
+    package let method: Range<Int>
+    package let path: Range<Int>
+    package let body: Range<Int>
     /// The header list is above `headerListBytesMax`: 431 is the answer.
     package let headersAreCut: Bool
     /// The body is above `bodyBytesMax`, and there may be more to come: 413 is the answer.
@@ -32,11 +33,6 @@ package struct RequestBatch {
     package func method(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.method] }
     package func path(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.path] }
     package func body(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.body] }
-
-    /// Where a request lies in `bytes`: its fields, and its body behind them.
-    package func ranges(of request: IncomingRequest) -> (fields: Range<Int>, body: Range<Int>) {
-        (request.fields, request.body)
-    }
 
     /// All fields, the pseudo fields (`:path`) among them.
     package func fields(of request: IncomingRequest) -> HeaderFields {

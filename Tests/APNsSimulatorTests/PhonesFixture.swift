@@ -1,3 +1,4 @@
+import APNs
 import JSON
 import LiveActivity
 import Testing
@@ -119,7 +120,8 @@ struct PhonesFixture {
         isStored: Bool = false
     ) -> AcceptedPush {
         AcceptedPush(
-            target: target, environment: .production, bundleID: "com.example.shop", priority: priority,
+            id: PushID(high: 0, low: 0), target: target, environment: .production,
+            bundleID: "com.example.shop", priority: priority,
             expiration: expiration, isStored: isStored, payload: payload, receivedAt: now)
     }
 

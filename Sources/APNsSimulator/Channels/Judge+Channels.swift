@@ -19,12 +19,13 @@ extension Judge {
         if let reason = refusal(ofManagement: request, of: app, on: &standing, noting: &facts) {
             return .refused(reason)
         }
-        if facts.kind == .createChannel { return create(request) }
+        let owner = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
+        if facts.kind == .createChannel { return create(request, for: owner) }
         switch channel(in: request, facts) {
         case .failure(let refusal): return .refused(refusal.reason)
         case .success(let (id, _)):
             facts.target = .channel(id)
-            return .managed(facts.kind == .readChannel ? .read(id) : .delete(id))
+            return .managed(facts.kind == .readChannel ? .read(id) : .delete(id), of: owner)
         }
     }
 
@@ -36,7 +37,8 @@ extension Judge {
         if let reason = refusal(ofManagement: request, of: app, on: &standing, noting: &facts) {
             return .refused(reason)
         }
-        return .managed(.list)
+        let owner = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
+        return .managed(.list, of: owner)
     }
 
     private func refusal(
@@ -44,26 +46,21 @@ extension Judge {
         noting facts: inout RequestFacts
     ) -> Reason? {
         if request.headers.isRepeated { return .badRequestParameters }
-        if let id = request.headers.requestID, PushID(canonical: request.bytes.span.extracting(id)) == nil {
-            return .badMessageID
-        }
+        if request.hasBadID { return .badMessageID }
         if let reason = refusal(ofProviderIn: request, &standing, &facts) { return reason }
         return refusal(ofApp: app, of: request, on: standing, noting: &facts)
     }
 
-    private func create(_ request: ReceivedRequest) -> Verdict {
+    private func create(_ request: ReceivedRequest, for owner: Channels.App) -> Verdict {
         guard !request.bodyIsCut, request.body.count <= Judge.broadcastBytesMax else {
             return .refused(.payloadTooLarge)
         }
         guard !request.body.isEmpty else { return .refused(.payloadEmpty) }
-        let body = request.bytes.span.extracting(request.body)
-        let wanted = try? unsafe body.withUnsafeBytes { bytes throws(JSONError) in
-            try unsafe reader.read(bytes) { Judge.wanted($0) }
-        }
+        let wanted = try? reader.read(request.body) { Judge.wanted($0) }
         switch wanted {
         case nil: return .refused(.badRequestPayload)
         case .failure(let refusal): return .refused(refusal.reason)
-        case .success(let policy): return .managed(.create(policy))
+        case .success(let policy): return .managed(.create(policy), of: owner)
         }
     }
 

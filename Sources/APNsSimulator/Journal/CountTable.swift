@@ -16,6 +16,8 @@ struct CountTable: Sendable {
         return times
     }
 
+    func prefetch(_ key: Key128) { shards[Int(key.high >> 56)].prefetch(key) }
+
     func seen(_ key: Key128) -> Int {
         shards[Int(key.high >> 56)].count(of: key)
     }

@@ -7,11 +7,12 @@ internal import Telemetry
 final class Journal: JournalSink, TurnHook {
     private let loop: EventLoop
     private let limits: JournalLimits
-    private(set) var ring: JournalRing
-    private var tally: JournalTally
+    // Unchecked: each request touches them, on the loop, and none of them calls back.
+    @safe @exclusivity(unchecked) private(set) var ring: JournalRing
+    @safe @exclusivity(unchecked) private var tally: JournalTally
     let file: JournalFile?
     let records: RequestRecords?
-    private var metrics: JournalMetrics
+    @safe @exclusivity(unchecked) private var metrics: JournalMetrics
     /// Of this turn, for the file.
     private var fresh: [JournalRing.Numbered] = []
     private var isTurnBegun = false
@@ -41,7 +42,7 @@ final class Journal: JournalSink, TurnHook {
         entry.record = records?.append(RequestRecord(entry))
     }
 
-    func ended(_ entry: JournalEntry) {
+    func ended(_ entry: consuming JournalEntry) {
         if let records { note(entry, in: records) }
         if !isTurnBegun {
             isTurnBegun = true
@@ -49,8 +50,12 @@ final class Journal: JournalSink, TurnHook {
         }
         tally.add(entry)
         metrics.count(entry)
-        let number = ring.append(entry)
-        if file != nil { fresh.append(JournalRing.Numbered(number: number, entry: entry)) }
+        guard file != nil else {
+            _ = ring.append(entry)
+            return
+        }
+        let number = ring.append(copy entry)
+        fresh.append(JournalRing.Numbered(number: number, entry: entry))
     }
 
     private func note(_ entry: JournalEntry, in records: RequestRecords) {
@@ -69,7 +74,7 @@ final class Journal: JournalSink, TurnHook {
 
     func endOfTurn() {
         isTurnBegun = false
-        metrics.tell(tally.summary)
+        metrics.tell(doubledPushes: tally.doubledPushes)
         guard let file else { return }
         file.append(fresh)
         fresh.removeAll(keepingCapacity: true)

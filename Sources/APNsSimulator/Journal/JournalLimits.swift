@@ -4,7 +4,7 @@ package struct JournalLimits: Sendable {
     package var entriesMax = 100_000
     /// Bytes that the entries in memory take, roughly; beyond it the oldest go.
     package var bytesMax = 256 << 20
-    /// apns-ids whose accepted pushes are counted, at most 42 bytes of memory each. Ids beyond it are
+    /// apns-ids whose accepted pushes are counted, at most 51 bytes of memory each. Ids beyond it are
     /// counted as not followed, and the summary says that it no longer knows all doubled ones.
     package var idsMax = 4_000_000
     /// Tokens and channels whose pushes are counted; likewise.

@@ -58,12 +58,12 @@ struct JournalMetrics {
         if entry.isDelivered { delivered.count += 1 }
     }
 
-    mutating func tell(_ summary: JournalSummary) {
+    mutating func tell(doubledPushes: Int) {
         for index in answered.indices { answered[index].tell() }
         reset.tell()
         notProcessed.tell()
         silent.tell()
         delivered.tell()
-        doubled.set(Double(summary.doubledPushes))
+        doubled.set(Double(doubledPushes))
     }
 }

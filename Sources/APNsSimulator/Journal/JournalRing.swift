@@ -47,12 +47,12 @@ struct JournalRing: Sendable {
     var count: Int { newest - oldest + 1 }
 
     /// The entry's number.
-    mutating func append(_ entry: JournalEntry) -> Int {
+    mutating func append(_ entry: consuming JournalEntry) -> Int {
         newest += 1
         if count > entriesMax { drop() }
         let slot = (newest - 1) % entriesMax
-        if slot == slots.count { slots.append(entry) } else { slots[slot] = entry }
         bytes += entry.bytes
+        if slot == slots.count { slots.append(entry) } else { slots[slot] = entry }
         while bytes > bytesMax, count > 1 { drop() }
         return newest
     }
@@ -89,15 +89,4 @@ extension JournalRing.Filter {
         guard case .token(let token) = entry.facts.target else { return false }
         return tokens.contains(token)
     }
-}
-
-extension JournalEntry {
-    /// What it takes in memory, roughly.
-    var bytes: Int {
-        let target = if case .token(let token) = facts.target { token.bytes.count } else { 0 }
-        return Self.bytesAlone + request.bytesKept + target
-    }
-
-    /// With what the allocator takes for itself.
-    private static let bytesAlone = 384
 }

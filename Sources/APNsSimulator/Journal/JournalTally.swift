@@ -5,54 +5,116 @@ internal import LiveActivity
 /// Adds up what became of all requests. The tables stay here, on the simulator's loop: a copy of them
 /// would cost the loop as much as they are large.
 struct JournalTally: ~Copyable {
-    private(set) var summary = JournalSummary()
+    private var told = JournalSummary()
+    /// Answers of one kind come in long runs, and a run is told when it ends: looking a kind up costs as much as
+    /// everything else that is counted here.
+    private var run = (kind: JournalSummary.Answered(status: 200), count: 0)
+    /// Accepted pushes whose ids and targets are still to be counted.
+    private var accepted: [Accepted] = []
     private var ids: CountTable
     private var targets: CountTable
+
+    /// A push to be looked up in two tables, each as large as the fleet.
+    private struct Accepted {
+        let id: PushID
+        let idKey: Key128
+        let target: AcceptedPush.Target?
+        let targetKey: Key128
+
+        init(_ id: PushID, _ target: AcceptedPush.Target?) {
+            self.id = id
+            self.target = target
+            idKey = Key128(id)
+            targetKey =
+                switch target {
+                case .token(let token): Key128(token.bytes)
+                case .channel(let channel): Key128(channel)
+                case nil: .none
+                }
+        }
+    }
+
+    /// With so many they are counted at once.
+    private static let acceptedMax = 256
 
     init(_ limits: JournalLimits) {
         ids = CountTable(keysMax: limits.idsMax)
         targets = CountTable(keysMax: limits.targetsMax)
     }
 
+    var summary: JournalSummary {
+        mutating get {
+            countAccepted()
+            told.countAnswers(run.kind, run.count)
+            run.count = 0
+            return told
+        }
+    }
+
+    var doubledPushes: Int {
+        mutating get {
+            countAccepted()
+            return told.doubledPushes
+        }
+    }
+
     mutating func add(_ entry: JournalEntry) {
-        summary.requests += 1
-        if entry.isDelivered { summary.delivered += 1 }
+        told.requests += 1
+        if entry.isDelivered { told.delivered += 1 }
         switch entry.end {
-        case .notProcessed: summary.notProcessed += 1
-        case .silence: summary.silent += 1
-        case .reset(let code): summary.countReset(code)
+        case .notProcessed: told.notProcessed += 1
+        case .silence: told.silent += 1
+        case .reset(let code): told.countReset(code)
         case .answered(let status, let reason, let left):
-            if !left { summary.answersLost += 1 }
-            summary.countAnswer(JournalSummary.Answered(status: status, reason: reason))
+            if !left { told.answersLost += 1 }
+            countAnswer(JournalSummary.Answered(status: status, reason: reason))
             if status == 200, entry.facts.kind == .push || entry.facts.kind == .broadcast {
-                countID(entry.id)
-                if let target = entry.facts.target { count(target) }
+                expect(Accepted(entry.id, entry.facts.target))
             }
         }
     }
 
-    private mutating func countID(_ id: PushID) {
-        guard let times = ids.add(Key128(id)) else {
-            summary.idsNotFollowed += 1
+    /// Where it will be counted is fetched from memory meanwhile.
+    private mutating func expect(_ push: Accepted) {
+        ids.prefetch(push.idKey)
+        targets.prefetch(push.targetKey)
+        accepted.append(push)
+        if accepted.count >= Self.acceptedMax { countAccepted() }
+    }
+
+    private mutating func countAccepted() {
+        for index in accepted.indices {
+            countID(accepted[index].id, accepted[index].idKey)
+            if let target = accepted[index].target { count(target, accepted[index].targetKey) }
+        }
+        accepted.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func countAnswer(_ kind: JournalSummary.Answered) {
+        if kind != run.kind {
+            told.countAnswers(run.kind, run.count)
+            run = (kind, 0)
+        }
+        run.count += 1
+    }
+
+    private mutating func countID(_ id: PushID, _ key: Key128) {
+        guard let times = ids.add(key) else {
+            told.idsNotFollowed += 1
             return
         }
-        if times > 1 { summary.countDoubled(id, times) }
+        if times > 1 { told.countDoubled(id, times) }
     }
 
-    private mutating func count(_ target: AcceptedPush.Target) {
-        let key =
-            switch target {
-            case .token(let token): Key128(token.bytes)
-            case .channel(let channel): Key128(channel)
-            }
+    private mutating func count(_ target: AcceptedPush.Target, _ key: Key128) {
         guard let pushes = targets.add(key) else {
-            summary.targetsNotFollowed += 1
+            told.targetsNotFollowed += 1
             return
         }
-        summary.targetsSeen = targets.count
-        if pushes > summary.pushesPerTargetMax {
-            summary.pushesPerTargetMax = pushes
-            summary.busiestTarget = target
+        told.targetsSeen = targets.count
+        if pushes > told.pushesPerTargetMax {
+            told.pushesPerTargetMax = pushes
+            told.busiestTarget = target
         }
     }
 }
@@ -66,11 +128,12 @@ extension JournalSummary {
         }
     }
 
-    fileprivate mutating func countAnswer(_ kind: Answered) {
+    fileprivate mutating func countAnswers(_ kind: Answered, _ count: Int) {
+        guard count > 0 else { return }
         if answered[kind] != nil || answered.count < Self.kindsMax {
-            answered[kind, default: 0] += 1
+            answered[kind, default: 0] += count
         } else {
-            others += 1
+            others += count
         }
     }
 

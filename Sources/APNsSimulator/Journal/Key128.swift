@@ -30,13 +30,18 @@ struct Key128: Hashable, Sendable {
         var high = Self.secret.high ^ UInt64(bytes.count)
         var low = Self.secret.low
         unsafe bytes.withUnsafeBytes { bytes in
-            for start in stride(from: 0, to: bytes.count, by: 8) {
-                var word: UInt64 = 0
-                let piece = unsafe bytes[start..<min(start + 8, bytes.count)]
-                unsafe withUnsafeMutableBytes(of: &word) { unsafe $0.copyBytes(from: piece) }
+            func mix(_ word: UInt64) {
                 high = SplitMix64.mixed(high ^ word)
                 low = SplitMix64.mixed(low &+ word) ^ high
             }
+            let whole = bytes.count & ~7
+            for start in stride(from: 0, to: whole, by: 8) {
+                mix(unsafe bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+            }
+            guard whole < bytes.count else { return }
+            var last: UInt64 = 0
+            unsafe withUnsafeMutableBytes(of: &last) { unsafe $0.copyBytes(from: bytes[whole...]) }
+            mix(last)
         }
         self.init(high: high, low: low)
     }

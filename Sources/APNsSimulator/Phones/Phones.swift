@@ -9,27 +9,29 @@ package final class Phones {
     let mixing: Mixing
     let tokens: PhoneTokens
 
-    var apps: [PhoneApp] = []
-    var phones: [Phone] = []
-    var startTokens: [StartToken] = []
-    var activities: [PhoneActivity] = []
+    // Unchecked, as all else that a push touches, some of it many times: one thread has it, and nothing called
+    // meanwhile comes back here.
+    @safe @exclusivity(unchecked) var apps: [PhoneApp] = []
+    @safe @exclusivity(unchecked) var phones: [Phone] = []
+    @safe @exclusivity(unchecked) var startTokens: [StartToken] = []
+    @safe @exclusivity(unchecked) var activities: [PhoneActivity] = []
     /// The first free one among the activities; -1 for none.
     var freeActivity: Int32 = -1
 
-    var contents = Shared<RawJSON>()
+    @safe @exclusivity(unchecked) var contents = Shared<RawJSON>()
     var groups = Shared<String>()
     var channels = PhoneChannels()
-    var decoder = PhoneDecoder()
+    @safe @exclusivity(unchecked) var decoder = PhoneDecoder()
     var names = PhoneNames()
     /// By app.
     var populations: [Population] = []
-    var receptions: Receptions
+    @safe @exclusivity(unchecked) var receptions: Receptions
 
     /// What APNs keeps for phones that are away: one push for each, as it does for each device and app.
     var stored: [Int32: AcceptedPush] = [:]
     /// The newest update beyond the budget, by the activity's index.
     var throttled: [Int32: AcceptedPush] = [:]
-    var activityWakes = WakeHeap()
+    @safe @exclusivity(unchecked) var activityWakes = WakeHeap()
     var phoneWakes = WakeHeap()
 
     var outgoing = OutgoingReports()

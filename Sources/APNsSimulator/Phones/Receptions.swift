@@ -38,7 +38,13 @@ struct Receptions {
         var entry = entry
         entry.before = phone.newestReceived
         let index = Int(total) % countMax
-        if index < ring.count { ring[index] = entry } else { ring.append(entry) }
+        if index < ring.count {
+            ring[index] = entry
+        } else {
+            // All of its room at once, of which the machine gives what is used: a ring that grows moves what it has.
+            if ring.isEmpty { ring.reserveCapacity(countMax) }
+            ring.append(entry)
+        }
         // Four billion receptions on, numbers begin anew and with them what is remembered.
         total = total == .max - 1 ? 0 : total + 1
         phone.newestReceived = total

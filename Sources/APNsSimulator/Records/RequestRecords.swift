@@ -16,8 +16,8 @@ internal import Telemetry
     private let path: String
     private let log: Log
     private var descriptor: Int32
-    private var windows = unsafe [UnsafeMutableRawPointer]()
-    private(set) var count = 0
+    @safe @exclusivity(unchecked) private var windows = unsafe [UnsafeMutableRawPointer]()
+    @safe @exclusivity(unchecked) private(set) var count = 0
     /// Requests for whose records there was no room.
     private(set) var leftOut = 0
 

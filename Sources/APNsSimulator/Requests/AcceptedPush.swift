@@ -9,8 +9,8 @@ struct AcceptedPush: Sendable {
         case channel(String)
     }
 
-    /// Of the request that brought it: given when the push is delivered.
-    var id = PushID(high: 0, low: 0)
+    /// Of the request that brought it.
+    var id: PushID
     var target: Target
     var environment: Environment
     var bundleID: String

@@ -39,7 +39,8 @@ extension Judge {
         guard isWatched, let bundleID = facts.bundleID else { return .accepted(nil) }
         return .accepted(
             AcceptedPush(
-                target: .channel(channel.id), environment: facts.environment, bundleID: bundleID,
+                id: request.id, target: .channel(channel.id), environment: facts.environment,
+                bundleID: bundleID,
                 priority: priority(request), expiration: expiration,
                 isStored: channel.policy == .storesNewest, payload: payload, receivedAt: facts.receivedAt))
     }
@@ -50,11 +51,9 @@ extension Judge {
         noting facts: inout RequestFacts
     ) -> Reason? {
         let text = request.bytes.span.extracting(app)
-        guard Text.isBundleID(text), !Text.ends(text, with: Judge.topicSuffix) else {
+        guard !Text.ends(text, with: Judge.topicSuffix), let bundleID = registered(text) else {
             return .topicDisallowed
         }
-        let bundleID = bundleID(text)
-        guard isRegistered(bundleID) else { return .topicDisallowed }
         facts.bundleID = bundleID
         if let apps = standing.provider?.key.apps, !apps.contains(bundleID) { return .topicMismatch }
         guard settings.apps[bundleID]?.mayBroadcast ?? true else { return .featureNotEnabled }

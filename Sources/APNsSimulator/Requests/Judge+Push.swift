@@ -25,9 +25,7 @@ extension Judge {
             return .refused(.badTopic)
         }
         let app = request.bytes.span.extracting(topic.lowerBound..<topic.lowerBound + count)
-        guard Text.isBundleID(app), case let bundleID = bundleID(app), isRegistered(bundleID) else {
-            return .refused(.badTopic)
-        }
+        guard let bundleID = registered(app) else { return .refused(.badTopic) }
         facts.bundleID = bundleID
         if let apps = standing.provider?.key.apps, !apps.contains(bundleID) {
             return .refused(.topicDisallowed)
@@ -40,7 +38,7 @@ extension Judge {
         guard let target else { return .accepted(nil) }
         return .accepted(
             AcceptedPush(
-                target: .token(target), environment: facts.environment, bundleID: bundleID,
+                id: request.id, target: .token(target), environment: facts.environment, bundleID: bundleID,
                 priority: priority(request), expiration: expiration(request), payload: payload,
                 receivedAt: facts.receivedAt))
     }
@@ -52,16 +50,16 @@ extension Judge {
     /// Nil for a body that is no JSON object with an object `aps`: there is no payload in it.
     func payload(_ request: ReceivedRequest, _ facts: inout RequestFacts) -> PushPayload? {
         guard !request.body.isEmpty else { return nil }
-        let body = request.bytes.span.extracting(request.body)
+        if request.body != lastRead.body { lastRead = (request.body, read(request.body)) }
+        facts.event = lastRead.payload?.event
+        facts.timestamp = lastRead.payload?.timestamp
+        return lastRead.payload
+    }
+
+    private func read(_ body: [UInt8]) -> PushPayload? {
         let depth: PushPayload.Depth = readsPayloads ? .whole : isWatched ? .order : .event
-        let payload = try? unsafe body.withUnsafeBytes { bytes throws(JSONError) in
-            try unsafe reader.read(bytes) { value -> PushPayload? in
-                PushPayload(value, depth)
-            }
-        }
-        facts.event = payload?.event
-        facts.timestamp = payload?.timestamp
-        return payload
+        let payload = try? reader.read(body) { value -> PushPayload? in PushPayload(value, depth) }
+        return payload ?? nil
     }
 
     /// What is wrong with the header fields that both kinds of push may have.
@@ -69,8 +67,7 @@ extension Judge {
         let headers = request.headers
         let bytes = request.bytes
         if headers.isRepeated { return .duplicateHeaders }
-        let id = isDirect ? headers.id : headers.requestID
-        if let id, PushID(canonical: bytes.span.extracting(id)) == nil { return .badMessageID }
+        if request.hasBadID { return .badMessageID }
         if let type = headers.pushType {
             let type = bytes.span.extracting(type)
             // The pages about channels spell it in three ways.

@@ -22,8 +22,11 @@ final class Judge {
     let reader = JSONReader(limits: JSONLimits(bytesMax: broadcastBytesMax))
     var pace: TokenPace
     private let providers: ProviderTokens
-    /// The bundle id of the last request: usually that of the next one.
-    private var lastBundleID: (bytes: [UInt8], text: String) = ([], "")
+    /// Bundle id and body of the last request, and what the last body said: usually those of the next one.
+    @safe @exclusivity(unchecked) private var lastBundleID:
+        (bytes: [UInt8], text: String, isRegistered: Bool) = ([], "", false)
+    @safe @exclusivity(unchecked) private var lastBody: [UInt8] = []
+    @safe @exclusivity(unchecked) var lastRead: (body: [UInt8], payload: PushPayload?) = ([], nil)
 
     init(_ settings: SimulatorSettings, isWatched: Bool, readsPayloads: Bool) {
         self.settings = settings
@@ -41,8 +44,7 @@ final class Judge {
         _ request: ReceivedRequest, on port: ServedPort, standing: inout ConnectionStanding,
         noting facts: inout RequestFacts
     ) -> Verdict {
-        let path = RequestPath(request.bytes, request.path)
-        switch (port.kind, path) {
+        switch (port.kind, request.path) {
         case (.push, .device(let token)):
             facts.kind = .push
             return push(request, to: token, on: &standing, noting: &facts)
@@ -71,7 +73,7 @@ final class Judge {
         case .refused(let reason): return reason
         case .good(let provider):
             facts.doubt = provider.doubt
-            guard provider.key.environments.contains(facts.environment) else { return .badEnvironmentKey }
+            guard provider.takes(facts.environment) else { return .badEnvironmentKey }
             return standing.commit(to: provider)
         }
     }
@@ -82,14 +84,20 @@ final class Judge {
         pace = TokenPace(settings.pace)
     }
 
-    func isRegistered(_ bundleID: String) -> Bool {
-        settings.apps.isEmpty || settings.apps[bundleID] != nil
+    /// Nil for what is the bundle id of no registered app.
+    func registered(_ bytes: Span<UInt8>) -> String? {
+        if !Text.equal(bytes, lastBundleID.bytes) {
+            let text = Text.string(bytes)
+            let isRegistered =
+                Text.isBundleID(bytes) && (settings.apps.isEmpty || settings.apps[text] != nil)
+            lastBundleID = (Text.array(bytes), text, isRegistered)
+        }
+        return lastBundleID.isRegistered ? lastBundleID.text : nil
     }
 
-    func bundleID(_ bytes: Span<UInt8>) -> String {
-        if !Text.equal(bytes, lastBundleID.bytes) {
-            lastBundleID = (Text.array(bytes), Text.string(bytes))
-        }
-        return lastBundleID.text
+    /// The bytes, to be kept: those that neighbours have in common are there once.
+    func body(_ bytes: Span<UInt8>) -> [UInt8] {
+        if !Text.equal(bytes, lastBody) { lastBody = Text.array(bytes) }
+        return lastBody
     }
 }

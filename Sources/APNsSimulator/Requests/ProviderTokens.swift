@@ -1,6 +1,7 @@
 internal import APNs
 internal import Cryptography
 internal import JSON
+internal import LiveActivity
 
 /// A provider token whose signature is good: who it speaks for.
 final class Provider {
@@ -9,12 +10,23 @@ final class Provider {
     /// Seconds since 1970.
     let issuedAt: Int64
     let doubt: ProviderTokenDoubt?
+    private let takesProduction: Bool
+    private let takesSandbox: Bool
 
     init(token: [UInt8], key: ProviderKey, issuedAt: Int64, doubt: ProviderTokenDoubt? = nil) {
         self.token = token
         self.key = key
         self.issuedAt = issuedAt
         self.doubt = doubt
+        takesProduction = key.environments.contains(.production)
+        takesSandbox = key.environments.contains(.sandbox)
+    }
+
+    func takes(_ environment: Environment) -> Bool {
+        switch environment {
+        case .production: takesProduction
+        case .sandbox: takesSandbox
+        }
     }
 }
 

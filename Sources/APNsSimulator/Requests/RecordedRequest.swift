@@ -1,7 +1,7 @@
 internal import Cryptography
 internal import HTTP2
 
-/// A request as it came, in one piece of memory. What readers want of it, texts and a hash, is made when
+/// A request as it came, in two pieces of memory. What readers want of it, texts and a hash, is made when
 /// they ask, because of most requests nobody asks anything.
 struct RecordedRequest: Sendable {
     struct Header: Sendable, Hashable {
@@ -10,33 +10,32 @@ struct RecordedRequest: Sendable {
         var value: String
     }
 
-    /// The header fields as a batch lays them out, then the body.
-    private let bytes: [UInt8]
-    private let fieldBytes: Int
+    /// The header fields as a batch lays them out.
+    private let fieldBytes: [UInt8]
+    /// What many requests of one send have in common is one array.
+    private let content: [UInt8]
 
     init(_ request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest) {
-        let ranges = batch.ranges(of: incoming)
-        var bytes = Array(request.bytes[ranges.fields.lowerBound..<ranges.body.upperBound])
-        let start = ranges.fields.lowerBound
+        var fields = Text.array(request.bytes.span.extracting(incoming.fields))
+        let start = incoming.fields.lowerBound
         if !request.headers.isRepeated {
-            if let value = request.headers.authorization { Self.forgetSignature(in: value, start, &bytes) }
+            if let value = request.headers.authorization { Self.forgetSignature(in: value, start, &fields) }
         } else {
             batch.eachField(of: incoming) { name, value in
                 guard Text.equal(request.bytes.span.extracting(name), "authorization") else { return }
-                Self.forgetSignature(in: value, start, &bytes)
+                Self.forgetSignature(in: value, start, &fields)
             }
         }
-        self.init(bytes: bytes, fieldBytes: ranges.fields.count)
+        self.init(fields: fields, body: request.body)
     }
 
-    init(bytes: [UInt8], fieldBytes: Int) {
-        precondition(fieldBytes <= bytes.count, "fields are a part of the bytes")
-        self.bytes = bytes
-        self.fieldBytes = fieldBytes
+    init(fields: [UInt8], body: [UInt8]) {
+        fieldBytes = fields
+        content = body
     }
 
-    /// What it takes in memory.
-    var bytesKept: Int { bytes.count }
+    /// What it takes in memory, at most.
+    var bytesKept: Int { fieldBytes.count + content.count }
 
     // MARK: For readers
 
@@ -58,18 +57,14 @@ struct RecordedRequest: Sendable {
         return headers
     }
 
-    var bodyBytes: Int { bytes.count - fieldBytes }
+    var bodyBytes: Int { content.count }
 
-    var body: ArraySlice<UInt8> { bytes[fieldBytes...] }
+    var body: ArraySlice<UInt8> { content[...] }
 
     /// SHA-256.
-    var bodyHash: [UInt8] {
-        unsafe bytes.withUnsafeBytes {
-            unsafe SHA256.digest(UnsafeRawBufferPointer(rebasing: $0[fieldBytes...]))
-        }
-    }
+    var bodyHash: [UInt8] { SHA256.digest(content) }
 
-    private var fields: HeaderFields { HeaderFields(bytes: bytes, range: 0..<fieldBytes) }
+    private var fields: HeaderFields { HeaderFields(bytes: fieldBytes, range: fieldBytes.indices) }
 
     private func text(of name: StaticString) -> String {
         fields[name].map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -82,8 +77,13 @@ struct RecordedRequest: Sendable {
     /// - Parameter value: a range of the batch's bytes, of which `bytes` are those from `start` on.
     private static func forgetSignature(in value: Range<Int>, _ start: Int, _ bytes: inout [UInt8]) {
         let value = value.lowerBound - start..<value.upperBound - start
-        let kept = bytes[value].lastIndex(of: dot).map { $0 + 1 } ?? value.lowerBound
-        for index in kept..<value.upperBound { bytes[index] = 0 }
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            var index = value.upperBound
+            while index > value.lowerBound, unsafe bytes[index - 1] != dot {
+                index -= 1
+                unsafe bytes[index] = 0
+            }
+        }
     }
 
     private static func withoutSignature(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

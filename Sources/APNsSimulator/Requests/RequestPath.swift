@@ -14,6 +14,8 @@ enum RequestPath: Equatable {
         self = RequestPath.read(bytes.span.extracting(path), at: path.lowerBound)
     }
 
+    var isBroadcast: Bool { if case .broadcast = self { true } else { false } }
+
     private static func read(_ path: Span<UInt8>, at start: Int) -> RequestPath {
         if Text.equal(path, "/3/device") { return .device(start..<start) }
         if let token = rest(path, behind: "/3/device/", before: "") {

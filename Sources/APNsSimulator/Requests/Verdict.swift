@@ -6,5 +6,5 @@ enum Verdict {
     case accepted(AcceptedPush?)
     case refused(Reason)
     /// A good request about channels, still to be done.
-    case managed(ChannelAction)
+    case managed(ChannelAction, of: Channels.App)
 }

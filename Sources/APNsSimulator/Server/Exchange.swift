@@ -6,15 +6,13 @@ struct Exchange {
     let stream: ServerStream
     let course: Ruling.Course
     let verdict: Verdict
-    let facts: RequestFacts
+    let kind: RequestFacts.Kind
     /// Answered with apns-id and not with apns-request-id.
     let isDirect: Bool
     /// Answered without a body, whatever it is: the method was HEAD.
     let isBodiless: Bool
-    /// Nil where nobody keeps a journal.
-    let record: RecordedRequest?
     /// Of the answer: the request's own where it brought a good one.
     let id: PushID
-    /// The phones were given the push.
-    var isDelivered = false
+    /// What the journal is told in the end; nil where nobody keeps one.
+    let entry: JournalEntry?
 }

@@ -8,7 +8,7 @@ struct LeavingAnswers {
     private(set) var count = 0
 
     /// Returns the entry of a stream that had this slot before and ended without anybody's noticing.
-    mutating func add(_ entry: JournalEntry, of stream: ServerStream) -> JournalEntry? {
+    mutating func add(_ entry: consuming JournalEntry, of stream: ServerStream) -> JournalEntry? {
         while entries.count <= stream.slot {
             streams.append(nil)
             entries.append(nil)

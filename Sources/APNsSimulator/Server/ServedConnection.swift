@@ -15,14 +15,15 @@ final class ServedConnection: TLSConnectionDelegate {
     let transport: any ConnectionTransport
     let session: ServerSession
     private(set) var lastRequestAt: Instant
-    var standing: ConnectionStanding
-    private var requests = 0
-    var faults = ConnectionFaults()
+    // Unchecked: each request touches them, on one thread, and nothing called meanwhile does.
+    @safe @exclusivity(unchecked) var standing: ConnectionStanding
+    @safe @exclusivity(unchecked) private var requests = 0
+    @safe @exclusivity(unchecked) var faults = ConnectionFaults()
     /// Replies that wait for their time.
     private var owed = 0
     /// Requests that are never answered, as long as their streams are open.
     private var silent: [ServerStream] = []
-    private var leaving = LeavingAnswers()
+    @safe @exclusivity(unchecked) private var leaving = LeavingAnswers()
 
     init(_ transport: any ConnectionTransport, simulator: Simulator, port: ServedPort, number: Int) {
         self.transport = transport
@@ -100,7 +101,8 @@ final class ServedConnection: TLSConnectionDelegate {
         _ incoming: IncomingRequest, _ batch: RequestBatch, at time: Int64, ahead: Int64
     ) {
         requests += 1
-        let request = ReceivedRequest(batch, incoming)
+        let body = simulator.judge.body(batch.bytes.span.extracting(incoming.body))
+        let request = ReceivedRequest(batch, incoming, on: port, body: body) { simulator.ids.next() }
         var facts = RequestFacts(
             environment: port.environment, connection: number, requestOfConnection: requests,
             request: simulator.countRequest(), stream: incoming.stream.number, receivedAt: time,
@@ -110,20 +112,23 @@ final class ServedConnection: TLSConnectionDelegate {
         let ruling = simulator.mischief?.ruling(for: facts) ?? .none
         if case .goaway = ruling.connection { apply(ruling.connection, at: facts.stream) }
 
-        let isDirect = port.kind == .push && facts.kind != .broadcast
-        let given = request.idRange(isDirect: isDirect).flatMap {
-            PushID(canonical: request.bytes.span.extracting($0))
-        }
         let exchange = Exchange(
             stream: incoming.stream,
             course: incoming.headersAreCut ? .answerBody(status: 431, body: []) : ruling.course,
-            verdict: verdict, facts: facts, isDirect: isDirect, isBodiless: request.isMethod("HEAD"),
-            record: simulator.journal == nil
-                ? nil : RecordedRequest(request, batch: batch, incoming: incoming),
-            id: given ?? simulator.ids.next())
+            verdict: verdict, kind: facts.kind, isDirect: request.isDirect,
+            isBodiless: request.isMethod("HEAD"), id: request.id,
+            entry: simulator.journal == nil ? nil : entry(of: request, batch, incoming, facts))
         settle(exchange, after: ruling.delayMilliseconds)
         if case .goaway = ruling.connection { return }
-        apply(ruling.connection, at: facts.stream)
+        apply(ruling.connection, at: incoming.stream.number)
+    }
+
+    private func entry(
+        of request: ReceivedRequest, _ batch: RequestBatch, _ incoming: IncomingRequest, _ facts: RequestFacts
+    ) -> JournalEntry {
+        JournalEntry(
+            facts: facts, request: RecordedRequest(request, batch: batch, incoming: incoming), id: request.id,
+            end: .silence, isDelivered: false, endedAt: facts.receivedAt)
     }
 
     private func settle(_ exchange: Exchange, after milliseconds: Int) {
@@ -139,11 +144,12 @@ final class ServedConnection: TLSConnectionDelegate {
     /// Does what the course says, now. A request that waited is processed whether or not its sender
     /// still does, unless a GOAWAY has said meanwhile that it is not.
     private func settle(_ exchange: Exchange) {
-        var exchange = exchange
         guard exchange.stream.number <= faults.lastStream else { return end(exchange, .notProcessed) }
         faults.settledStream = max(faults.settledStream, exchange.stream.number)
         switch exchange.course {
-        case .judge: send(simulator.process(&exchange), exchange)
+        case .judge:
+            let (reply, isDelivered) = simulator.process(exchange)
+            send(reply, exchange, isDelivered: isDelivered)
         case .answer(200, _, _, _): send(.accepted, exchange)
         case .answer(let status, let reason, let timestamp, let retryAfter):
             let reply = Reply.refused(
@@ -151,21 +157,21 @@ final class ServedConnection: TLSConnectionDelegate {
             send(reply, exchange)
         case .answerBody(let status, let body): send(.body(status: status, body), exchange)
         case .reset(let code, let processed):
-            if processed { _ = simulator.process(&exchange) }
+            let isDelivered = processed && simulator.process(exchange).isDelivered
             session.reset(exchange.stream, code)
-            end(exchange, .reset(code))
+            end(exchange, .reset(code), isDelivered: isDelivered)
         case .silence(let processed):
-            if processed { _ = simulator.process(&exchange) }
+            let isDelivered = processed && simulator.process(exchange).isDelivered
             if session.isOpen(exchange.stream) { silent.append(exchange.stream) }
-            end(exchange, .silence)
+            end(exchange, .silence, isDelivered: isDelivered)
         }
     }
 
-    private func send(_ reply: Reply, _ exchange: Exchange) {
+    private func send(_ reply: Reply, _ exchange: Exchange, isDelivered: Bool = false) {
         let isUnique =
             reply.status == 200
-            && (exchange.facts.kind == .broadcast
-                || exchange.facts.kind == .push && port.environment == .sandbox)
+            && (exchange.kind == .broadcast
+                || exchange.kind == .push && port.environment == .sandbox)
         let isSent = simulator.frames.answer(
             reply, to: exchange, of: session, isUnique: isUnique)
         let isBadToken = reply.status == 400 && reply.reason == Reason.badDeviceToken.rawValue
@@ -174,8 +180,9 @@ final class ServedConnection: TLSConnectionDelegate {
         case .allow(let streams): allow(streams: streams)
         case .end: leave(saying: reply.reason ?? "TooManyErrors", .enhanceYourCalm)
         }
-        let end = JournalEntry.End.answered(status: reply.status, reason: reply.reason, left: false)
-        guard var entry = entry(of: exchange, end) else { return }
+        guard var entry = exchange.entry else { return }
+        entry.end = .answered(status: reply.status, reason: reply.reason, left: false)
+        entry.isDelivered = isDelivered
         simulator.journal?.answering(&entry)
         let displaced = isSent ? leaving.add(entry, of: exchange.stream) : entry
         if let displaced { journal(displaced, left: false, at: simulator.clock.now) }
@@ -183,25 +190,16 @@ final class ServedConnection: TLSConnectionDelegate {
 
     // MARK: The journal
 
-    private func end(_ exchange: Exchange, _ end: JournalEntry.End) {
-        guard var entry = entry(of: exchange, end) else { return }
+    private func end(_ exchange: Exchange, _ end: JournalEntry.End, isDelivered: Bool = false) {
+        guard var entry = exchange.entry else { return }
+        entry.end = end
+        entry.isDelivered = isDelivered
         entry.endedAt = simulator.clock.now
         simulator.journal?.ended(entry)
     }
 
-    /// When it ended is filled in when that is known.
-    private func entry(of exchange: Exchange, _ end: JournalEntry.End) -> JournalEntry? {
-        guard let record = exchange.record else { return nil }
-        return JournalEntry(
-            facts: exchange.facts, request: record, id: exchange.id, end: end,
-            isDelivered: exchange.isDelivered, endedAt: exchange.facts.receivedAt)
-    }
-
-    private func journal(_ entry: JournalEntry, left: Bool, at time: Int64) {
-        var entry = entry
-        if left, case .answered(let status, let reason, _) = entry.end {
-            entry.end = .answered(status: status, reason: reason, left: true)
-        }
+    private func journal(_ entry: consuming JournalEntry, left: Bool, at time: Int64) {
+        if left { entry.end.left() }
         entry.endedAt = time
         simulator.journal?.ended(entry)
     }

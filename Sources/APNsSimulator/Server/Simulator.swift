@@ -165,31 +165,26 @@ package final class Simulator: @unchecked Sendable {
     }
 
     /// Does what a verdict says: asks the phones, gives them the push, changes channels.
-    func process(_ exchange: inout Exchange) -> Reply {
+    func process(_ exchange: Exchange) -> (reply: Reply, isDelivered: Bool) {
         switch exchange.verdict {
-        case .refused(let reason): return Reply(reason)
-        case .managed(let action):
-            let app = Channels.App(
-                environment: exchange.facts.environment, bundleID: exchange.facts.bundleID ?? "")
-            return Reply(judge.channels.perform(action, for: app))
+        case .refused(let reason): return (Reply(reason), false)
+        case .managed(let action, let app):
+            return (Reply(judge.channels.perform(action, for: app)), false)
         case .accepted(let push):
-            guard let push, let phones else { return .accepted }
+            guard let push, let phones else { return (.accepted, false) }
             if case .token(let token) = push.target {
                 let standing = phones.standing(
                     of: token, environment: push.environment, bundleID: push.bundleID, at: clock.now)
                 switch standing {
                 case .good: break
-                case .unknown: return Reply(.badDeviceToken)
-                case .ofAnotherTopic: return Reply(.deviceTokenNotForTopic)
-                case .gone(let since): return Reply(.unregistered, since: since)
-                case .expired(let since): return Reply(.expiredToken, since: since)
+                case .unknown: return (Reply(.badDeviceToken), false)
+                case .ofAnotherTopic: return (Reply(.deviceTokenNotForTopic), false)
+                case .gone(let since): return (Reply(.unregistered, since: since), false)
+                case .expired(let since): return (Reply(.expiredToken, since: since), false)
                 }
             }
-            var delivered = push
-            delivered.id = exchange.id
-            phones.deliver(delivered)
-            exchange.isDelivered = true
-            return .accepted
+            phones.deliver(push)
+            return (.accepted, true)
         }
     }
 

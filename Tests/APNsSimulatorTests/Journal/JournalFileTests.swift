@@ -40,9 +40,9 @@ struct JournalFileTests {
         let directory = try TemporaryDirectory()
         let path = directory.file("journal.jsonl")
         let file = try JournalFile(path, syncs: false, limits: JournalLimits(), log: .silent)
-        let entry = journalEntry(1, headers: [("authorization", "bearer abc.def.ghi")])
-        var malformed = entry
-        malformed.facts.target = nil
+        let headers = [("authorization", "bearer abc.def.ghi")]
+        let entry = journalEntry(1, headers: headers)
+        let malformed = journalEntry(1, headers: headers) { $0.target = nil }
         file.append([
             JournalRing.Numbered(number: 1, entry: entry), JournalRing.Numbered(number: 2, entry: malformed),
         ])

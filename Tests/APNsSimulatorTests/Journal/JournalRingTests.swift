@@ -65,8 +65,7 @@ struct JournalRingTests {
     }
 
     @Test func `a filter finds an id, a status and a channel`() {
-        var broadcast = journalEntry(1)
-        broadcast.facts.target = .channel("c2hhbm5lbA==")
+        let broadcast = journalEntry(1) { $0.target = .channel("c2hhbm5lbA==") }
         let refused = journalEntry(2, end: .answered(status: 410, reason: "Unregistered", left: true))
         let other = journalEntry(3, end: .silence)
         var ring = JournalRing(entriesMax: 10, bytesMax: .max)

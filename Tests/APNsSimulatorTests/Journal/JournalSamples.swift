@@ -7,19 +7,21 @@ import LiveActivity
 /// An entry as the simulator would write it.
 func journalEntry(
     _ number: Int, token: Int = 0, id: PushID? = nil, end: JournalEntry.End? = nil, delivered: Bool = true,
-    headers: [(String, String)] = []
+    headers: [(String, String)] = [], changing change: (inout RequestFacts) -> Void = { _ in }
 ) -> JournalEntry {
     let path = "/3/device/" + String(decoding: ScriptSamples.token(token).hex, as: UTF8.self)
     let usual = [
         (":method", "POST"), (":path", path), ("apns-topic", "com.example.app.push-type.liveactivity"),
         ("apns-push-type", "liveactivity"),
     ]
+    var facts = RequestFacts(
+        kind: .push, environment: .production, connection: 1 + number % 3, requestOfConnection: number,
+        request: number, stream: Int32(truncatingIfNeeded: 2 * number + 1),
+        receivedAt: 1_700_000_000_000 + Int64(number),
+        target: .token(ScriptSamples.token(token)), bundleID: "com.example.app", event: .update)
+    change(&facts)
     return JournalEntry(
-        facts: RequestFacts(
-            kind: .push, environment: .production, connection: 1 + number % 3, requestOfConnection: number,
-            request: number, stream: Int32(truncatingIfNeeded: 2 * number + 1),
-            receivedAt: 1_700_000_000_000 + Int64(number),
-            target: .token(ScriptSamples.token(token)), bundleID: "com.example.app", event: .update),
+        facts: facts,
         request: recordedRequest(usual + headers, body: [UInt8](repeating: 7, count: 600)),
         id: id ?? PushID(high: 0, low: UInt64(number)),
         end: end ?? .answered(status: 200, reason: nil, left: true), isDelivered: delivered,
@@ -34,5 +36,5 @@ func recordedRequest(_ fields: [(String, String)], body: [UInt8]) -> RecordedReq
         }
         bytes += Array(name.utf8) + Array(value.utf8)
     }
-    return RecordedRequest(bytes: bytes + body, fieldBytes: bytes.count)
+    return RecordedRequest(fields: bytes, body: body)
 }

@@ -33,11 +33,10 @@ struct RequestRecordTests {
     @Test func `a record says what a checker asks, and stays when the process goes on`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("records")
-        var entry = journalEntry(1, id: PushID(high: 1, low: 2), end: nil)
-        entry.facts.timestamp = 1_763_632_800
+        let entry = journalEntry(1, id: PushID(high: 1, low: 2), end: nil) { $0.timestamp = 1_763_632_800 }
         for round in 0..<3 {
             let file = try RequestRecords(path, log: .silent)
-            try keep(file) { [entry] journal throws in
+            try keep(file) { journal throws in
                 var answered = entry
                 answered.end = .answered(status: 410, reason: "Unregistered", left: false)
                 journal.answering(&answered)

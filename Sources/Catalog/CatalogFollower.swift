@@ -20,7 +20,7 @@ final class CatalogFollower {
     private(set) var next: Int64 = 0
     /// Where the topic ended when it was asked; nil before the cluster has answered.
     private var end: Int64?
-    private(set) var view = CatalogView()
+    private(set) var catalog = KnownCatalog()
     /// Everything that was in the topic when this began has been read.
     private(set) var isAtEnd = false
 
@@ -77,7 +77,7 @@ final class CatalogFollower {
 
     var descriptor: Int32 { consumer.descriptor }
 
-    /// Takes what is there. True when the view may be another; throws when this consumer is at its end.
+    /// Takes what is there. True when the catalog may be another; throws when this consumer is at its end.
     func poll(waitMilliseconds: Int32 = 0) throws -> Bool {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         let hasRecords = !batch.isEmpty
@@ -95,7 +95,7 @@ final class CatalogFollower {
             default: break
             }
         }
-        metrics.update(view)
+        metrics.update(catalog)
         return hasRecords || !events.isEmpty
     }
 
@@ -103,13 +103,13 @@ final class CatalogFollower {
         if record.offset < next {
             // The topic was deleted and made anew: what was read before is of another life. A new topic
             // that is as long as the old one looks like it; then a restart is needed.
-            view = CatalogView()
+            catalog = KnownCatalog()
             end = .max
             isAtEnd = false
         }
         next = record.offset + 1
         let key = [UInt8](copying: record.key) ?? []
-        let effect = view.apply(key: key, value: [UInt8](copying: record.value), with: reader)
+        let effect = catalog.apply(key: key, value: [UInt8](copying: record.value), with: reader)
         metrics.took(effect)
         if case .unusable(let reason) = effect {
             log.error(

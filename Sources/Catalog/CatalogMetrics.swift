@@ -24,7 +24,7 @@ struct CatalogMetrics {
             "flotilla_catalog_unusable_records", help: "Catalogue records that this process cannot read.")
     }
 
-    func took(_ effect: CatalogView.Effect) {
+    func took(_ effect: KnownCatalog.Effect) {
         switch effect {
         case .changed: changed.add()
         case .ignored: ignored.add()
@@ -32,9 +32,9 @@ struct CatalogMetrics {
         }
     }
 
-    func update(_ view: CatalogView) {
-        apps.set(Double(view.apps.count))
-        keys.set(Double(view.keys.count))
-        keptOut.set(Double(view.unusable.count))
+    func update(_ catalog: KnownCatalog) {
+        apps.set(Double(catalog.apps.count))
+        keys.set(Double(catalog.keys.count))
+        keptOut.set(Double(catalog.unusable.count))
     }
 }

@@ -3,12 +3,12 @@ package import Lifecycle
 package import Telemetry
 
 /// Follows `catalog` on a thread of its own and hands out what it says now. It starts without Kafka, and
-/// then knows nothing: whoever needs the catalogue is not ready until there is a view.
+/// then knows nothing: whoever needs the catalogue is not ready until there is a catalog.
 package final class CatalogReader: Service {
     package let name = "catalog"
     private let cluster: Cluster
     private let topic: String
-    private let known = TracedLock(CatalogView?.none)
+    private let known = TracedLock(KnownCatalog?.none)
     private let thread = Started<LoopOwned<CatalogRounds>>()
 
     /// - Parameter topic: with its prefix.
@@ -18,19 +18,19 @@ package final class CatalogReader: Service {
     }
 
     /// Nil until the topic has been read to its end once.
-    package var view: CatalogView? { known.withLock { $0 } }
+    package var catalog: KnownCatalog? { known.withLock { $0 } }
 
     /// Reads on until everything is known that was acknowledged to anybody before this call: what another
     /// process has written counts here at once. Answers later, on the catalogue's thread, with what is known
     /// then; after the limit with what is known, if anything is.
     package func readOn(
         withinMilliseconds limit: Int = CatalogReader.readOnMillisecondsMax,
-        then: @escaping @Sendable (CatalogView?) -> Void
+        then: @escaping @Sendable (KnownCatalog?) -> Void
     ) {
-        guard let thread = thread.parts else { return then(view) }
+        guard let thread = thread.parts else { return then(catalog) }
         let until = Instant.now().advanced(byMilliseconds: limit)
-        let isTaken = thread.execute { $0.readOn(until: until) { then(self.view) } }
-        if !isTaken { then(view) }
+        let isTaken = thread.execute { $0.readOn(until: until) { then(self.catalog) } }
+        if !isTaken { then(catalog) }
     }
 
     package static let readOnMillisecondsMax = 3000
@@ -40,13 +40,13 @@ package final class CatalogReader: Service {
         let thread = try LoopOwned(thread: "catalog") {
             try CatalogRounds(on: $0.loop) {
                 try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
-            } publish: { view in
+            } publish: { catalog in
                 let isFirst = self.known.withLock { known in
-                    defer { known = view }
+                    defer { known = catalog }
                     return known == nil
                 }
                 if isFirst {
-                    context.log.info("the catalogue has been read", .field("apps", view.apps.count))
+                    context.log.info("the catalogue has been read", .field("apps", catalog.apps.count))
                 }
             } fail: { error in
                 context.fail(error)
@@ -62,7 +62,7 @@ package final class CatalogReader: Service {
     /// Reads the topic to its present end, for a command that answers and goes. Blocks.
     package static func readToEnd(
         _ settings: KafkaSettings, topic: String, withinMilliseconds limit: Int = 15_000, metrics: Metrics
-    ) throws -> CatalogView {
+    ) throws -> KnownCatalog {
         // Says at once, and by name, what is wrong with the cluster or the topic.
         _ = try Admin(settings, log: .silent, metrics: metrics).describe(topic)
         let follower = try CatalogFollower(
@@ -75,6 +75,6 @@ package final class CatalogReader: Service {
             }
             _ = try follower.poll(waitMilliseconds: 50)
         }
-        return follower.view
+        return follower.catalog
     }
 }

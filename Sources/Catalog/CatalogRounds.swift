@@ -12,7 +12,7 @@ final class CatalogRounds: EventHandler {
 
     private let loop: EventLoop
     private let make: () throws -> CatalogFollower
-    private let publish: (CatalogView) -> Void
+    private let publish: (KnownCatalog) -> Void
     private let fail: (any Error) -> Void
     private var follower: CatalogFollower?
     private var timer: LoopTimer?
@@ -28,7 +28,7 @@ final class CatalogRounds: EventHandler {
 
     init(
         on loop: EventLoop, make: @escaping () throws -> CatalogFollower,
-        publish: @escaping (CatalogView) -> Void, fail: @escaping (any Error) -> Void
+        publish: @escaping (KnownCatalog) -> Void, fail: @escaping (any Error) -> Void
     ) throws {
         self.loop = loop
         self.make = make
@@ -75,7 +75,7 @@ final class CatalogRounds: EventHandler {
             let wasAtEnd = follower.isAtEnd
             let hasBegun = follower.begins(withinMilliseconds: Self.askMilliseconds)
             let isChanged = try follower.poll()
-            if follower.isAtEnd, isChanged || !wasAtEnd { publish(follower.view) }
+            if follower.isAtEnd, isChanged || !wasAtEnd { publish(follower.catalog) }
             if hasBegun {
                 answerWaiting(follower)
                 if waiting.isEmpty { pause = Self.pollMilliseconds }
@@ -85,7 +85,7 @@ final class CatalogRounds: EventHandler {
         }
     }
 
-    /// The old view stands until the new consumer has come to the end.
+    /// The old catalog stands until the new consumer has come to the end.
     private func again() {
         drop()
         do { try follow() } catch { fail(error) }

@@ -71,10 +71,10 @@ struct GatewayMetrics: Sendable {
 
     func ended(_ kind: RequestKind, _ outcome: RequestOutcome) { requests[kind]?[outcome]?.add() }
 
-    func watch(_ admission: Admission) {
+    func watch(_ waitingRoom: WaitingRoom) {
         metrics.gauge(
             "flotilla_gateway_in_flight", help: "Requests that wait for Kafka."
-        ) { Double(admission.requests) }
+        ) { Double(waitingRoom.requests) }
     }
 
     func limited(_ limit: RateLimit) { limited[limit.name]?.add() }

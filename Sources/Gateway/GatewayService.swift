@@ -72,8 +72,8 @@ package final class GatewayService: Stage {
 
     package func start(_ context: ServiceContext) async throws {
         let metrics = GatewayMetrics(context.metrics)
-        let admission = Admission(settings.limits)
-        metrics.watch(admission)
+        let waitingRoom = WaitingRoom(settings.limits)
+        metrics.watch(waitingRoom)
         var undo: [() async -> Void] = []
         do {
             let reach = try KafkaReach(
@@ -82,12 +82,12 @@ package final class GatewayService: Stage {
             undo.append { reach.stop() }
             let writer = try ReportWriter(
                 environment.cluster.settings, topic: environment.layout.name(.reports),
-                sealingKeys: environment.sealingKeys, limits: settings.limits, admission: admission,
+                sealingKeys: environment.sealingKeys, limits: settings.limits, waitingRoom: waitingRoom,
                 context: context, metrics: metrics, clock: clock,
                 seen: { reach.seen(at: .now()) })
             undo.append { await writer.stop(by: .now()) }
             let worker = try RequestWorker(
-                environment, limits: settings.limits, admission: admission, context: context,
+                environment, limits: settings.limits, waitingRoom: waitingRoom, context: context,
                 metrics: metrics, clock: clock, seen: { reach.seen(at: .now()) })
             undo.append { await worker.stop(by: .now()) }
             let lookup = try SendLookup(

@@ -7,7 +7,7 @@ internal import Telemetry
 /// Takes the bodies of many requests at once, judges them, and sends their reports to Kafka through one
 /// outbox; answers when all in-sync replicas have every report of a body, and never before.
 final class ReportWriter: Sendable {
-    private let admission: Admission
+    private let waitingRoom: WaitingRoom
     private let desk: LoopOwned<ReportDesk>
 
     var loop: EventLoop { desk.loop }
@@ -17,17 +17,17 @@ final class ReportWriter: Sendable {
     ///   - seen: told whenever Kafka has acknowledged something.
     init(
         _ settings: KafkaSettings, topic name: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
-        admission: Admission, context: ServiceContext, metrics: GatewayMetrics,
+        waitingRoom: WaitingRoom, context: ServiceContext, metrics: GatewayMetrics,
         clock: GatewayClock,
         seen: @escaping @Sendable () -> Void
     ) throws {
-        self.admission = admission
+        self.waitingRoom = waitingRoom
         desk = try LoopOwned(thread: "gateway") {
             let outbox = try Outbox<ReportDesk.Waiting>(
                 settings, topics: [name], limits: limits, on: $0.loop, context: context, clock: clock,
                 seen: seen)
             return try ReportDesk(
-                ReportJudge(sealingKeys), outbox, limits: limits, admission: admission, metrics: metrics,
+                ReportJudge(sealingKeys), outbox, limits: limits, waitingRoom: waitingRoom, metrics: metrics,
                 on: $0.loop)
         }
     }
@@ -41,7 +41,7 @@ final class ReportWriter: Sendable {
 
     /// Takes a body and the duty to answer; false, with neither, when too much waits already.
     func take(_ body: [UInt8], for app: App, as role: APIKey.Role, _ reply: HTTPReply) -> Bool {
-        guard admission.enter(bytes: body.count) else { return false }
+        guard waitingRoom.enter(bytes: body.count) else { return false }
         let began = Instant.now()
         desk.execute { $0.send(body, for: app, as: role, reply, began: began) }
         return true
@@ -59,18 +59,18 @@ private final class ReportDesk {
 
     let outbox: Outbox<Waiting>
     private let judge: ReportJudge
-    private let admission: Admission
+    private let waitingRoom: WaitingRoom
     private let metrics: GatewayMetrics
     private let loop: EventLoop
     private var installations: RateTable
 
     init(
-        _ judge: ReportJudge, _ outbox: Outbox<Waiting>, limits: GatewayLimits, admission: Admission,
+        _ judge: ReportJudge, _ outbox: Outbox<Waiting>, limits: GatewayLimits, waitingRoom: WaitingRoom,
         metrics: GatewayMetrics, on loop: EventLoop
     ) throws {
         self.judge = judge
         self.outbox = outbox
-        self.admission = admission
+        self.waitingRoom = waitingRoom
         self.metrics = metrics
         self.loop = loop
         installations = RateTable(
@@ -88,7 +88,7 @@ private final class ReportDesk {
         do {
             judged = try judge.judge(body, for: app, as: role)
         } catch {
-            admission.leave(bytes: body.count)
+            waitingRoom.leave(bytes: body.count)
             metrics.refused.add()
             return reply.send(ReportsAnswer.unreadable(error))
         }
@@ -96,7 +96,7 @@ private final class ReportDesk {
         metrics.refused.add(judged.refused.count)
         let count = judged.acceptedCount
         guard count > 0 else {
-            admission.leave(bytes: body.count)
+            waitingRoom.leave(bytes: body.count)
             return reply.send(ReportsAnswer.refused(judged, waitMilliseconds: wait))
         }
         let request = Waiting(reply: reply, judged: judged, bodyBytes: body.count, began: began)
@@ -122,7 +122,7 @@ private final class ReportDesk {
     }
 
     private func answer(_ request: Waiting, isStored: Bool) {
-        admission.leave(bytes: request.bodyBytes)
+        waitingRoom.leave(bytes: request.bodyBytes)
         metrics.seconds.observe(Instant.now().seconds(since: request.began))
         (isStored ? metrics.accepted : metrics.unstored).add(request.judged.acceptedCount)
         request.reply.send(isStored ? ReportsAnswer.accepted(request.judged) : Unavailable.unstored)

@@ -37,7 +37,7 @@ package final class IngestBed: Sendable {
     ) throws -> StageEnvironment {
         StageEnvironment(
             cluster: Cluster(settings), layout: layout, slot: try Slot.take(under: directory),
-            sealingKeys: sealingKeys, catalog: { CatalogView(apps: Self.apps) })
+            sealingKeys: sealingKeys, catalog: { KnownCatalog(apps: Self.apps) })
     }
 
     /// A group has committed all there is of these topics, which have a partition for each lane. False as well while

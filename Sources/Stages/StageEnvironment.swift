@@ -14,8 +14,8 @@ package struct StageEnvironment: Sendable {
     package let sealingKeys: SealingKeys?
     /// Nil: who pushes does so to where its settings say.
     package let standIn: APNsStandIn?
-    private let readCatalog: @Sendable () -> CatalogView?
-    private let readCatalogOn: @Sendable (@escaping @Sendable (CatalogView?) -> Void) -> Void
+    private let readCatalog: @Sendable () -> KnownCatalog?
+    private let readCatalogOn: @Sendable (@escaping @Sendable (KnownCatalog?) -> Void) -> Void
 
     /// - Parameter catalog: the process's one reader of the catalogue.
     package init(
@@ -27,7 +27,7 @@ package struct StageEnvironment: Sendable {
         self.slot = slot
         self.sealingKeys = sealingKeys
         self.standIn = standIn
-        readCatalog = { catalog.view }
+        readCatalog = { catalog.catalog }
         readCatalogOn = { then in catalog.readOn(then: then) }
     }
 
@@ -36,8 +36,8 @@ package struct StageEnvironment: Sendable {
     ///   - readOn: learns what is newer; nil where nothing is.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?,
-        catalog: @escaping @Sendable () -> CatalogView?,
-        readOn: (@Sendable (@escaping @Sendable (CatalogView?) -> Void) -> Void)? = nil
+        catalog: @escaping @Sendable () -> KnownCatalog?,
+        readOn: (@Sendable (@escaping @Sendable (KnownCatalog?) -> Void) -> Void)? = nil
     ) {
         self.cluster = cluster
         self.layout = layout
@@ -49,11 +49,11 @@ package struct StageEnvironment: Sendable {
     }
 
     /// The apps and keys as they are now; nil until they are known.
-    package var catalog: CatalogView? { readCatalog() }
+    package var catalog: KnownCatalog? { readCatalog() }
 
     /// Answers, from any thread, when everything is known that was acknowledged before this call, or after some
     /// seconds with what is known.
-    package func readCatalogOn(then: @escaping @Sendable (CatalogView?) -> Void) { readCatalogOn(then) }
+    package func readCatalogOn(then: @escaping @Sendable (KnownCatalog?) -> Void) { readCatalogOn(then) }
 
     /// Who a loop of a stage is to Kafka: its member's and its transactions' id.
     package func identity(of stage: String, loop: Int = 0) -> String {

@@ -37,7 +37,7 @@ package struct Applied: Sendable, Hashable {
     }
 }
 
-extension ReadView {
+extension Picture {
     /// nil when nothing of the partition has been applied.
     package func applied(_ partition: TopicPartition) throws(StoreError) -> Applied? {
         guard let bytes = try value(of: partition.key.span, in: appliedTable) else { return nil }

@@ -60,12 +60,12 @@ internal import Synchronization
 
     /// Runs the body on one unchanging picture. Never write to this environment within it: a write
     /// that has to move the map would wait for this read.
-    package func read<R>(_ body: (borrowing ReadView) throws(StoreError) -> R) throws(StoreError) -> R {
+    package func read<R>(_ body: (borrowing Picture) throws(StoreError) -> R) throws(StoreError) -> R {
         gate.enter()
         defer { gate.leave() }
         let transaction = unsafe try beginRead()
         defer { unsafe rest(transaction) }
-        return try body(unsafe ReadView(transaction, of: self))
+        return try body(unsafe Picture(transaction, of: self))
     }
 
     /// Runs the body and commits what it did, or nothing of it when it throws or rolls back.

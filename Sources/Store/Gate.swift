@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Lets reads in side by side, and now and then one thing alone: moving the map, or opening the file
-/// again. Whoever wants to be alone waits for a limited time, so that a view kept open too long costs
+/// again. Whoever wants to be alone waits for a limited time, so that a picture kept open too long costs
 /// an error and never a standstill.
 @safe final class Gate: Sendable {
     /// Made for threads; it lives at one address until `deinit`.

@@ -24,7 +24,7 @@ package struct RowBatch: ~Copyable {
         append(value)
     }
 
-    /// With the sum before the value that `ReadView.value` wants.
+    /// With the sum before the value that `Picture.value` wants.
     package mutating func putChecked(_ key: Span<UInt8>, _ value: Span<UInt8>) {
         entries.append(
             BatchedRow(start: bytes.count, key: key, valueBytes: RowCheck.bytes + value.count))

@@ -1,7 +1,7 @@
 internal import CLMDB
 
 /// A position in a table that its user moves, for walking several tables side by side. It belongs to one
-/// view; the bytes that it hands out lie in the map and stay as long as the view, wherever it moves.
+/// picture; the bytes that it hands out lie in the map and stay as long as the picture, wherever it moves.
 @safe package struct RowCursor: ~Copyable, ~Escapable {
     private let cursor: Cursor
     private let environment: Environment
@@ -10,8 +10,8 @@ internal import CLMDB
     /// Whether it stands on a row.
     package private(set) var isOnRow = false
 
-    @_lifetime(borrow view)
-    init(_ cursor: consuming Cursor, _ environment: Environment, view: borrowing ReadView) {
+    @_lifetime(borrow picture)
+    init(_ cursor: consuming Cursor, _ environment: Environment, picture: borrowing Picture) {
         self.cursor = cursor
         self.environment = environment
     }
@@ -68,16 +68,16 @@ internal import CLMDB
     }
 }
 
-extension ReadView {
+extension Picture {
     @_lifetime(borrow self)
     package func cursor(of table: Table) throws(StoreError) -> RowCursor {
-        RowCursor(try openCursor(table), environmentOfView, view: self)
+        RowCursor(try openCursor(table), environmentOfView, picture: self)
     }
 
     /// At the first row whose key is not below this one.
     @_lifetime(borrow self)
     package func cursor(of table: Table, from bound: Span<UInt8>) throws(StoreError) -> RowCursor {
-        var cursor = RowCursor(try openCursor(table), environmentOfView, view: self)
+        var cursor = RowCursor(try openCursor(table), environmentOfView, picture: self)
         try cursor.seek(bound)
         return cursor
     }

@@ -33,7 +33,7 @@ package final class StateFile {
         self.directory = directory
         var mark = Mark(condition: .open, schema: terms.schema, origin: terms.origin, boot: boot)
         var beginning = Beginning.empty
-        switch try Inspection.run(directory, terms, boot: boot) {
+        switch try StateFileInspection.run(directory, terms, boot: boot) {
         case .nothing: break
         case .sound(let deaths):
             beginning = .resumed
@@ -52,7 +52,7 @@ package final class StateFile {
 
     package func table(_ name: String) -> Table { environment.table(name) }
 
-    package func read<R>(_ body: (borrowing ReadView) throws(StoreError) -> R) throws(StoreError) -> R {
+    package func read<R>(_ body: (borrowing Picture) throws(StoreError) -> R) throws(StoreError) -> R {
         try environment.read(body)
     }
 
@@ -105,7 +105,7 @@ package final class StateFile {
     ) throws(StoreError) -> DiscardReason? {
         do throws(StoreError) {
             let environment = try Environment(directory: directory, tables: tables, limits: limits)
-            let oldest = try environment.read { view throws(StoreError) in try view.oldestAsOf() }
+            let oldest = try environment.read { picture throws(StoreError) in try picture.oldestAsOf() }
             try environment.close()
             guard let oldest else { return nil }
             let age = now.milliseconds - oldest.milliseconds

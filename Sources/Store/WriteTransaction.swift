@@ -4,7 +4,7 @@ internal import CLMDB
 /// pinned to its thread: it can be neither stored nor sent, and is committed or aborted when the
 /// scope ends, whatever happens inside. It reads its own changes through `view`.
 @safe package struct WriteTransaction: ~Copyable {
-    package let view: ReadView
+    package let picture: Picture
     private let transaction: OpaquePointer
     private let environment: Environment
     /// The first failure that LMDB does not forgive; the transaction then ends as an abort, even when
@@ -17,11 +17,11 @@ internal import CLMDB
     /// What the tables hold by now; empty as long as nothing was changed.
     private var sums: [TableSum] = []
 
-    // Not inlined for the reason given at `ReadView`.
+    // Not inlined for the reason given at `Picture`.
     @inline(never) init(_ transaction: OpaquePointer, of environment: Environment) {
         unsafe self.transaction = transaction
         self.environment = environment
-        unsafe view = ReadView(transaction, of: environment)
+        unsafe picture = Picture(transaction, of: environment)
         unsafe cursors = []
     }
 
@@ -51,7 +51,7 @@ internal import CLMDB
     @discardableResult
     package mutating func remove(_ range: KeyRange, in table: Table, rowsMax: Int) throws(StoreError) -> Int {
         var keys = RowBatch()
-        try view.scan(table, range) { key, _ in
+        try picture.scan(table, range) { key, _ in
             guard keys.count < rowsMax else { return .stop }
             keys.remove(key)
             return .goOn
@@ -113,7 +113,7 @@ internal import CLMDB
     @unsafe private mutating func open(_ table: Table) throws(StoreError) -> OpenTable {
         environment.check(table)
         if sums.isEmpty {
-            sums = try view.sums()
+            sums = try picture.sums()
             unsafe cursors = Array(repeating: nil, count: sums.count)
         }
         let index = Int(table.number - LMDBFile.firstTable)

@@ -111,7 +111,7 @@ enum StageWorker {
         let environment = StageEnvironment(
             cluster: Cluster(KafkaSettings(brokers: options.brokers)), layout: layout,
             slot: try Slot.take(under: options.data), sealingKeys: nil,
-            catalog: { CatalogView(apps: apps) })
+            catalog: { KnownCatalog(apps: apps) })
         let service = make(
             environment, DeathAtStep(options))
         let shutdown = Shutdown()

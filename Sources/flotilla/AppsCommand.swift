@@ -43,7 +43,7 @@ extension Command {
         let id = rest.first ?? ""
         switch verb {
         case "create":
-            guard catalog.view.apps[id] == nil else {
+            guard catalog.catalog.apps[id] == nil else {
                 throw Refusal(
                     status: .usage, "there is an app \(id) already; `flotilla apps update` changes it")
             }
@@ -58,19 +58,19 @@ extension Command {
         case "user-proof":
             try UserProofChange(invocation, of: try catalog.document(of: id), in: catalog).run()
         case "show": AppLines([try catalog.app(id)]).show(invocation)
-        default: AppLines(catalog.view.apps.values.sorted { $0.id < $1.id }).show(invocation)
+        default: AppLines(catalog.catalog.apps.values.sorted { $0.id < $1.id }).show(invocation)
         }
     }
 
     private static func delete(_ app: App, in catalog: CatalogAccess, isSure: Bool) throws {
-        let keys = catalog.view.keys(of: app.id)
+        let keys = catalog.catalog.keys(of: app.id)
         guard isSure else {
             throw Refusal(
                 status: .usage,
                 "deleting \(app.id) refuses all its phones and its \(keys.count) keys from now on; say --yes")
         }
         try catalog.writer().delete(
-            app, withKeys: keys, parts: catalog.view.partKeys(of: app.id), now: .now())
+            app, withKeys: keys, parts: catalog.catalog.partKeys(of: app.id), now: .now())
         print("deleted \(app.id) and \(keys.count) keys")
     }
 }

@@ -10,13 +10,13 @@ internal import Topics
 
 /// The catalogue as a command sees it: read once to its end, and written with a line in the audit.
 struct CatalogAccess {
-    let view: CatalogView
+    let catalog: KnownCatalog
     private let settings: ResolvedSettings
 
     init(_ settings: ResolvedSettings) throws {
         self.settings = settings
         let topic = TopicLayout(settings).name(.catalog)
-        view = try CatalogReader.readToEnd(settings[KafkaSettings.self], topic: topic, metrics: Metrics())
+        catalog = try CatalogReader.readToEnd(settings[KafkaSettings.self], topic: topic, metrics: Metrics())
     }
 
     func writer() throws -> CatalogWriter {
@@ -32,9 +32,9 @@ struct CatalogAccess {
     /// With them.
     func app(_ id: String) throws -> App { try catalog(id) { $0.apps[id] } }
 
-    private func catalog(_ id: String, _ find: (CatalogView) -> App?) throws -> App {
-        if let app = find(view) { return app }
-        if let reason = view.unusable[String(decoding: RecordKey.join("app", id, ""), as: UTF8.self)] {
+    private func catalog(_ id: String, _ find: (KnownCatalog) -> App?) throws -> App {
+        if let app = find(catalog) { return app }
+        if let reason = catalog.unusable[String(decoding: RecordKey.join("app", id, ""), as: UTF8.self)] {
             throw Refusal(status: .dataError, "the record of app \(id) cannot be read: \(reason)")
         }
         throw Refusal(status: .usage, "there is no app \(id); `flotilla apps` lists them")

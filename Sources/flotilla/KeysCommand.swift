@@ -30,8 +30,8 @@ extension Command {
         case ("rotate", 2): try rotate(words[1], invocation)
         case ("revoke", 2): try revoke(words[1], invocation)
         case ("list", 0...2):
-            let view = try CatalogAccess(invocation.settings).view
-            let keys = view.keys.values.sorted {
+            let catalog = try CatalogAccess(invocation.settings).catalog
+            let keys = catalog.keys.values.sorted {
                 ($0.app, $0.createdAt, $0.id) < ($1.app, $1.createdAt, $1.id)
             }
             KeyLines(words.count == 2 ? keys.filter { $0.app == words[1] } : keys).show(invocation)
@@ -100,7 +100,7 @@ extension Command {
 
     /// The id, or the whole key as it was found somewhere.
     private static func key(_ word: String, in catalog: CatalogAccess) throws -> APIKey {
-        guard let key = catalog.view.keys[KeyText(word)?.id ?? word] else {
+        guard let key = catalog.catalog.keys[KeyText(word)?.id ?? word] else {
             throw Refusal(status: .usage, "there is no key with this id; `flotilla keys` lists them")
         }
         return key

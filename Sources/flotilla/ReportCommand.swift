@@ -21,7 +21,7 @@ extension Command {
     ) { invocation in
         let body = try ReportField.body(invocation)
         let catalog = try CatalogAccess(invocation.settings)
-        let keys = try SealingKeyFile.read(invocation.settings, for: catalog.view)
+        let keys = try SealingKeyFile.read(invocation.settings, for: catalog.catalog)
         let judged = try judge(body, in: catalog, sealing: keys)
         let settings = invocation.settings[KafkaSettings.self]
         let name = TopicLayout(invocation.settings).name(.reports)

@@ -48,11 +48,11 @@ enum SealingKeyFile {
     }
 
     /// For a command, which writes beside the processes: nil when no file is named.
-    static func read(_ settings: ResolvedSettings, for view: CatalogView) throws -> SealingKeys? {
+    static func read(_ settings: ResolvedSettings, for catalog: KnownCatalog) throws -> SealingKeys? {
         guard let path = settings[SealingSettings.self].keysFile else { return nil }
         let keys = try keys(path)
         let now = WallTime.now().milliseconds
-        if case .refused(let reason) = SealingKeys.verdict(on: keys, standing: view.sealing, now: now) {
+        if case .refused(let reason) = SealingKeys.verdict(on: keys, standing: catalog.sealing, now: now) {
             throw Refusal(status: .configuration, reason)
         }
         return keys

@@ -36,7 +36,7 @@ extension Command {
             try catalog.writer().make(change, now: .now())
             TypeLines([type]).show(invocation)
         case .delete:
-            guard catalog.view.types(of: app.id)[part.name] != nil else {
+            guard catalog.catalog.types(of: app.id)[part.name] != nil else {
                 throw Refusal(
                     status: .usage,
                     "there is no type \(part.name) with a record of its own; `flotilla apps update` changes those of the app's document"
@@ -57,7 +57,7 @@ extension Command {
         let part = try PartCall(invocation)
         let catalog = try CatalogAccess(invocation.settings)
         let app = try catalog.app(part.app)
-        let known = catalog.view.segments(of: app.id)
+        let known = catalog.catalog.segments(of: app.id)
         switch part.verb {
         case .list: SegmentLines(known.values.sorted { $0.name < $1.name }).show(invocation)
         case .show: SegmentLines(known.values.filter { $0.name.isExactly(part.name) }).show(invocation)

@@ -43,7 +43,7 @@ struct UserProofChange {
     }
 
     private func addSecret(to app: inout App) throws -> String {
-        guard let keys = try SealingKeyFile.read(invocation.settings, for: catalog.view) else {
+        guard let keys = try SealingKeyFile.read(invocation.settings, for: catalog.catalog) else {
             throw Refusal(
                 status: .configuration,
                 "the secret must be known to every gateway and would stand in the catalogue for all to read; make sealing keys, give them to every process, and name their file with tokens.sealing-keys-file"

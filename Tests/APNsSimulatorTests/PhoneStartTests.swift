@@ -74,7 +74,7 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
 @Test func `a phone remembers which push it was, and what in it did not decode`() throws {
     var fixture = PhonesFixture(2)
     let token = fixture.started(1)
-    func problem(_ payload: PushPayload, to token: PushToken) -> PhoneView.Reception.Problem? {
+    func problem(_ payload: PushPayload, to token: PushToken) -> PhoneScreen.Reception.Problem? {
         var push = fixture.push(payload, .token(token))
         push.id = PushID(high: 7, low: 9)
         fixture.phones.deliver(push)

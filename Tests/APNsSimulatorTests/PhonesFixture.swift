@@ -143,10 +143,10 @@ struct PhonesFixture {
         return phones.updateToken(of: phones.indices(of: number)[0])
     }
 
-    func activity(_ number: Int = 0) -> PhoneView.Activity? { view(number).activities.first }
-    func view(_ number: Int = 0) -> PhoneView { phones.view(number, at: now) }
+    func activity(_ number: Int = 0) -> PhoneScreen.Activity? { view(number).activities.first }
+    func view(_ number: Int = 0) -> PhoneScreen { phones.view(number, at: now) }
 }
 
-extension PhoneView.Activity {
+extension PhoneScreen.Activity {
     var text: String? { contentState.map { String(decoding: $0.bytes, as: UTF8.self) } }
 }

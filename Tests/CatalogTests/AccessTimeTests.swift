@@ -7,12 +7,12 @@ import Testing
 /// Whoever tries keys must not learn from the time which of them exist.
 struct AccessTimeTests {
     @Test func `a key that is not there takes as long to refuse as one with another secret`() throws {
-        var view = CatalogView()
-        view.put(makeApp())
+        var catalog = KnownCatalog()
+        catalog.put(makeApp())
         var forged: [String] = []
         for _ in 0..<200 {
             let (text, key) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
-            view.put(
+            catalog.put(
                 APIKey(
                     id: key.id, app: "shop", role: .report, secretHash: key.secretHash.reversed(),
                     createdAt: 0))
@@ -26,9 +26,9 @@ struct AccessTimeTests {
             for index in forged.indices {
                 var answers: [Access] = []
                 times.forged.append(
-                    clock.measure { answers.append(view.access(forged[index], for: .report, now: now)) })
+                    clock.measure { answers.append(catalog.access(forged[index], for: .report, now: now)) })
                 times.absent.append(
-                    clock.measure { answers.append(view.access(absent[index], for: .report, now: now)) })
+                    clock.measure { answers.append(catalog.access(absent[index], for: .report, now: now)) })
                 #expect(answers == [.unknown, .unknown])
             }
         }

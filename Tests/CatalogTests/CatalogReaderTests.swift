@@ -54,22 +54,22 @@ struct CatalogReaderTests {
         }
     }
 
-    @Test func `a following reader hands out each view whole, and what was handed out stays as it was`()
+    @Test func `a following reader hands out each catalog whole, and what was handed out stays as it was`()
         async throws
     {
         let bench = try Bench()
         let reader = CatalogReader(Cluster(bench.settings), topic: bench.catalog)
         try await reader.start(bench.context())
-        try await eventually("the end of an empty catalogue") { reader.view != nil }
-        let first = reader.view
+        try await eventually("the end of an empty catalogue") { reader.catalog != nil }
+        let first = reader.catalog
         let key = KeyText.mint(app: "a", role: .report, atMilliseconds: 0)
         try await onThread {
             let writer = try bench.writer()
             try writer.put(makeApp("a"), action: "app.create", now: .now())
             try writer.put(key.record, action: "key.create", now: .now())
         }
-        try await eventually("the key") { reader.view?.keys[key.record.id] != nil }
-        #expect(reader.view?.apps["a"] == makeApp("a"))
+        try await eventually("the key") { reader.catalog?.keys[key.record.id] != nil }
+        #expect(reader.catalog?.apps["a"] == makeApp("a"))
         #expect(first?.apps.isEmpty == true)
         await reader.stop(by: .now())
     }
@@ -78,7 +78,7 @@ struct CatalogReaderTests {
         let reader = CatalogReader(Cluster(KafkaSettings(brokers: ["127.0.0.1:1"])), topic: "catalog")
         try await reader.start(
             ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })
-        #expect(reader.view == nil)
+        #expect(reader.catalog == nil)
         await reader.stop(by: .now())
     }
 
@@ -90,7 +90,7 @@ struct CatalogReaderTests {
         try await onThread {
             for app in ["a", "c"] { try bench.writer().put(makeApp(app), action: "app.create", now: .now()) }
         }
-        try await eventually("the apps") { reader.view?.apps.count == 2 }
+        try await eventually("the apps") { reader.catalog?.apps.count == 2 }
         try await onThread {
             _ = try Admin(bench.settings, log: .silent, metrics: Metrics()).delete([bench.catalog])
         }
@@ -106,7 +106,7 @@ struct CatalogReaderTests {
         try await onThread {
             try bench.writer().put(makeApp("b"), action: "app.create", now: .now())
         }
-        try await eventually("the new life") { reader.view?.apps.keys.sorted() == ["b"] }
+        try await eventually("the new life") { reader.catalog?.apps.keys.sorted() == ["b"] }
         await reader.stop(by: .now())
     }
 }

@@ -33,9 +33,9 @@ struct CatalogReadinessTests {
             let began = Instant.now()
             try await reader.start(
                 ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })
-            try await eventually("the catalogue") { reader.view != nil }
+            try await eventually("the catalogue") { reader.catalog != nil }
             best = min(best, Instant.now().milliseconds(since: began))
-            #expect(reader.view?.apps.count == apps)
+            #expect(reader.catalog?.apps.count == apps)
             await reader.stop(by: .now())
         }
         #expect(best < Self.millisecondsMax)

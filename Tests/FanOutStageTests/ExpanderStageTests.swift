@@ -131,7 +131,7 @@ import Topics
         }
         try await single(1)
         // What somebody has not committed hides all that comes behind it from the view.
-        let held = try HeldView(bed, of: .starts)
+        let held = try HeldPicture(bed, of: .starts)
         world.expand(
             ExpanderBed.expansion(
                 .start, of: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
@@ -230,7 +230,7 @@ import Topics
         var stage = try await ExpanderStage(bed, directory: first.path)
         try await eventually("it serves") { world.isDone() || stage.failure != nil }
         // What somebody has not committed hides the starts behind it from whoever comes next.
-        let held = try HeldView(bed, of: .starts)
+        let held = try HeldPicture(bed, of: .starts)
         for send in ["s", "again"] {
             world.expand(
                 ExpanderBed.expansion(

@@ -87,7 +87,7 @@ import Topics
                 switch step {
                 case .batchRead:
                     // What is changed now does not come back to the view meanwhile.
-                    walk.withLock { $0.view = $0.view ?? (try? HeldView(bed, of: .groups)) }
+                    walk.withLock { $0.view = $0.view ?? (try? HeldPicture(bed, of: .groups)) }
                 case .overlaid: walk.withLock { $0.hasChanged = $0.view != nil }
                 case .walked:
                     if walk.withLock({ $0.hasChanged }) { return }
@@ -173,7 +173,7 @@ import Topics
 }
 
 private struct WalkBesideCancel {
-    var view: HeldView?
+    var view: HeldPicture?
     var hasChanged = false
 }
 

@@ -34,7 +34,7 @@ final class GatewayBench: Sendable {
     ///   - settings: of a cluster that has the layout's topics.
     ///   - other: a gateway beside which this one runs, with the same apps and keys.
     ///   - seconds: how far its clock runs ahead.
-    ///   - isBehind: its view of the catalogue stays what it was at its start; only reading on shows what is newer.
+    ///   - isBehind: its catalog of the catalogue stays what it was at its start; only reading on shows what is newer.
     init(
         _ settings: KafkaSettings, _ layout: TopicLayout, beside other: GatewayBench? = nil,
         aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil, isBehind: Bool = false,
@@ -63,12 +63,12 @@ final class GatewayBench: Sendable {
         var environment = StageEnvironment(
             cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys, catalog: catalog)
         if isBehind {
-            let atStart = Mutex<CatalogView?>(nil)
+            let atStart = Mutex<KnownCatalog?>(nil)
             environment = StageEnvironment(
                 cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys,
                 catalog: {
                     atStart.withLock { seen in
-                        seen = seen ?? catalog.view
+                        seen = seen ?? catalog.catalog
                         return seen
                     }
                 }, readOn: { then in catalog.readOn(then: then) })

@@ -24,7 +24,7 @@ struct ReportWriterTests {
         let writer = try await onThread {
             try ReportWriter(
                 KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
-                limits: GatewayLimits(), admission: Admission(GatewayLimits()), context: context,
+                limits: GatewayLimits(), waitingRoom: WaitingRoom(GatewayLimits()), context: context,
                 metrics: GatewayMetrics(context.metrics),
                 clock: GatewayClock(), seen: {})
         }

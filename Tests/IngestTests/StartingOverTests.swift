@@ -114,7 +114,7 @@ import Topics
         }
         try await send(report(.heartbeat, "another"), handled: 1)
         // From here on nothing comes back into the view: the stage goes by what it remembers.
-        let held = try HeldView(bed, of: .installations)
+        let held = try HeldPicture(bed, of: .installations)
         try await send(report(.startToken, type: "A"), handled: 2)
         try await send(report(.startToken, type: "A"), handled: 3)
         broker.answer(.endTransaction, with: .closeConnection)
@@ -151,7 +151,7 @@ import Topics
         sender.send(report(.heartbeat, "another"))
         #expect(sender.finish())
         try await eventually("the stage serves") { stage.handled == 1 || stage.failure != nil }
-        let held = try HeldView(bed, of: .installations)
+        let held = try HeldPicture(bed, of: .installations)
         for number in 0..<100 { sender.send(report(.startToken, "phone-\(number)", type: "A")) }
         #expect(sender.finish())
         try await eventually("it waits for room no longer") { stage.metric(Self.startedOver) > 0 }
@@ -179,7 +179,7 @@ import Topics
         var stage = try await Stage(bed, directory: first.path)
         try await send(report(.heartbeat, "another"), to: stage, handled: 1)
         // Never ended here: the cluster ends it.
-        let held = try HeldView(
+        let held = try HeldPicture(
             bed, of: .installations, heldMilliseconds: TransactionalProducer.transactionMilliseconds)
         try await send(report(.startToken, type: "A"), to: stage, handled: 2)
         await stage.stop()

@@ -140,7 +140,7 @@ struct LaneFaultTests {
         try lane.file.write { transaction throws(StoreError) in
             for table in [starts, updates] {
                 var rows = RowBatch()
-                try transaction.view.scan(table) { key, stored in
+                try transaction.picture.scan(table) { key, stored in
                     var changed = Array(stored)
                     changed[changed.count - 1] ^= 1
                     rows.put(key, changed.span)

@@ -218,7 +218,7 @@ struct LaneModelTests {
         for table in [lane.tables.starts, lane.tables.activities, lane.tables.recipients] {
             try lane.file.write { transaction throws(StoreError) in
                 var rows = RowBatch()
-                try transaction.view.scan(table) { key, stored in
+                try transaction.picture.scan(table) { key, stored in
                     guard !Array(key).contains(own) else { return .goOn }
                     var changed = Array(stored)
                     changed[0] ^= 1

@@ -120,7 +120,7 @@ final class SenderStand: Sendable {
         return StageEnvironment(
             cluster: Cluster(bed.settings), layout: bed.layout,
             slot: try Slot.take(under: directory.file(slots)), sealingKeys: sealingKeys,
-            catalog: { CatalogView(apps: apps) })
+            catalog: { KnownCatalog(apps: apps) })
     }
 
     /// The key of an app's team, as a sender finds it: another one under its name, or the right one again.

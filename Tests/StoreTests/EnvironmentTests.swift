@@ -40,19 +40,19 @@ struct EnvironmentTests {
         let seen = try environment.write { transaction throws(StoreError) in
             try transaction.put([2].span, [2].span, in: table)
             transaction.rollBack()
-            return try transaction.view.value(of: [2].span, in: table) != nil
+            return try transaction.picture.value(of: [2].span, in: table) != nil
         }
         #expect(seen)
         #expect(try rows(environment, table) == [])
     }
 
-    @Test func `a view keeps its picture while another thread writes`() async throws {
+    @Test func `a picture keeps its picture while another thread writes`() async throws {
         let (environment, table) = try open()
         try environment.put([1], [1], in: table)
-        try environment.read { view throws(StoreError) in
-            let before = array(try view.value(of: [1].span, in: table)!)
+        try environment.read { picture throws(StoreError) in
+            let before = array(try picture.value(of: [1].span, in: table)!)
             Thread { #expect((try? environment.put([1], [2], in: table)) != nil) }.run()
-            #expect(array(try view.value(of: [1].span, in: table)!) == before)
+            #expect(array(try picture.value(of: [1].span, in: table)!) == before)
         }
         #expect(try environment.value([1], in: table) == [2])
     }
@@ -74,8 +74,8 @@ struct EnvironmentTests {
         var more = true
         while more {
             var page: [[UInt8]] = []
-            more = try environment.read { view throws(StoreError) in
-                try view.page(of: table, &range, rows: 2) { key, _ in page.append(array(key)) }
+            more = try environment.read { picture throws(StoreError) in
+                try picture.page(of: table, &range, rows: 2) { key, _ in page.append(array(key)) }
             }
             pages.append(page)
         }
@@ -118,11 +118,11 @@ struct EnvironmentTests {
         #expect(try rows(environment, table) == [[[1], [1]]])
     }
 
-    @Test func `a map does not move under an open view`() throws {
+    @Test func `a map does not move under an open picture`() throws {
         let limits = Limits(mapBytesAtStart: 1 << 20, mapBytesMax: 16 << 20, readersWaitMilliseconds: 20)
         let (environment, table) = try open(limits)
         let large = [UInt8](repeating: 0, count: 2 << 20)
-        try environment.read { view throws(StoreError) in
+        try environment.read { picture throws(StoreError) in
             _ = #expect(throws: StoreError.readersBusy(path: environment.path, milliseconds: 20)) {
                 try environment.put([1], large, in: table)
             }
@@ -152,9 +152,9 @@ struct EnvironmentTests {
             try transaction.setApplied(Applied(offset: 7, asOf: applied.asOf), of: partition)
             transaction.rollBack()
         }
-        try environment.read { view throws(StoreError) in
-            #expect(try view.applied(partition) == applied)
-            #expect(try view.applied(TopicPartition("flotilla.registry", 4)) == nil)
+        try environment.read { picture throws(StoreError) in
+            #expect(try picture.applied(partition) == applied)
+            #expect(try picture.applied(TopicPartition("flotilla.registry", 4)) == nil)
         }
     }
 }

@@ -33,7 +33,7 @@ struct FullDiskTests {
                 store_faults_disarm()
                 #expect(error.passes == (failure != EIO))
             }
-            // A view sees whole transactions only, and writing goes on.
+            // A picture sees whole transactions only, and writing goes on.
             try environment.put([255, UInt8(number)], [], in: table)
             expected = try rows(environment, table)
             #expect(expected.filter { $0[0][0] != 255 }.count % 200 == 0)

@@ -18,8 +18,8 @@ struct KillTests {
                 let file = try KillTests.open(path)
                 let table = file.table("rows")
                 let partition = TopicPartition("t", 0)
-                var offset = try file.read { view throws(StoreError) in
-                    try view.applied(partition)?.offset ?? 0
+                var offset = try file.read { picture throws(StoreError) in
+                    try picture.applied(partition)?.offset ?? 0
                 }
                 Foundation.Thread.detachNewThread {
                     usleep(UInt32(delay))
@@ -38,8 +38,8 @@ struct KillTests {
             }
             let file = try Self.open(path)
             let table = file.table("rows")
-            let (applied, count) = try file.read { view throws(StoreError) in
-                (try view.applied(TopicPartition("t", 0))?.offset ?? 0, try view.count(of: table))
+            let (applied, count) = try file.read { picture throws(StoreError) in
+                (try picture.applied(TopicPartition("t", 0))?.offset ?? 0, try picture.count(of: table))
             }
             #expect(applied >= last)
             #expect(Int64(count) == applied * 20)

@@ -49,8 +49,8 @@ struct ModelTests {
             }
             try compare(environment, model, &random)
         }
-        try environment.read { view throws(StoreError) in
-            #expect(try view.applied(partition)?.offset == applied)
+        try environment.read { picture throws(StoreError) in
+            #expect(try picture.applied(partition)?.offset == applied)
         }
     }
 
@@ -68,7 +68,7 @@ struct ModelTests {
         #expect(
             try rows(environment, table, KeyRange(from: lower, upTo: upper))
                 == within.map { [$0.key, $0.value] })
-        let count = try environment.read { view throws(StoreError) in try view.count(of: table) }
+        let count = try environment.read { picture throws(StoreError) in try picture.count(of: table) }
         #expect(count == model.count)
     }
 

@@ -45,8 +45,8 @@ struct RowBatchTests {
             try transaction.put([3].span, [7].span, in: table)
         }
         func read(_ key: [UInt8]) throws -> [UInt8]? {
-            try environment.read { view throws(StoreError) in
-                guard let value = try view.value(of: key.span, in: table) else { return nil }
+            try environment.read { picture throws(StoreError) in
+                guard let value = try picture.value(of: key.span, in: table) else { return nil }
                 return array(value)
             }
         }

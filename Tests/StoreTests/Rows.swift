@@ -6,8 +6,8 @@ func rows(_ environment: Environment, _ table: Table, _ range: KeyRange = .every
 {
     var rows: [[[UInt8]]] = []
     var isWhole = true
-    try environment.read { view throws(StoreError) in
-        try view.scan(table, range) { key, stored in
+    try environment.read { picture throws(StoreError) in
+        try picture.scan(table, range) { key, stored in
             guard RowCheck.holds(key, stored) else {
                 isWhole = false
                 return .stop
@@ -30,8 +30,8 @@ extension Environment {
     }
 
     func value(_ key: [UInt8], in table: Table) throws(StoreError) -> [UInt8]? {
-        try read { view throws(StoreError) in
-            guard let value = try view.value(of: key.span, in: table) else { return nil }
+        try read { picture throws(StoreError) in
+            guard let value = try picture.value(of: key.span, in: table) else { return nil }
             return array(value)
         }
     }

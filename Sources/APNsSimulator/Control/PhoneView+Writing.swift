@@ -2,7 +2,7 @@ internal import APNs
 internal import JSON
 internal import LiveActivity
 
-extension PhoneView {
+extension PhoneScreen {
     func writeFields(to json: inout JSONWriter) {
         json.field("installation", installation)
         json.field("user", user)
@@ -45,7 +45,7 @@ extension PhoneView {
     }
 }
 
-extension PhoneView.Activity {
+extension PhoneScreen.Activity {
     fileprivate func writeFields(to json: inout JSONWriter) {
         json.field("activity", id)
         json.field("attributesType", attributesType)
@@ -60,7 +60,7 @@ extension PhoneView.Activity {
     }
 }
 
-extension GroupView {
+extension GroupScreens {
     func writeFields(to json: inout JSONWriter) {
         json.field("group", group)
         json.field("activities", activities)

@@ -114,14 +114,14 @@ package final class SimulatorService: Service {
     private var desk: ControlDesk? { running.withLock { $0.desk } }
 
     /// What the phones of a group show now. Not from a loop; blocks for a turn of the simulator's.
-    package func view(group: String) -> GroupView? {
+    package func view(group: String) -> GroupScreens? {
         guard let desk else { return nil }
         return desk.loop.perform { desk.phones?.view(group: group, at: desk.simulator.clock.now) } ?? nil
     }
 
     /// What the phones of each group show now, for the first groups by name. Not from a loop; blocks for a turn of
     /// the simulator's.
-    package func views(limit: Int) -> [GroupView] {
+    package func views(limit: Int) -> [GroupScreens] {
         guard let desk else { return [] }
         return desk.loop.perform {
             let now = desk.simulator.clock.now

@@ -118,7 +118,7 @@ struct WaitRoute {
                 ?? .group(group ?? "", share: wantedShare, phones: phones?.count() ?? 1),
             condition: ScreenCondition(
                 pointer: pointer ?? .whole, equals: equals.isMissing ? nil : ComparedJSON(equals),
-                state: object["state"].optional?.choice(of: PhoneView.Activity.State.self)),
+                state: object["state"].optional?.choice(of: PhoneScreen.Activity.State.self)),
             isShown: isShown,
             milliseconds: object["milliseconds"].optional?.int(in: 0...millisecondsMax) ?? millisecondsUsual)
         object.refuseUnknownFields()

@@ -4,10 +4,10 @@ package import LiveActivity
 
 extension Phones {
     /// - Parameter receptions: at most so many of the newest.
-    package func view(_ number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneView {
+    package func view(_ number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneScreen {
         for index in indices(of: number) { settle(index, at: time) }
         let phone = phones[number]
-        return PhoneView(
+        return PhoneScreen(
             installation: names.installation(number), user: names.user(number, phone),
             app: apps[Int(phone.app)].id, environment: environment(of: phone), system: phone.system,
             isAway: phone.traits.contains(.away), isQuit: phone.traits.contains(.quit),
@@ -23,7 +23,7 @@ extension Phones {
             })
     }
 
-    private func problem(of entry: Receptions.Entry) -> PhoneView.Reception.Problem? {
+    private func problem(of entry: Receptions.Entry) -> PhoneScreen.Reception.Problem? {
         guard let part = entry.effect.undecodedPart, let problem = decoder.problem(entry.problem) else {
             return nil
         }
@@ -31,7 +31,7 @@ extension Phones {
         return .init(path: part + (isRoot ? "" : ".") + problem.path, says: problem.says)
     }
 
-    private func activityView(_ index: Int) -> PhoneView.Activity {
+    private func activityView(_ index: Int) -> PhoneScreen.Activity {
         let activity = activities[index]
         return .init(
             id: activityID(index, activity.life), attributesType: type(of: activity).name,
@@ -43,7 +43,7 @@ extension Phones {
             isTokenReported: activity.isTokenReported)
     }
 
-    func state(of index: Int) -> PhoneView.Activity.State {
+    func state(of index: Int) -> PhoneScreen.Activity.State {
         switch activities[index].state {
         case .ended: .ended
         case .stale: .stale
@@ -66,7 +66,7 @@ extension Phones {
     /// Nil for a group that no phone has heard of, or whose activities have all left.
     ///
     /// Looks at every activity: some milliseconds for a million.
-    package func view(group: String, from first: Int = 0, limit: Int = 100, at time: Int64) -> GroupView? {
+    package func view(group: String, from first: Int = 0, limit: Int = 100, at time: Int64) -> GroupScreens? {
         guard let number = groups.number(of: group) else { return nil }
         var counts = [Int](repeating: 0, count: contents.bound + 1)
         var total = 0
@@ -83,9 +83,9 @@ extension Phones {
         let present = counts.indices.filter { counts[$0] > 0 }
             .sorted { (counts[$1], $0) < (counts[$0], $1) }
         let page = present.dropFirst(max(0, first)).prefix(max(0, limit)).map { index in
-            GroupView.Shown(contentState: contents[Int32(index - 1)], activities: counts[index])
+            GroupScreens.Shown(contentState: contents[Int32(index - 1)], activities: counts[index])
         }
-        return GroupView(
+        return GroupScreens(
             group: group, activities: total, phonesWithSeveral: several, shown: page,
             states: present.count)
     }

@@ -7,10 +7,10 @@ package struct ScreenCondition: Sendable, Hashable {
     /// Nil for whatever there is, also for nothing.
     package var equals: ComparedJSON?
     /// Nil for every state.
-    package var state: PhoneView.Activity.State?
+    package var state: PhoneScreen.Activity.State?
 
     package init(
-        pointer: JSONPointer, equals: ComparedJSON?, state: PhoneView.Activity.State? = nil
+        pointer: JSONPointer, equals: ComparedJSON?, state: PhoneScreen.Activity.State? = nil
     ) {
         self.pointer = pointer
         self.equals = equals

@@ -117,14 +117,14 @@ final class ServedConnection: TLSConnectionDelegate {
             course: incoming.headersAreCut ? .answerBody(status: 431, body: []) : ruling.course,
             verdict: verdict, kind: facts.kind, isDirect: request.isDirect,
             isBodiless: request.isMethod("HEAD"), id: request.id,
-            entry: simulator.journal == nil ? nil : entry(of: request, batch, incoming, facts))
+            entry: simulator.journal == nil ? nil : entry(of: request, in: batch, incoming, facts: facts))
         settle(exchange, after: ruling.delayMilliseconds)
         if case .goaway = ruling.connection { return }
         apply(ruling.connection, at: incoming.stream.number)
     }
 
     private func entry(
-        of request: ReceivedRequest, _ batch: RequestBatch, _ incoming: IncomingRequest, _ facts: RequestFacts
+        of request: ReceivedRequest, in batch: RequestBatch, _ incoming: IncomingRequest, facts: RequestFacts
     ) -> JournalEntry {
         JournalEntry(
             facts: facts, request: RecordedRequest(request, batch: batch, incoming: incoming), id: request.id,

@@ -88,7 +88,7 @@ struct CompactionFilter {
     }
 
     private func stays(
-        _ record: RecordView, at offset: Int64, in raw: UnsafeRawBufferPointer, keeping keys: KeyMap
+        _ record: LentRecord, at offset: Int64, in raw: UnsafeRawBufferPointer, keeping keys: KeyMap
     ) -> Bool {
         guard let key = record.key else { return false }
         if let newest = unsafe keys.newest(UnsafeRawBufferPointer(rebasing: raw[key])), newest > offset {

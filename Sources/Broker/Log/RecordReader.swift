@@ -1,5 +1,5 @@
 /// One record inside a batch: where its parts lie in the (decompressed) bytes.
-struct RecordView {
+struct LentRecord {
     /// The whole record, its length in front included.
     var whole: Range<Int>
     var offsetDelta: Int64
@@ -25,7 +25,7 @@ struct RecordReader {
     }
 
     /// The next record, nil after the last.
-    mutating func next() throws(LogError) -> RecordView? {
+    mutating func next() throws(LogError) -> LentRecord? {
         guard left > 0 else {
             guard unsafe position == bytes.count else { throw Self.flaw("bytes follow its last record") }
             return nil
@@ -49,7 +49,7 @@ struct RecordReader {
         }
         let headers = position..<end
         position = end
-        return RecordView(
+        return LentRecord(
             whole: start..<end, offsetDelta: offsetDelta, timestampDelta: timestampDelta, key: key,
             value: value, headerCount: Int(headerCount), headers: headers)
     }

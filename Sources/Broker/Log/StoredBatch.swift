@@ -62,7 +62,7 @@ extension BatchHeader {
 
     /// The record's offset in the log. The number beside it is the producer's and may be anything: most
     /// topics take batches without a look at their records.
-    func offset(of record: RecordView) throws(LogError) -> Int64 {
+    func offset(of record: LentRecord) throws(LogError) -> Int64 {
         guard record.offsetDelta >= 0, record.offsetDelta <= Int64(lastOffsetDelta) else {
             throw .corruptBatch("a record is \(record.offsetDelta) after its first of \(lastOffsetDelta)")
         }
@@ -71,7 +71,7 @@ extension BatchHeader {
         return offset
     }
 
-    func timestamp(of record: RecordView) -> Int64 {
+    func timestamp(of record: LentRecord) -> Int64 {
         usesAppendTime ? maxTimestamp : baseTimestamp &+ record.timestampDelta
     }
 }

@@ -8,8 +8,8 @@ enum ExpandedTopic: CaseIterable {
 
     var name: TopicName { self == .urgent ? .expansionsUrgent : .expansions }
 
-    /// - Parameter number: the topic's index in the subscription.
-    init(number: Int) { self = number == 0 ? .urgent : .usual }
+    /// - Parameter index: the topic's index in the subscription.
+    init(index: Int) { self = index == 0 ? .urgent : .usual }
 
-    var number: Int { self == .urgent ? 0 : 1 }
+    var index: Int { self == .urgent ? 0 : 1 }
 }

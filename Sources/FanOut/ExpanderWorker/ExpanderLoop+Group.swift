@@ -5,8 +5,8 @@ internal import Telemetry
 internal import Topics
 
 extension ExpanderLoop: GroupMemberOwner {
-    func place(_ topic: ExpandedTopic, _ number: Int32) -> TopicPartition {
-        TopicPartition(layout.name(topic.name), number)
+    func place(_ topic: ExpandedTopic, _ partition: Int32) -> TopicPartition {
+        TopicPartition(layout.name(topic.name), partition)
     }
 
     func assigned(_ numbers: [Int32]) {
@@ -30,9 +30,9 @@ extension ExpanderLoop: GroupMemberOwner {
     func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws -> String? {
         var committed: [Int32: Int64?] = [:]
         for offset in offsets {
-            let number = offset.partition.partition
-            committed[number] = .some(offset.offset)
-            member.owned[number]?.beginViews(registryCommitted: offset.offset)
+            let partition = offset.partition.partition
+            committed[partition] = .some(offset.offset)
+            member.owned[partition]?.beginViews(registryCommitted: offset.offset)
         }
         guard try registry.begin(committed) else { return "the cluster did not say where the registry ends" }
         try starts.begin(numbers)
@@ -58,8 +58,8 @@ extension ExpanderLoop: TopicViewsOwner {
     }
 
     func readStarts(waitMilliseconds: Int32) throws {
-        for number in try starts.read(waitMilliseconds: waitMilliseconds) {
-            member.owned[number]?.hasStarts = true
+        for partition in try starts.read(waitMilliseconds: waitMilliseconds) {
+            member.owned[partition]?.hasStarts = true
         }
     }
 
@@ -75,13 +75,15 @@ extension ExpanderLoop: TopicViewsOwner {
 
     /// News can be heard as soon as `starts` is there; pages wait for the registry, too.
     private func finishRestoring(_ lane: OwnedLane) {
-        guard lane.hasStarts, registry.isReady(lane.number), let file = registry[lane.number] else { return }
+        guard lane.hasStarts, registry.isReady(lane.partition), let file = registry[lane.partition] else {
+            return
+        }
         if lane.worker == nil {
-            let table = StartsTable(of: lane.number, in: starts, decoded: scopes, reader: reader, log: log)
+            let table = StartsTable(of: lane.partition, in: starts, decoded: scopes, reader: reader, log: log)
             lane.worker = LaneWorker(file, table, jobsPerSheet: settings.jobsPerSheet)
         }
-        if registry.isComplete(lane.number), member.serve(lane.number) { onStep(.restored) }
+        if registry.isComplete(lane.partition), member.serve(lane.partition) { onStep(.restored) }
     }
 
-    func pause(_ topic: ExpandedTopic, of lane: OwnedLane) { consumer.pause([place(topic, lane.number)]) }
+    func pause(_ topic: ExpandedTopic, of lane: OwnedLane) { consumer.pause([place(topic, lane.partition)]) }
 }

@@ -10,10 +10,10 @@ extension ExpanderLoop {
     func walkOn(_ now: Instant) throws {
         // Whom an activity's end is for, the file must know.
         let serving = member.owned.values.filter {
-            $0.isServing && $0.registryCommitted != nil && registry.isEntered($0.number)
-        }.map(\.number)
-        guard let time = surelyPast, let number = startsWalk.next(of: serving, at: now),
-            let view = starts[number]
+            $0.isServing && $0.registryCommitted != nil && registry.isEntered($0.partition)
+        }.map(\.partition)
+        guard let time = surelyPast, let partition = startsWalk.next(of: serving, at: now),
+            let view = starts[partition]
         else { return }
         var range = startsWalk.range
         var found = StartsWalk.Found()
@@ -21,30 +21,30 @@ extension ExpanderLoop {
         do throws(StoreError) {
             more = try view.page(&range, rows: StartsWalk.rowsMax) { key, value in
                 // Of what is newer than the view, everything that has to be known is known.
-                guard starts.overlays[number]?[KeyBytes([UInt8](copying: key))] == nil else { return }
+                guard starts.overlays[partition]?[KeyBytes([UInt8](copying: key))] == nil else { return }
                 StartsWalk.look(key, value, at: time, with: reader, into: &found)
             }
         } catch {
-            return try starts.rebuild(number, error)
+            return try starts.rebuild(partition, error)
         }
         onStep(.walked)
-        guard try endSafely(found.due, in: number, at: time) else { return }
+        guard try endSafely(found.due, in: partition, at: time) else { return }
         for key in found.outlived { view.drop(key.span) }
-        if !found.outlived.isEmpty { try starts.settle(number) }
+        if !found.outlived.isEmpty { try starts.settle(partition) }
         startsWalk.range = range
         if !more { startsWalk.finish() }
     }
 
     /// False when they are still to be ended.
-    private func endSafely(_ due: [LedgerKey], in number: Int32, at time: Int64) throws -> Bool {
+    private func endSafely(_ due: [LedgerKey], in partition: Int32, at time: Int64) throws -> Bool {
         if due.isEmpty { return true }
-        guard let catalog, let lane = member.owned[number], let worker = lane.worker else { return false }
+        guard let catalog, let lane = member.owned[partition], let worker = lane.worker else { return false }
         worker.table.removeChanges()
         worker.expander.begin(at: time, atLatest: times.latest, catalog: ExpanderView(view: catalog))
         do throws(StoreError) {
             for key in due { try worker.expander.endSafely(key, page: &page) }
         } catch {
-            try repair(number, error)
+            try repair(partition, error)
             return false
         }
         guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {

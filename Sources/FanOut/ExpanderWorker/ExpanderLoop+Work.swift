@@ -71,9 +71,10 @@ extension ExpanderLoop {
         onStep(.requestsRead)
         noteStamps()
         for index in 0..<batch.count {
-            let (number, offset) = (batch[index].partition, batch[index].offset)
-            let topic = ExpandedTopic(number: batch[index].topic)
-            guard let lane = member.owned[number], lane.isServing, lane.queues[topic]?.isNew(offset) == true
+            let (partition, offset) = (batch[index].partition, batch[index].offset)
+            let topic = ExpandedTopic(index: batch[index].topic)
+            guard let lane = member.owned[partition], lane.isServing,
+                lane.queues[topic]?.isNew(offset) == true
             else {
                 continue
             }
@@ -135,7 +136,7 @@ extension ExpanderLoop {
     /// One transaction, if there is something to do: urgent requests have theirs alone, and where they come all the
     /// time it is every other one.
     func work() throws {
-        let serving = member.owned.values.filter { $0.worker != nil }.sorted { $0.number < $1.number }
+        let serving = member.owned.values.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
         let urgent = serving.filter { isWaiting(.urgent, in: $0) }
         let others = isFull ? [] : serving.filter { isWaiting(.usual, in: $0) || hasNews($0) }
         wasUrgent = !urgent.isEmpty && (others.isEmpty || !wasUrgent)
@@ -182,7 +183,7 @@ extension ExpanderLoop {
     }
 
     private func hasNews(_ lane: OwnedLane) -> Bool {
-        isNewsRead(of: lane) || !registry.isEntered(lane.number)
+        isNewsRead(of: lane) || !registry.isEntered(lane.partition)
     }
 
     /// Lets every lane hear its news, and walk its share of the page. Nil when something has to be read anew.
@@ -212,7 +213,7 @@ extension ExpanderLoop {
                     walked.rows += try walk(&walked.list[index], topic, within: share, began: began)
                 }
             } catch {
-                try repair(lane.number, error)
+                try repair(lane.partition, error)
                 return nil
             }
             if let newer = walked.list[index].worker.table.newerRecord {
@@ -240,7 +241,7 @@ extension ExpanderLoop {
                     shares[index].registryOffset = offset
                     try shares[index].worker.expander.hear(news)
                 } catch {
-                    try repair(shares[index].lane.number, error)
+                    try repair(shares[index].lane.partition, error)
                     return false
                 }
                 onStep(.newsHeard)
@@ -261,17 +262,17 @@ extension ExpanderLoop {
     ///   news.
     private func takeNews(of lane: OwnedLane) throws(StoreError) -> Int64? {
         let hasNews = isNewsRead(of: lane)
-        if !hasNews, registry.isEntered(lane.number) { return nil }
-        try registry.commit(lane.number, tellingInto: &news)
+        if !hasNews, registry.isEntered(lane.partition) { return nil }
+        try registry.commit(lane.partition, tellingInto: &news)
         onStep(.registryApplied)
         guard hasNews else { return nil }
         noteNews()
-        return registry.taken(lane.number)
+        return registry.taken(lane.partition)
     }
 
     /// Whether more was read of the registry than the group has committed.
     private func isNewsRead(of lane: OwnedLane) -> Bool {
-        lane.registryCommitted ?? -1 < registry.taken(lane.number)
+        lane.registryCommitted ?? -1 < registry.taken(lane.partition)
     }
 
     // MARK: Pages
@@ -305,13 +306,13 @@ extension ExpanderLoop {
         return rows
     }
 
-    func repair(_ number: Int32, _ error: StoreError) throws {
+    func repair(_ partition: Int32, _ error: StoreError) throws {
         // Whose file it is stands in the error; a view's directory has its topic's name.
         if error.description.contains("/registry-") {
-            try registry.repair(number, error)
+            try registry.repair(partition, error)
             member.startOverLater()
         } else {
-            try starts.rebuild(number, error)
+            try starts.rebuild(partition, error)
         }
     }
 
@@ -320,12 +321,13 @@ extension ExpanderLoop {
     func commit(_ shares: [LaneShare], of topic: ExpandedTopic, _ group: GroupMetadata) throws -> Bool {
         var offsets: [OffsetToCommit] = []
         for share in shares {
-            let number = share.lane.number
+            let partition = share.lane.partition
             if let offset = share.registryOffset {
-                offsets.append(OffsetToCommit(TopicPartition(layout.name(.registry), number), offset: offset))
+                offsets.append(
+                    OffsetToCommit(TopicPartition(layout.name(.registry), partition), offset: offset))
             }
             if share.taken > 0, let last = share.lane.queues[topic]?.waiting.prefix(share.taken).last {
-                offsets.append(OffsetToCommit(place(topic, number), offset: last.offset + 1))
+                offsets.append(OffsetToCommit(place(topic, partition), offset: last.offset + 1))
             }
         }
         if offsets.isEmpty { return true }
@@ -366,7 +368,7 @@ extension ExpanderLoop {
             queue.bytes < Self.bytesAheadMax / 4
         {
             lane.isPaused = false
-            _ = member.resume([ExpandedTopic.usual.number], of: lane.number)
+            _ = member.resume([ExpandedTopic.usual.index], of: lane.partition)
         }
         count(share)
     }
@@ -399,7 +401,7 @@ extension ExpanderLoop {
             for (index, share) in shares.enumerated() {
                 guard let (key, value) = rows[index].next() else { continue }
                 isMore = true
-                guard sender.send(key: key.bytes, value: value, to: topic, partition: share.lane.number)
+                guard sender.send(key: key.bytes, value: value, to: topic, partition: share.lane.partition)
                 else { return false }
             }
         }
@@ -436,7 +438,7 @@ extension ExpanderLoop {
                 guard
                     sender.send(
                         key: nil, value: left.expansion.encoded(), to: topics[place.rawValue],
-                        partition: share.lane.number)
+                        partition: share.lane.partition)
                 else { return false }
             }
         }

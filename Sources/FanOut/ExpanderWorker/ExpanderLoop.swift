@@ -43,7 +43,7 @@ final class ExpanderLoop: StageLoop {
     let transaction: StageTransaction
     let reader = JSONReader()
     let lanes: Lanes
-    private let readCatalog: () -> CatalogView?
+    private let readCatalog: () -> KnownCatalog?
 
     var batch = RecordBatch(recordsMax: 4000, bytesMax: 16 << 20)
     var page = TokenPage()
@@ -176,7 +176,7 @@ final class ExpanderLoop: StageLoop {
     var isSettled: Bool { !member.mustStartOver && starts.blockage == nil && registry.blockage == nil }
 
     /// Nil until the catalogue is known.
-    var catalog: CatalogView? { readCatalog() }
+    var catalog: KnownCatalog? { readCatalog() }
 
     /// What restores a view waits there, not here.
     private var waitMilliseconds: Int32 {
@@ -207,7 +207,7 @@ final class ExpanderLoop: StageLoop {
 
 /// The catalogue as pages ask it.
 struct ExpanderView: ExpanderCatalog {
-    let view: CatalogView
+    let view: KnownCatalog
 
     func app(_ id: String) -> App? { view.apps[id] }
     func segment(_ name: String, of app: String) -> SegmentRule? { view.segment(name, of: app)?.rule }

@@ -55,7 +55,7 @@ struct RequestQueue {
 
 /// One lane that is ours.
 final class OwnedLane: OwnedPart {
-    let number: Int32
+    let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
     /// The rows of `starts` are read to their end.
@@ -68,15 +68,15 @@ final class OwnedLane: OwnedPart {
     /// Reading the usual topic waits until some of what was read is done.
     var isPaused = false
 
-    init(_ number: Int32, at now: Instant) {
-        self.number = number
+    init(_ partition: Int32, at now: Instant) {
+        self.partition = partition
         restoringSince = now
     }
 
-    var name: String { "lane \(number)" }
+    var name: String { "lane \(partition)" }
 
-    func next(in topic: Int) -> Int64? { queues[ExpandedTopic(number: topic)]?.next }
-    func begin(at offset: Int64?, in topic: Int) { queues[ExpandedTopic(number: topic)]?.begin(at: offset) }
+    func next(in topic: Int) -> Int64? { queues[ExpandedTopic(index: topic)]?.next }
+    func begin(at offset: Int64?, in topic: Int) { queues[ExpandedTopic(index: topic)]?.begin(at: offset) }
 
     /// Its views begin anew.
     func beginViews(registryCommitted offset: Int64?) {

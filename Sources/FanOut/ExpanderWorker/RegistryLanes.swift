@@ -107,32 +107,32 @@ final class RegistryLanes {
         self.cluster = cluster
     }
 
-    subscript(number: Int32) -> Lane? { entries[number]?.lane }
+    subscript(partition: Int32) -> Lane? { entries[partition]?.lane }
 
     /// Whether pages of the lane may be served.
-    func isComplete(_ number: Int32) -> Bool { entries[number]?.isComplete ?? false }
+    func isComplete(_ partition: Int32) -> Bool { entries[partition]?.isComplete ?? false }
 
     /// Whether it is complete, or has so much in hand that it must be entered before more is read.
-    func isReady(_ number: Int32) -> Bool {
-        guard let entry = entries[number], entry.restore == nil else { return false }
+    func isReady(_ partition: Int32) -> Bool {
+        guard let entry = entries[partition], entry.restore == nil else { return false }
         return entry.isComplete || isFull(entry)
     }
 
     /// Where the group's offset is when what was taken is entered.
-    func taken(_ number: Int32) -> Int64 { entries[number]?.taken ?? 0 }
+    func taken(_ partition: Int32) -> Int64 { entries[partition]?.taken ?? 0 }
 
     /// Whether everything that was taken stands in the file, so that a page shows it. What another owner has told
     /// everybody of is no news to them, and has to be entered all the same.
-    func isEntered(_ number: Int32) -> Bool {
-        guard let entry = entries[number] else { return true }
+    func isEntered(_ partition: Int32) -> Bool {
+        guard let entry = entries[partition] else { return true }
         return entry.restore == nil && entry.lane.applied ?? 0 >= entry.taken
     }
 
     // MARK: Opening
 
     func keep(_ numbers: some Collection<Int32>) {
-        for number in entries.keys where !numbers.contains(number) {
-            if let entry = entries.removeValue(forKey: number) { close(entry) }
+        for partition in entries.keys where !numbers.contains(partition) {
+            if let entry = entries.removeValue(forKey: partition) { close(entry) }
         }
     }
 
@@ -141,14 +141,14 @@ final class RegistryLanes {
     /// - Returns: whether all are open.
     func openNext(of numbers: some Collection<Int32>) throws -> Bool {
         let closed = numbers.filter { entries[$0] == nil }.sorted()
-        guard let number = closed.first else { return true }
+        guard let partition = closed.first else { return true }
         do throws(StoreError) {
-            var lane = try makeLane(number)
-            if let reason = whyOutdated(lane, number) {
+            var lane = try makeLane(partition)
+            if let reason = whyOutdated(lane, partition) {
                 try lane.condemn(reason)
-                lane = try makeLane(number)
+                lane = try makeLane(partition)
             }
-            entries[number] = Entry(lane, asOf: .now())
+            entries[partition] = Entry(lane, asOf: .now())
         } catch {
             guard error.passes else { throw error }
             block(error)
@@ -157,16 +157,16 @@ final class RegistryLanes {
         return closed.count == 1
     }
 
-    private func makeLane(_ number: Int32) throws(StoreError) -> Lane {
+    private func makeLane(_ partition: Int32) throws(StoreError) -> Lane {
         try Lane(
-            "\(directory)/registry-\(number)", Store.TopicPartition(topic, number), origin: cluster,
+            "\(directory)/registry-\(partition)", Store.TopicPartition(topic, partition), origin: cluster,
             ageMaxMilliseconds: TopicLayout.deleteRetentionMilliseconds - Self.ageMarginMilliseconds,
             limits: limits, now: .now(), boot: boot, log: log, metrics: metrics)
     }
 
-    private func whyOutdated(_ lane: Lane, _ number: Int32) -> String? {
+    private func whyOutdated(_ lane: Lane, _ partition: Int32) -> String? {
         guard let applied = lane.applied, applied > 0,
-            let ends = ends(Kafka.TopicPartition(topic, number))
+            let ends = ends(Kafka.TopicPartition(topic, partition))
         else { return nil }
         if applied > ends.high { return "it has offset \(applied) of a topic that ends at \(ends.high)" }
         if applied < ends.low { return "it has offset \(applied) of a topic that begins at \(ends.low)" }
@@ -182,17 +182,17 @@ final class RegistryLanes {
     /// - Returns: false when the cluster did not say where a lane ends.
     func begin(_ committed: [Int32: Int64?]) throws -> Bool {
         var starts: [PartitionStart] = []
-        for (number, offset) in committed {
-            guard let known = entries[number] else { continue }
-            let place = Kafka.TopicPartition(topic, number)
+        for (partition, offset) in committed {
+            guard let known = entries[partition] else { continue }
+            let place = Kafka.TopicPartition(topic, partition)
             guard let end = offset ?? ends(place)?.high else { return false }
             // What is pending in the lane is of before; a lane that is opened anew has nothing pending.
             if known.lane.newsBegins != nil {
                 close(known)
-                entries[number] = nil
-                guard try openNext(of: [number]) else { return false }
+                entries[partition] = nil
+                guard try openNext(of: [partition]) else { return false }
             }
-            guard let entry = entries[number] else { return false }
+            guard let entry = entries[partition] else { return false }
             entry.lane.newsBegins = end
             entry.isComplete = false
             if entry.lane.applied == nil, entry.restore == nil {
@@ -201,7 +201,7 @@ final class RegistryLanes {
                 )
                 entry.taken = 0
             }
-            if end == 0 { try finishRestore(entry, number) }
+            if end == 0 { try finishRestore(entry, partition) }
             let start = entry.restore == nil ? entry.lane.start : nil
             starts.append(
                 PartitionStart(place, start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning))
@@ -221,13 +221,13 @@ final class RegistryLanes {
         defer { batch.clear() }
         hasMore = batch.count >= batch.recordsMax
         for index in 0..<batch.count {
-            let number = batch[index].partition
-            guard let entry = entries[number] else { continue }
+            let partition = batch[index].partition
+            guard let entry = entries[partition] else { continue }
             let record = batch[index]
             do throws(StoreError) {
                 try entry.take(record)
             } catch {
-                return try repair(number, error)
+                return try repair(partition, error)
             }
         }
         for event in events {
@@ -270,20 +270,20 @@ final class RegistryLanes {
         entry.isComplete = true
     }
 
-    private func finishRestore(_ entry: Entry, _ number: Int32) throws {
+    private func finishRestore(_ entry: Entry, _ partition: Int32) throws {
         do throws(StoreError) {
             try entry.finishRestore()
         } catch {
-            try repair(number, error)
+            try repair(partition, error)
         }
     }
 
     // MARK: Entering
 
     /// Enters what was taken, and tells what became new by it.
-    func commit(_ number: Int32, tellingInto news: inout LaneNews) throws(StoreError) {
+    func commit(_ partition: Int32, tellingInto news: inout LaneNews) throws(StoreError) {
         news.removeAll()
-        guard let entry = entries[number], entry.restore == nil else { return }
+        guard let entry = entries[partition], entry.restore == nil else { return }
         try entry.lane.commit(Applied(offset: entry.taken, asOf: entry.asOf), tellingInto: &news)
         entry.waiting = 0
     }
@@ -301,13 +301,13 @@ final class RegistryLanes {
     }
 
     /// The file goes, and is built anew; the loop starts over.
-    func repair(_ number: Int32, _ error: StoreError) throws {
+    func repair(_ partition: Int32, _ error: StoreError) throws {
         if error.passes { return block(error) }
         guard error.isCorruption else { throw error }
         log.warning(
-            "the registry's file is damaged, it is built anew from its topic", .field("lane", number),
+            "the registry's file is damaged, it is built anew from its topic", .field("lane", partition),
             .field("error", error))
-        if let entry = entries.removeValue(forKey: number) { try entry.lane.condemn(error.description) }
+        if let entry = entries.removeValue(forKey: partition) { try entry.lane.condemn(error.description) }
     }
 
     private func close(_ entry: Entry) {

@@ -40,8 +40,8 @@ struct StartsWalk {
             rest = lanes.sorted(by: >)
             nextPass = now.advanced(byMilliseconds: Self.passMilliseconds)
         }
-        while lane == nil, let number = rest.popLast() {
-            if lanes.contains(number) { (lane, range) = (number, .everything) }
+        while lane == nil, let partition = rest.popLast() {
+            if lanes.contains(partition) { (lane, range) = (partition, .everything) }
         }
         return lane
     }

@@ -11,7 +11,7 @@ package struct GroupWalk {
     static let pageMilliseconds = 1000
 
     /// The partition that it is in, and whether it was assigned lately.
-    private(set) var partition: Int32?
+    private(set) var current: Int32?
     private(set) var isFirst = false
     var range = KeyRange.everything
     /// Those that were assigned lately; they come first.
@@ -22,42 +22,42 @@ package struct GroupWalk {
     private var nextPage: Instant?
 
     /// A page every turn: something may wait there.
-    var isUrgent: Bool { !fresh.isEmpty || (partition != nil && isFirst) }
+    var isUrgent: Bool { !fresh.isEmpty || (current != nil && isFirst) }
 
     /// The partition's rows can be looked at now.
-    mutating func begin(_ number: Int32) {
-        if !fresh.contains(number), !(partition == number && isFirst) { fresh.append(number) }
+    mutating func begin(_ partition: Int32) {
+        if !fresh.contains(partition), !(current == partition && isFirst) { fresh.append(partition) }
     }
 
     /// The partition to look at now; nil when nothing is due.
     mutating func next(of owned: some Collection<Int32>, at now: Instant, intervalMilliseconds: Int) -> Int32?
     {
-        if let number = partition, !owned.contains(number) { partition = nil }
+        if let partition = current, !owned.contains(partition) { current = nil }
         fresh.removeAll { !owned.contains($0) }
         // What was assigned lately does not wait for a pass that can.
-        if let number = fresh.first, partition == nil || !isFirst {
-            if let waiting = partition { rest.append(waiting) }
+        if let partition = fresh.first, current == nil || !isFirst {
+            if let waiting = current { rest.append(waiting) }
             fresh.removeFirst()
-            (partition, isFirst, range) = (number, true, .everything)
+            (current, isFirst, range) = (partition, true, .everything)
         }
-        if partition == nil {
+        if current == nil {
             if nextPass == nil { nextPass = now.advanced(byMilliseconds: intervalMilliseconds) }
             if rest.isEmpty, let due = nextPass, now >= due {
                 rest = owned.sorted(by: >)
                 nextPass = now.advanced(byMilliseconds: intervalMilliseconds)
             }
-            while partition == nil, let number = rest.popLast() {
-                if owned.contains(number) { (partition, isFirst, range) = (number, false, .everything) }
+            while current == nil, let partition = rest.popLast() {
+                if owned.contains(partition) { (current, isFirst, range) = (partition, false, .everything) }
             }
         }
-        guard let partition else { return nil }
+        guard let current else { return nil }
         if !isFirst {
             if let nextPage, now < nextPage { return nil }
             nextPage = now.advanced(byMilliseconds: Self.pageMilliseconds)
         }
-        return partition
+        return current
     }
 
     /// The partition has no more.
-    mutating func finish() { partition = nil }
+    mutating func finish() { current = nil }
 }

@@ -4,7 +4,7 @@ internal import Topics
 
 /// One partition of `sends` and `sends.timed` that is ours.
 struct PlannedPartition: OwnedPart {
-    let number: Int32
+    let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
     /// How far each topic is committed.
@@ -12,17 +12,17 @@ struct PlannedPartition: OwnedPart {
     /// Held sends are known, and senders were told, since it was assigned.
     var isWalked = false
 
-    init(_ number: Int32, at now: Instant) {
-        self.number = number
+    init(_ partition: Int32, at now: Instant) {
+        self.partition = partition
         restoringSince = now
     }
 
-    var name: String { "partition \(number) of sends" }
+    var name: String { "partition \(partition) of sends" }
 
-    func next(in topic: Int) -> Int64? { positions[PlannedTopic(number: topic)]?.committed }
+    func next(in topic: Int) -> Int64? { positions[PlannedTopic(index: topic)]?.committed }
 
     mutating func begin(at offset: Int64?, in topic: Int) {
-        positions[PlannedTopic(number: topic), default: ReadPosition()].begin(at: offset)
+        positions[PlannedTopic(index: topic), default: ReadPosition()].begin(at: offset)
     }
 }
 
@@ -33,6 +33,6 @@ enum PlannedTopic: CaseIterable {
 
     var name: TopicName { self == .sends ? .sends : .sendsTimed }
 
-    /// - Parameter number: the topic's index in the subscription.
-    init(number: Int) { self = number == 0 ? .sends : .timed }
+    /// - Parameter index: the topic's index in the subscription.
+    init(index: Int) { self = index == 0 ? .sends : .timed }
 }

@@ -5,8 +5,8 @@ internal import Telemetry
 internal import Topics
 
 extension PlannerLoop: GroupMemberOwner {
-    func partition(_ number: Int32, of topic: PlannedTopic) -> TopicPartition {
-        TopicPartition(layout.name(topic.name), number)
+    func topicPartition(_ partition: Int32, of topic: PlannedTopic) -> TopicPartition {
+        TopicPartition(layout.name(topic.name), partition)
     }
 
     func assigned(_ numbers: [Int32]) {
@@ -44,8 +44,8 @@ extension PlannerLoop: TopicViewsOwner {
     func ends(of partition: TopicPartition) -> Watermarks? { writer.ends(of: partition) }
 
     func readViews(waitMilliseconds: Int32) throws {
-        for number in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(number) {
-            if member.owned[number]?.isWalked == false { walk.begin(number) }
+        for partition in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(partition) {
+            if member.owned[partition]?.isWalked == false { walk.begin(partition) }
             onStep(.restored)
         }
     }

@@ -14,7 +14,7 @@ extension PlannerLoop {
         if held.count == 0 { return }
         var times: [Int32: Int64] = [:]
         for own in member.owned.values where own.isServing {
-            times[own.number] = clock.time(in: own.number, at: now).map { $0 / 1000 }
+            times[own.partition] = clock.time(in: own.partition, at: now).map { $0 / 1000 }
         }
         let due = held.take(Self.releasesMax, at: times)
         if due.isEmpty { return }
@@ -63,10 +63,10 @@ extension PlannerLoop {
     /// shows that the partitions are still ours.
     func commitAlone(_ work: inout PlannedWork, of numbers: some Sequence<Int32>) throws -> Bool {
         guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else { return false }
-        for number in numbers {
-            for (topic, position) in member.owned[number]?.positions ?? [:] {
+        for partition in numbers {
+            for (topic, position) in member.owned[partition]?.positions ?? [:] {
                 guard let offset = position.committed else { continue }
-                work.offsets.append(OffsetToCommit(partition(number, of: topic), offset: offset))
+                work.offsets.append(OffsetToCommit(topicPartition(partition, of: topic), offset: offset))
             }
         }
         return try commit(work, group)

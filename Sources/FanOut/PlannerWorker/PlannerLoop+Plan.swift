@@ -50,9 +50,9 @@ extension PlannerLoop {
         var tables: [Int32: PartitionTable] = [:]
         var left = bound.records
         for index in parts.indices where !parts[index].isTaken && left > 0 && !output.isFull {
-            let number = parts[index].partition
-            let table = tables[number] ?? makeTable(number)
-            tables[number] = table
+            let partition = parts[index].partition
+            let table = tables[partition] ?? makeTable(partition)
+            tables[partition] = table
             let before = parts[index].taken
             guard try decide(&parts[index], max: left, in: table, into: &work) else { return false }
             left -= parts[index].taken - before
@@ -79,8 +79,8 @@ extension PlannerLoop {
         return true
     }
 
-    func makeTable(_ number: Int32) -> PartitionTable {
-        PartitionTable(of: number, in: views, reader: reader, log: log)
+    func makeTable(_ partition: Int32) -> PartitionTable {
+        PartitionTable(of: partition, in: views, reader: reader, log: log)
     }
 
     /// The transaction, and what follows from its commit.
@@ -133,7 +133,7 @@ extension PlannerLoop {
             if let time = clock.time(in: partition, at: now) { oldest = max(oldest ?? 0, time - stamp) }
         }
         metrics.shared.oldestSeconds.set(Double(oldest ?? 0) / 1000)
-        return BatchPart.all(of: batch) { PlannedTopic(number: $0) }
+        return BatchPart.all(of: batch) { PlannedTopic(index: $0) }
     }
 
     /// The scheduler writes in transactions, which leave gaps of their own.
@@ -205,7 +205,7 @@ extension PlannerLoop {
         if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
         guard part.taken > first else { return true }
         let next = part.end(in: batch)
-        work.offsets.append(OffsetToCommit(partition(part.partition, of: part.topic), offset: next))
+        work.offsets.append(OffsetToCommit(topicPartition(part.partition, of: part.topic), offset: next))
         work.reached.append((part.partition, part.topic, next))
         return true
     }

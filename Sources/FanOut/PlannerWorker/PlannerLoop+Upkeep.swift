@@ -16,7 +16,7 @@ extension PlannerLoop {
         transaction.serve()
         writer.serve()
         // What senders were not told is told again from the rows.
-        if notes.serve() { for own in member.owned.values where own.isServing { walk.begin(own.number) } }
+        if notes.serve() { for own in member.owned.values where own.isServing { walk.begin(own.partition) } }
         if writer.isRuined || notes.isRuined {
             throw StageFailure.client("a producer of the planner is at its end")
         }
@@ -41,21 +41,21 @@ extension PlannerLoop {
 
     /// One page of what there is to walk through.
     func walkOn(_ now: Instant) throws {
-        let serving = member.owned.values.filter(\.isServing).map(\.number)
+        let serving = member.owned.values.filter(\.isServing).map(\.partition)
         guard
-            let number = walk.next(of: serving, at: now, intervalMilliseconds: settings.sweepMilliseconds),
-            let view = views[number]
+            let partition = walk.next(of: serving, at: now, intervalMilliseconds: settings.sweepMilliseconds),
+            let view = views[partition]
         else { return }
         var range = walk.range
         var found = WalkedPage()
-        let time = clock.time(in: number, at: now)
+        let time = clock.time(in: partition, at: now)
         let more: Bool
         do throws(StoreError) {
             more = try view.page(&range, rows: GroupWalk.rowsMax) { key, value in
                 let bytes = KeyBytes([UInt8](copying: key))
                 // Of what is newer than the view, everything that has to be known is known; but what its last planner
                 // held may still wait in a row that has changed since.
-                if let newer = views.overlays[number]?[bytes] {
+                if let newer = views.overlays[partition]?[bytes] {
                     return found.takeHeld(of: bytes, newer.span, with: reader)
                 }
                 guard let glance = GroupGlance.look(key, value, with: reader)
@@ -63,33 +63,33 @@ extension PlannerLoop {
                 found.take(glance, bytes, time: time)
             }
         } catch {
-            return try views.rebuild(number, error)
+            return try views.rebuild(partition, error)
         }
         onStep(.walked)
-        if walk.isFirst { take(found, of: number, at: now) }
-        guard try forget(found.outlived, of: number) else { return }
+        if walk.isFirst { take(found, of: partition, at: now) }
+        guard try forget(found.outlived, of: partition) else { return }
         walk.range = range
         if more { return }
-        if walk.isFirst { member.owned[number]?.isWalked = true }
+        if walk.isFirst { member.owned[partition]?.isWalked = true }
         walk.finish()
     }
 
-    private func take(_ page: WalkedPage, of number: Int32, at now: Instant) {
-        if let newest = page.newest { clock.saw(newest, in: number, at: now) }
+    private func take(_ page: WalkedPage, of partition: Int32, at now: Instant) {
+        if let newest = page.newest { clock.saw(newest, in: partition, at: now) }
         // What comes of it in time is the same as at once: whoever looks at it too early lets it wait again.
-        for key in page.held { held.add(key, in: number, at: 0) }
+        for key in page.held { held.add(key, in: partition, at: 0) }
         for note in page.notes { notes.send(note) }
         metrics.notes.add(page.notes.count)
     }
 
     /// False when the rows are still there.
-    private func forget(_ keys: [KeyBytes], of number: Int32) throws -> Bool {
+    private func forget(_ keys: [KeyBytes], of partition: Int32) throws -> Bool {
         if keys.isEmpty { return true }
         output.removeAll()
-        for key in keys { output.addTombstone(key, partition: number) }
+        for key in keys { output.addTombstone(key, partition: partition) }
         onStep(.sweepBegun)
         var work = PlannedWork()
-        guard try commitAlone(&work, of: [number]) else { return false }
+        guard try commitAlone(&work, of: [partition]) else { return false }
         metrics.forgotten.add(keys.count)
         onStep(.swept)
         return true

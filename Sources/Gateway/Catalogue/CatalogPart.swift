@@ -41,9 +41,9 @@ enum CatalogPart: String, Sendable, CaseIterable {
         switch self {
         case .activityTypes: Self.write(names: context.app.types.map(\.name), to: &json)
         case .segments:
-            Self.write(names: context.view.segments(of: context.app.id).keys.sorted(), to: &json)
+            Self.write(names: context.catalog.segments(of: context.app.id).keys.sorted(), to: &json)
         case .definitions:
-            let all = context.view.definitions(of: context.app.id).values
+            let all = context.catalog.definitions(of: context.app.id).values
             for definition in all.sorted(by: { $0.number < $1.number }) {
                 json.beginObject()
                 Self.writeHead(definition, to: &json)
@@ -73,7 +73,7 @@ enum CatalogPart: String, Sendable, CaseIterable {
             }
             type.write(to: &json)
         case .segments:
-            guard let segment = context.view.segment(name, of: context.app.id) else { throw unknown() }
+            guard let segment = context.catalog.segment(name, of: context.app.id) else { throw unknown() }
             Self.write(segment, to: &json)
         case .definitions: Self.write(try definition(name, context), to: &json)
         }
@@ -83,7 +83,8 @@ enum CatalogPart: String, Sendable, CaseIterable {
     private func definition(
         _ name: String, _ context: RequestContext
     ) throws(RefusedRequest) -> NotificationDefinition {
-        guard let number = Int64(name), let definition = context.view.definition(number, of: context.app.id)
+        guard let number = Int64(name),
+            let definition = context.catalog.definition(number, of: context.app.id)
         else { throw unknown() }
         return definition
     }
@@ -137,7 +138,7 @@ enum CatalogPart: String, Sendable, CaseIterable {
         let segment = Segment(app: context.app.id, name: name, rule: object["rule"].segmentRule())
         object.refuseUnknownFields()
         try context.throwProblems()
-        let known = context.view.segments(of: context.app.id)
+        let known = context.catalog.segments(of: context.app.id)
         if known[name] == nil, known.count >= segmentsPerAppMax {
             throw tooMany("segments", segmentsPerAppMax)
         }
@@ -157,7 +158,7 @@ enum CatalogPart: String, Sendable, CaseIterable {
         let gone = HTTPResponse(status: 204)
         switch self {
         case .activityTypes:
-            if context.view.types(of: context.app.id)[name] != nil {
+            if context.catalog.types(of: context.app.id)[name] != nil {
                 return .change(.deleteType(name, of: context.app.id), gone)
             }
             if context.app.types.contains(where: { $0.name.isExactly(name) }) {
@@ -170,7 +171,7 @@ enum CatalogPart: String, Sendable, CaseIterable {
             }
             throw unknown()
         case .segments:
-            guard let segment = context.view.segment(name, of: context.app.id) else { throw unknown() }
+            guard let segment = context.catalog.segment(name, of: context.app.id) else { throw unknown() }
             return .change(.delete(segment), gone)
         case .definitions: return .change(.delete(try definition(name, context)), gone)
         }

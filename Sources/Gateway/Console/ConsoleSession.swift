@@ -35,9 +35,9 @@ struct ConsoleSession: Sendable, Equatable {
     private static func mark(of key: APIKey) -> [UInt8] { Array(key.secretHash.prefix(keyMarkBytes)) }
 
     /// What its key may do now.
-    func access(in view: CatalogView, for role: APIKey.Role, now: WallTime) -> Access {
-        guard let key = view.keys[keyID], Self.mark(of: key) == keyMark else { return .unknown }
-        return view.access(with: key, for: role, now: now)
+    func access(in catalog: KnownCatalog, for role: APIKey.Role, now: WallTime) -> Access {
+        guard let key = catalog.keys[keyID], Self.mark(of: key) == keyMark else { return .unknown }
+        return catalog.access(with: key, for: role, now: now)
     }
 
     // MARK: As bytes

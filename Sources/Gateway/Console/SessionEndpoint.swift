@@ -55,12 +55,12 @@ struct SessionEndpoint: Sendable {
     /// For a page that was just loaded: by the cookie alone, as only the answer tells it the token.
     private func who(_ request: HTTPRequest) -> HTTPResponse {
         guard SessionCheck.isOwnSite(request.headers) else { return SessionCheck.foreign }
-        guard let view = environment.catalog else { return Unavailable.notReady }
+        guard let catalog = environment.catalog else { return Unavailable.notReady }
         let now = clock.now
         // Nobody has logged in, which is nothing wrong.
         guard let cookie = SessionCookie.value(in: request.headers) else { return HTTPResponse(status: 204) }
         guard let session = entrance.sessions.session(in: cookie, now: now) else { return SessionCheck.ended }
-        switch session.access(in: view, for: .read, now: now) {
+        switch session.access(in: catalog, for: .read, now: now) {
         case .granted(let key, _): return Self.answer(key, session, cookie: cookie)
         case let access: return KeyHeader.refusal(access)?.response ?? SessionCheck.ended
         }

@@ -19,7 +19,7 @@ struct NetmeraEndpoint: Sendable {
         send(Self.bulk, NetmeraBulk.fields, to: &routes) { root, _ in NetmeraBulk.draft(root) }
         send(Self.update, NetmeraUpdate.fields, to: &routes) { root, _ in NetmeraUpdate.draft(root) }
         send(Self.transactional, NetmeraTransactional.fields, to: &routes) { root, context in
-            NetmeraTransactional.draft(root, of: context.app, in: context.view)
+            NetmeraTransactional.draft(root, of: context.app, in: context.catalog)
         }
         let numbers = DefinitionNumbers()
         on(Self.definition, about: .catalog, to: &routes) { context throws(RefusedRequest) in
@@ -52,9 +52,9 @@ struct NetmeraEndpoint: Sendable {
     ) throws(RefusedRequest) -> RequestDecision {
         let (draft, group) = NetmeraDefinition.draft(try context.root())
         let judge = SendJudge(
-            app: context.app, view: context.view, now: context.now, fields: NetmeraDefinition.fields)
+            app: context.app, catalog: context.catalog, now: context.now, fields: NetmeraDefinition.fields)
         _ = try judge.judge(draft, afterReading: context.problems)
-        if context.view.definitions(of: context.app.id).count >= NotificationDefinition.perAppMax {
+        if context.catalog.definitions(of: context.app.id).count >= NotificationDefinition.perAppMax {
             throw RefusedRequest(
                 [
                     RequestProblem(

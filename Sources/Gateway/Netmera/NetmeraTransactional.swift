@@ -7,11 +7,11 @@ internal import Telemetry
 enum NetmeraTransactional {
     static let fields = NetmeraFields.message("message.", audience: "target.extId")
 
-    static func draft(_ root: JSONValue, of app: App, in view: CatalogView) -> SendDraft {
+    static func draft(_ root: JSONValue, of app: App, in catalog: KnownCatalog) -> SendDraft {
         let object = root.object()
         let key = object["notificationKey"]
         let number = number(key)
-        let definition = number.flatMap { view.definition($0, of: app.id) }
+        let definition = number.flatMap { catalog.definition($0, of: app.id) }
         let target = object["target"].object()
         var draft = SendDraft(.start, audience: .users([target["extId"].name()]))
         target.refuseUnknownFields()

@@ -59,14 +59,14 @@ final class Entrance: Sendable {
         _ request: HTTPRequest, for role: APIKey.Role, by style: KeyStyle = .bearer,
         take: @escaping @Sendable (Incoming) -> Bool
     ) -> HTTPAdmission {
-        guard let view = environment.catalog else { return turnAway(Unavailable.notReady) }
+        guard let catalog = environment.catalog else { return turnAway(Unavailable.notReady) }
         let address = clients.of(request)
         let peer = PeerNetwork.of(address)
         let access: Access
         switch sessions.verdict(on: request.headers, now: clock.now) {
         case .none:
-            access = view.access(KeyHeader.key(in: request.headers, style), for: role, now: clock.now)
-        case .session(let session): access = session.access(in: view, for: role, now: clock.now)
+            access = catalog.access(KeyHeader.key(in: request.headers, style), for: role, now: clock.now)
+        case .session(let session): access = session.access(in: catalog, for: role, now: clock.now)
         case .ended: return .refused(SessionCheck.ended)
         case .foreign: return .refused(SessionCheck.foreign)
         }

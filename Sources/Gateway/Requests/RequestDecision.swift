@@ -54,7 +54,7 @@ struct RequestContext {
     let address: String?
     /// As it is now, which may be later than when the request was let in.
     let app: App
-    let view: CatalogView
+    let catalog: KnownCatalog
     let now: WallTime
     let reader: JSONReader
 

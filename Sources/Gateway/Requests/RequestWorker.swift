@@ -13,23 +13,24 @@ internal import Topics
 final class RequestWorker: Sendable {
     typealias Decide = @Sendable (RequestContext) throws(RefusedRequest) -> RequestDecision
 
-    private let admission: Admission
+    private let waitingRoom: WaitingRoom
     private let told = Flag()
     private let desk: LoopOwned<RequestDesk>
 
     init(
-        _ environment: StageEnvironment, limits: GatewayLimits, admission: Admission, context: ServiceContext,
+        _ environment: StageEnvironment, limits: GatewayLimits, waitingRoom: WaitingRoom,
+        context: ServiceContext,
         metrics: GatewayMetrics, clock: GatewayClock,
         seen: @escaping @Sendable () -> Void
     ) throws {
-        self.admission = admission
+        self.waitingRoom = waitingRoom
         desk = try LoopOwned(thread: "gateway-requests") { [told] owner in
             let outbox = try Outbox<RequestDesk.Waiting>(
                 environment.cluster.settings,
                 topics: OutgoingRecord.Destination.allCases.map { environment.layout.name($0.topic) },
                 limits: limits, on: owner.loop, context: context, clock: clock, seen: seen)
             return try RequestDesk(
-                owner, environment, outbox: outbox, admission: admission, metrics: metrics, clock: clock,
+                owner, environment, outbox: outbox, waitingRoom: waitingRoom, metrics: metrics, clock: clock,
                 told: told)
         }
     }
@@ -41,7 +42,7 @@ final class RequestWorker: Sendable {
 
     /// Takes a request and the duty to answer; false, with neither, when too much waits already.
     func take(_ incoming: Incoming, about kind: RequestKind, decide: @escaping Decide) -> Bool {
-        guard admission.enter(bytes: incoming.request.body.count) else { return false }
+        guard waitingRoom.enter(bytes: incoming.request.body.count) else { return false }
         let job = RequestDesk.Job(incoming: incoming, kind: kind, decide: decide, began: .now())
         desk.execute { $0.run(job) }
         return true
@@ -79,7 +80,7 @@ private final class RequestDesk {
     let outbox: Outbox<Waiting>
     private unowned let owner: LoopOwned<RequestDesk>
     private let environment: StageEnvironment
-    private let admission: Admission
+    private let waitingRoom: WaitingRoom
     private let metrics: GatewayMetrics
     private let clock: GatewayClock
     private let told: Flag
@@ -95,12 +96,12 @@ private final class RequestDesk {
 
     init(
         _ owner: LoopOwned<RequestDesk>, _ environment: StageEnvironment, outbox: Outbox<Waiting>,
-        admission: Admission, metrics: GatewayMetrics, clock: GatewayClock, told: Flag
+        waitingRoom: WaitingRoom, metrics: GatewayMetrics, clock: GatewayClock, told: Flag
     ) throws {
         self.owner = owner
         self.environment = environment
         self.outbox = outbox
-        self.admission = admission
+        self.waitingRoom = waitingRoom
         self.metrics = metrics
         self.clock = clock
         self.told = told
@@ -118,10 +119,10 @@ private final class RequestDesk {
 
     func run(_ job: Job) { run(job, environment.catalog) }
 
-    private func run(_ job: Job, _ view: CatalogView?) {
-        guard let view else { return finish(job, as: .unstored, Unavailable.notReady) }
+    private func run(_ job: Job, _ catalog: KnownCatalog?) {
+        guard let catalog else { return finish(job, as: .unstored, Unavailable.notReady) }
         // A key that was revoked, or an app that was deleted, since the request's head was read.
-        guard let app = view.apps[job.incoming.visitor.app.id] else {
+        guard let app = catalog.apps[job.incoming.visitor.app.id] else {
             return finish(
                 job, as: .refused, KeyHeader.refusal(.withoutApp(job.incoming.visitor.key))?.response)
         }
@@ -129,7 +130,7 @@ private final class RequestDesk {
         let context = RequestContext(
             body: request.body, headers: request.headers, parameters: request.parameters,
             query: request.query, role: visitor.key.role, users: users, author: visitor.key.id,
-            address: visitor.address, app: app, view: view, now: clock.now,
+            address: visitor.address, app: app, catalog: catalog, now: clock.now,
             reader: reader)
         do throws(RefusedRequest) {
             carryOut(try job.decide(context), of: job, at: context.now)
@@ -143,8 +144,8 @@ private final class RequestDesk {
     private func readOn(_ job: Job) {
         var job = job
         job.hasReadOn = true
-        environment.readCatalogOn { [job, owner] view in
-            if !owner.execute({ $0.run(job, view) }) {
+        environment.readCatalogOn { [job, owner] catalog in
+            if !owner.execute({ $0.run(job, catalog) }) {
                 job.incoming.reply.send(Unavailable.overloaded)
             }
         }
@@ -229,7 +230,7 @@ private final class RequestDesk {
     }
 
     private func finish(_ job: Job, as outcome: RequestOutcome, _ response: HTTPResponse?) {
-        admission.leave(bytes: job.incoming.request.body.count)
+        waitingRoom.leave(bytes: job.incoming.request.body.count)
         metrics.seconds.observe(Instant.now().seconds(since: job.began))
         metrics.ended(job.kind, outcome)
         job.incoming.reply.send(response ?? Unavailable.unstored)

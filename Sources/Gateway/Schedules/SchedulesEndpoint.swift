@@ -51,7 +51,7 @@ struct ScheduleDecision: Sendable {
         var draft = body.draft
         draft.problems += unproven
         let judge = SendJudge(
-            app: context.app, view: context.view, now: context.now, fields: ScheduleBody.fields)
+            app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields)
         let judged = try judge.judge(draft, afterReading: context.problems)
         guard let time = draft.time else { preconditionFailure("a schedule has a time") }
         let wish = TimedSend.Wish(

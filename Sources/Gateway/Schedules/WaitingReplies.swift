@@ -4,7 +4,7 @@ internal import LiveActivity
 
 /// Requests that wait for what the scheduler says to their orders, by the names that their orders carry. Several
 /// gateways may read one partition of `replies`: a name that is not here is another's, or came too late. Who
-/// waits holds a place of `Admission`, so that there are never more than `requestsWaitingMax`.
+/// waits holds a place of `WaitingRoom`, so that there are never more than `requestsWaitingMax`.
 ///
 /// The scheduler may answer before the acknowledgement of the order has come back: then the order is surely stored.
 struct WaitingReplies<Request> {

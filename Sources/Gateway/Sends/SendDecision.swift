@@ -18,7 +18,7 @@ struct SendDecision: Sendable {
         let root = try context.root()
         let draft = draft(root, context)
         let fingerprint = idempotencyKey.map { _ in Fingerprint.of(root) }
-        let judge = SendJudge(app: context.app, view: context.view, now: context.now, fields: fields)
+        let judge = SendJudge(app: context.app, catalog: context.catalog, now: context.now, fields: fields)
         let judged = try judge.judge(draft, afterReading: context.problems)
         if let time = draft.time {
             let wish = TimedSend.Wish(time: time, contentField: fields.contentState)

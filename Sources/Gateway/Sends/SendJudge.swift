@@ -13,7 +13,7 @@ struct SendJudge {
     static let deadlineSecondsMax: Int64 = 20 * 3600
 
     let app: App
-    let view: CatalogView
+    let catalog: KnownCatalog
     let now: WallTime
     let fields: SendFields
 
@@ -125,7 +125,7 @@ private struct Check {
     mutating func segments() {
         guard case .segments(let names) = draft.audience else { return }
         for (index, name) in names.enumerated()
-        where judge.view.segment(name, of: judge.app.id) == nil {
+        where judge.catalog.segment(name, of: judge.app.id) == nil {
             add(
                 "segment_unknown", at: "\(fields.segments)[\(index)]",
                 "is no segment of the app; put it with PUT /v1/segments/\(name) first", isUnknown: true)

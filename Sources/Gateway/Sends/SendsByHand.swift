@@ -19,17 +19,18 @@ package struct SendsByHand {
     let layout: TopicLayout
     let metrics: Metrics
     private let producer: Producer
-    private let view: CatalogView
+    private let catalog: KnownCatalog
     private let author: String
 
     package init(
-        _ settings: KafkaSettings, layout: TopicLayout, view: CatalogView, author: String, metrics: Metrics
+        _ settings: KafkaSettings, layout: TopicLayout, catalog: KnownCatalog, author: String,
+        metrics: Metrics
     ) throws {
         producer = try Producer(settings, name: "send", log: .silent, metrics: metrics)
         self.settings = settings
         self.layout = layout
         self.metrics = metrics
-        self.view = view
+        self.catalog = catalog
         self.author = author
     }
 
@@ -68,7 +69,7 @@ package struct SendsByHand {
         _ body: [UInt8] = [], of app: String, headers: HTTPHeaders = [:],
         query: [(name: String, value: String)] = [], now: WallTime
     ) throws -> RequestContext {
-        guard let known = view.apps[app] else {
+        guard let known = catalog.apps[app] else {
             throw RefusedRequest([
                 RequestProblem("app_unknown", at: "app", "is no app; `flotilla apps` lists them")
             ])
@@ -76,7 +77,7 @@ package struct SendsByHand {
         return RequestContext(
             body: body, headers: headers, query: query, role: .send, users: UserProofCheck(TokenSeal(nil)),
             author: author,
-            address: nil, app: known, view: view, now: now,
+            address: nil, app: known, catalog: catalog, now: now,
             reader: JSONReader(
                 limits: JSONLimits(
                     bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,

@@ -207,7 +207,7 @@ extension IngestLoop {
 
     private func hear(
         _ place: Int, at now: Int64, roster: inout Roster, tally: inout Tally, overlay: Overlay,
-        view: TopicView, picture: borrowing ReadView
+        view: TopicView, picture: borrowing Picture
     ) throws(StoreError) {
         let report: Report
         let arrival: Arrival
@@ -229,20 +229,20 @@ extension IngestLoop {
             bury(place, of: batch, as: .unknownApp(report.app), at: now, tally: &tally)
             return
         }
-        var number = roster.number(of: key, murmur: murmur)
-        if number == nil {
+        var entry = roster.index(of: key, murmur: murmur)
+        if entry == nil {
             let key = KeyBytes(key, murmur: murmur)
             let known =
                 if let record = overlay[key] { remembered(record) } else {
                     try look(key, in: view, seen: picture, roster: &roster)
                 }
-            number = roster.add(key, murmur: murmur, known)
+            entry = roster.add(key, murmur: murmur, known)
         }
-        let outcome = merge.merge(report, arrival, into: roster.entries[number!].installation, now: now)
+        let outcome = merge.merge(report, arrival, into: roster.entries[entry!].installation, now: now)
         if report.isErasureOfUser, !isEverywhere, case .merged = outcome {
             copyEverywhere(place, of: batch, report: report, arrival: arrival)
         }
-        take(outcome, of: number!, from: place, at: now, roster: &roster, tally: &tally)
+        take(outcome, of: entry!, from: place, at: now, roster: &roster, tally: &tally)
     }
 
     /// The user's installations lie in all partitions. The copies are acknowledged before the offset is
@@ -259,7 +259,7 @@ extension IngestLoop {
     }
 
     private func take(
-        _ outcome: consuming Merge.Outcome, of number: Int, from place: Int, at now: Int64,
+        _ outcome: consuming Merge.Outcome, of entry: Int, from place: Int, at now: Int64,
         roster: inout Roster,
         tally: inout Tally
     ) {
@@ -267,8 +267,8 @@ extension IngestLoop {
         case .rejected(let rejection): bury(place, of: batch, as: Misfit(rejection), at: now, tally: &tally)
         case .unchanged: tally.unchanged += 1
         case .merged(var merged):
-            let isFirst = roster.entries[number].fate != .changed
-            guard roster.merged(number, merged) else {
+            let isFirst = roster.entries[entry].fate != .changed
+            guard roster.merged(entry, merged) else {
                 tally.unchanged += 1
                 return
             }
@@ -309,7 +309,7 @@ extension IngestLoop {
 
     /// What the view has of an installation.
     private func look(
-        _ key: KeyBytes, in view: TopicView, seen picture: borrowing ReadView, roster: inout Roster
+        _ key: KeyBytes, in view: TopicView, seen picture: borrowing Picture, roster: inout Roster
     ) throws(StoreError) -> Installation? {
         var found: Installation?
         var newer: RecordError?

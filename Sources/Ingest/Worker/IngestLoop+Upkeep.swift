@@ -61,17 +61,17 @@ extension IngestLoop {
             (sweep.range, sweep.erasures) = (.everything, Erasures())
             sweep.nextPass = now.advanced(byMilliseconds: settings.sweepMilliseconds)
         }
-        guard let number = sweep.partition else { return }
-        let isDone = try sweepPage(of: number)
+        guard let partition = sweep.partition else { return }
+        let isDone = try sweepPage(of: partition)
         if isDone {
-            sweep.partition = member.owned.keys.filter { $0 > number }.min()
+            sweep.partition = member.owned.keys.filter { $0 > partition }.min()
             (sweep.range, sweep.erasures) = (.everything, Erasures())
         }
     }
 
     /// True when the partition has no more.
-    private func sweepPage(of number: Int32) throws -> Bool {
-        guard let own = member.owned[number], own.isServing, let view = views[number],
+    private func sweepPage(of partition: Int32) throws -> Bool {
+        guard let own = member.owned[partition], own.isServing, let view = views[partition],
             let offset = own.position.committed
         else { return true }
         // Without reports nobody else has asked for the apps.
@@ -91,22 +91,22 @@ extension IngestLoop {
                 }
                 let key = KeyBytes([UInt8](copying: key))
                 // What is newer than the view has its turn in the next pass.
-                guard views.overlays[number]?[key] == nil, let left = sweepRow(key, value: value, now: now)
+                guard views.overlays[partition]?[key] == nil, let left = sweepRow(key, value: value, now: now)
                 else {
                     return
                 }
                 for change in left.changes { output.add(change) }
                 let record =
                     if let installation = left.installation {
-                        output.add(installation, key: key.bytes, partition: number)
+                        output.add(installation, key: key.bytes, partition: partition)
                     } else {
-                        output.addTombstone(key: key.bytes, partition: number)
+                        output.addTombstone(key: key.bytes, partition: partition)
                     }
                 swept.append((key, record))
                 metrics.sweptRows.add(left.changes.count)
             }
         } catch {
-            try views.rebuild(number, error)
+            try views.rebuild(partition, error)
             return true
         }
         if let beyond {
@@ -118,11 +118,11 @@ extension IngestLoop {
         onStep(.sweepBegun)
         // The offsets stay where they are; that they are committed shows that the partition is still ours.
         guard let group = reports.captureGroup(forEpoch: reports.epoch) else { return true }
-        let place = Kafka.TopicPartition(reportsTopic, number)
+        let place = Kafka.TopicPartition(reportsTopic, partition)
         guard try commit([OffsetToCommit(place, offset: offset)], group) else { return true }
         let done = Instant.now()
         for (key, record) in swept {
-            views.overlays[number]?.committed(key, output.record(record), at: done)
+            views.overlays[partition]?.committed(key, output.record(record), at: done)
         }
         onStep(.swept)
         return !more

@@ -16,8 +16,8 @@ extension IngestLoop: TopicViewsOwner {
     func ends(of partition: Kafka.TopicPartition) -> Watermarks? { writer.ends(of: partition) }
 
     func readViews(waitMilliseconds: Int32) throws {
-        for number in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(number) {
-            reportEnds[number] = nil
+        for partition in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(partition) {
+            reportEnds[partition] = nil
             onStep(.restored)
         }
     }

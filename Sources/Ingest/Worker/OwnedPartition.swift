@@ -3,18 +3,18 @@ internal import Stages
 
 /// One partition of `reports` that is ours.
 struct OwnedPartition: OwnedPart {
-    let number: Int32
+    let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
     /// How far it is committed.
     var position = ReadPosition()
 
-    init(_ number: Int32, at now: Instant) {
-        self.number = number
+    init(_ partition: Int32, at now: Instant) {
+        self.partition = partition
         restoringSince = now
     }
 
-    var name: String { "partition \(number)" }
+    var name: String { "partition \(partition)" }
 
     func next(in topic: Int) -> Int64? { position.committed }
     mutating func begin(at offset: Int64?, in topic: Int) { position.begin(at: offset) }

@@ -37,7 +37,7 @@ struct Roster {
         next = offset + 1
     }
 
-    func number(of key: [UInt8], murmur: UInt32) -> Int? {
+    func index(of key: [UInt8], murmur: UInt32) -> Int? {
         var probe = table.probe(murmur)
         while let number = table.next(&probe) {
             if entries[number].key.bytes == key { return number }

@@ -64,7 +64,7 @@ final class AnswersServer: Sendable {
     private func announce(_ open: OpenLanes) {
         rounds.execute { [member] rounds in
             var present = member
-            present.lanes = open.all.map { Int($0.number) }
+            present.lanes = open.all.map { Int($0.partition) }
             rounds.announcer.announce { [present] in present }
         }
     }

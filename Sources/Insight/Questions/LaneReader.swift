@@ -27,7 +27,7 @@ final class LaneReader {
             } catch {
                 continue
             }
-            found.lanes = [Int(lane.number)]
+            found.lanes = [Int(lane.partition)]
             found.asOf = lane.asOf
             all.add(found)
         }
@@ -58,12 +58,12 @@ final class LaneReader {
         case .pushes:
             let recipients = question.names.compactMap { Recipient(text: $0) }.filter {
                 let key = RegistryKey.lane(app: question.app, recipient: $0)
-                return Murmur2.partition(of: key.span, of: lanes) == Int(lane.number)
+                return Murmur2.partition(of: key.span, of: lanes) == Int(lane.partition)
             }
             if recipients.isEmpty { return }
             found.pushes = try PushFinder(lane, reader: reader).newest(
                 question.limit, to: recipients, on: question.installation, app: question.app)
-        case .events: found.events = try events(of: lane).list(question, lane: lane.number)
+        case .events: found.events = try events(of: lane).list(question, lane: lane.partition)
         case .counts: found.counts = try events(of: lane).counts(question)
         case .taps: found.taps = try events(of: lane).taps(question)
         case .audit:
@@ -138,9 +138,9 @@ final class LaneReader {
     }
 
     private func events(of lane: OpenLane) throws -> EventReader {
-        if let known = events[lane.number], known.opening == lane.opening { return known }
+        if let known = events[lane.partition], known.opening == lane.opening { return known }
         let made = try EventReader(lane)
-        events[lane.number] = made
+        events[lane.partition] = made
         return made
     }
 }

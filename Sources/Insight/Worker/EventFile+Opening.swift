@@ -52,7 +52,7 @@ struct OpenedEvents {
             try database.prepare("INSERT INTO origin VALUES (?)").run(.text(origin))
             try database.prepare("INSERT INTO applied VALUES (0, ?, NULL, NULL)").run(
                 .integer(applied.asOf.milliseconds))
-            try database.setSchema(EventSchema.number)
+            try database.setSchema(EventSchema.version)
         }
     }
 
@@ -61,8 +61,8 @@ struct OpenedEvents {
         let schema = try database.schema()
         // The number is written in the transaction that makes the tables.
         if schema == 0 { return .nothing }
-        guard schema == EventSchema.number else {
-            return .useless(.otherSchema(found: schema, wanted: EventSchema.number))
+        guard schema == EventSchema.version else {
+            return .useless(.otherSchema(found: schema, wanted: EventSchema.version))
         }
         var named: String?
         try database.prepare("SELECT text FROM origin").eachRow { named = $0.text(0) }

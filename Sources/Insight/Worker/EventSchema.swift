@@ -1,7 +1,7 @@
 /// The tables of events of one lane.
 enum EventSchema {
     /// Another number is another layout; then the file is rebuilt.
-    static let number = 2
+    static let version = 2
     /// Of a file that the last process found unusable.
     static let condemned = -1
 

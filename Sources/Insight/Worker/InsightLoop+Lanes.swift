@@ -6,8 +6,8 @@ internal import Telemetry
 internal import Topics
 
 extension InsightLoop {
-    private func partitions(_ number: Int32) -> [Kafka.TopicPartition] {
-        InsightTopic.allCases.map { Kafka.TopicPartition(layout.name($0.name), number) }
+    private func partitions(_ partition: Int32) -> [Kafka.TopicPartition] {
+        InsightTopic.allCases.map { Kafka.TopicPartition(layout.name($0.name), partition) }
     }
 
     // MARK: Coming and going
@@ -74,13 +74,13 @@ extension InsightLoop {
             return
         }
         self.offered = nil
-        for (number, parts) in Dictionary(grouping: offered, by: \.partition) {
+        for (partition, parts) in Dictionary(grouping: offered, by: \.partition) {
             if parts.count == InsightTopic.allCases.count {
-                closed[number] = now
+                closed[partition] = now
             } else {
                 log.error(
                     "topics are not assigned alike; do all members run the same version?",
-                    .field("partition", number))
+                    .field("partition", partition))
             }
         }
         log.info("lanes assigned", .field("count", closed.count))
@@ -92,36 +92,36 @@ extension InsightLoop {
     /// One lane a turn: a large file is read through before it is believed, and a member must poll.
     func openNext() {
         let now = Instant.now()
-        guard let (number, _) = closed.filter({ now >= $0.value }).min(by: { $0.key < $1.key }) else {
+        guard let (partition, _) = closed.filter({ now >= $0.value }).min(by: { $0.key < $1.key }) else {
             return
         }
         do {
-            let lane = try open(number)
-            let places = partitions(number)
+            let lane = try open(partition)
+            let places = partitions(partition)
             consumer.resume(places)
             // A pause remembers a position of its own, of before; so the right one is set behind it.
             try consumer.seek(lane.starts, withinMilliseconds: GroupQuestion.millisecondsMax)
-            lanes[number] = lane
+            lanes[partition] = lane
             self.open.put(OpenLane(lane))
             publish(lane)
-            closed[number] = nil
-            troubles[number] = nil
+            closed[partition] = nil
+            troubles[partition] = nil
             onStep(.opened)
         } catch {
-            consumer.pause(partitions(number))
-            closed[number] = now.advanced(byMilliseconds: Self.retryMilliseconds)
-            if troubles.updateValue("\(error)", forKey: number) != "\(error)" {
+            consumer.pause(partitions(partition))
+            closed[partition] = now.advanced(byMilliseconds: Self.retryMilliseconds)
+            if troubles.updateValue("\(error)", forKey: partition) != "\(error)" {
                 log.error(
                     "a lane's files cannot be opened now; its figures stand still",
-                    .field("lane", number), .field("error", "\(error)"))
+                    .field("lane", partition), .field("error", "\(error)"))
             }
         }
     }
 
-    private func open(_ number: Int32) throws -> LaneFiles {
-        let places = partitions(number)
+    private func open(_ partition: Int32) throws -> LaneFiles {
+        let places = partitions(partition)
         func directory(_ topic: InsightTopic) -> String {
-            "\(self.directory)/\(topic.name.rawValue)-\(number)"
+            "\(self.directory)/\(topic.name.rawValue)-\(partition)"
         }
         let receipts = try ReceiptFile(
             directory(.receipts), of: places[InsightTopic.receipts.rawValue], cluster: cluster,
@@ -135,14 +135,14 @@ extension InsightLoop {
                     cluster: cluster, limits: settings.viewLimits, boot: boot)
             }
         }
-        let lane = LaneFiles(number, receipts: receipts, events: events, rows: rows)
+        let lane = LaneFiles(partition, receipts: receipts, events: events, rows: rows)
         for topic in InsightTopic.allCases {
-            tell(lane.files[topic.rawValue].beginning, of: topic.name.rawValue, number)
+            tell(lane.files[topic.rawValue].beginning, of: topic.name.rawValue, partition)
         }
         return lane
     }
 
-    private func tell(_ beginning: Beginning, of model: String, _ number: Int32) {
+    private func tell(_ beginning: Beginning, of model: String, _ partition: Int32) {
         switch beginning {
         case .empty: metrics.files(model, "empty").add()
         case .resumed: metrics.files(model, "resumed").add()
@@ -150,18 +150,18 @@ extension InsightLoop {
             metrics.files(model, "discarded").add()
             log.warning(
                 "file discarded, it is built anew from its topic", .field("model", model),
-                .field("lane", number), .field("reason", reason.description))
+                .field("lane", partition), .field("reason", reason.description))
         }
     }
 
     /// Closes a lane's files and opens them again later; one that is damaged begins from nothing.
-    func reopen(_ number: Int32, _ trouble: FileTrouble) {
-        guard let lane = lanes.removeValue(forKey: number) else { return }
-        open.remove(number)
-        consumer.pause(partitions(number))
+    func reopen(_ partition: Int32, _ trouble: FileTrouble) {
+        guard let lane = lanes.removeValue(forKey: partition) else { return }
+        open.remove(partition)
+        consumer.pause(partitions(partition))
         metrics.startedOver.add()
         log.warning(
-            "a lane is read again from where its files stand", .field("lane", number),
+            "a lane is read again from where its files stand", .field("lane", partition),
             .field("reason", trouble.text))
         do {
             for topic in InsightTopic.allCases {
@@ -170,22 +170,22 @@ extension InsightLoop {
             }
         } catch {
             log.warning(
-                "a lane's files were not closed in order", .field("lane", number),
+                "a lane's files were not closed in order", .field("lane", partition),
                 .field("error", "\(error)"))
         }
-        closed[number] = Instant.now().advanced(byMilliseconds: Self.retryMilliseconds)
-        troubles[number] = trouble.text
+        closed[partition] = Instant.now().advanced(byMilliseconds: Self.retryMilliseconds)
+        troubles[partition] = trouble.text
     }
 
     func closeAll() {
         for lane in lanes.values {
-            open.remove(lane.number)
+            open.remove(lane.partition)
             do {
                 try lane.close()
             } catch {
                 log.warning(
                     "a lane's files were not closed in order; they are looked at more closely at the next start",
-                    .field("lane", lane.number), .field("error", "\(error)"))
+                    .field("lane", lane.partition), .field("error", "\(error)"))
             }
         }
         lanes = [:]

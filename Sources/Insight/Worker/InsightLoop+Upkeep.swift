@@ -9,14 +9,14 @@ extension InsightLoop {
     func upkeep() {
         for lane in lanes.values {
             forget(lane)
-            if lanes[lane.number] != nil { publish(lane) }
+            if lanes[lane.partition] != nil { publish(lane) }
         }
         commit()
         metrics.lanes.set(Double(lanes.count))
         metrics.blocked.set(Double(troubles.count))
-        let waiting = closed.keys.sorted().map { number in
-            troubles[number].map { "lane \(number) cannot be read: \($0)" }
-                ?? "lane \(number) is being opened"
+        let waiting = closed.keys.sorted().map { partition in
+            troubles[partition].map { "lane \(partition) cannot be read: \($0)" }
+                ?? "lane \(partition) is being opened"
         }
         state.setObstacles(offered == nil ? waiting : ["lanes are offered, and are not taken over yet"])
     }
@@ -29,7 +29,7 @@ extension InsightLoop {
         if let failedAt, Instant.now() < failedAt.advanced(byMilliseconds: Self.failureMilliseconds) {
             return
         }
-        open.update(lane.number, asOf: lane.asOf(now: WallTime.now().milliseconds))
+        open.update(lane.partition, asOf: lane.asOf(now: WallTime.now().milliseconds))
     }
 
     /// Rows are old by the cluster's stamps: a clock here that is wrong forgets nothing.
@@ -41,7 +41,7 @@ extension InsightLoop {
             do {
                 count += try lane.files[topic.rawValue].forget(before: lane.newest - kept)
             } catch {
-                return reopen(lane.number, FileTrouble(error, of: topic))
+                return reopen(lane.partition, FileTrouble(error, of: topic))
             }
         }
         metrics.forgotten.add(count)
@@ -53,7 +53,7 @@ extension InsightLoop {
         var offsets: [OffsetToCommit] = []
         for lane in lanes.values {
             for topic in InsightTopic.allCases {
-                let place = Kafka.TopicPartition(layout.name(topic.name), lane.number)
+                let place = Kafka.TopicPartition(layout.name(topic.name), lane.partition)
                 let applied = lane.applied(topic)
                 if committed.updateValue(applied, forKey: place) != applied {
                     offsets.append(OffsetToCommit(place, offset: applied))

@@ -125,8 +125,8 @@ final class InsightLoop: StageLoop {
         var outcomes: [InsightTopic: [String: Int]] = [:]
         var oldest = Int64.max
         for index in 0..<batch.count {
-            let number = batch[index].partition
-            guard let lane = lanes[number], let topic = InsightTopic(rawValue: batch[index].topic) else {
+            let partition = batch[index].partition
+            guard let lane = lanes[partition], let topic = InsightTopic(rawValue: batch[index].topic) else {
                 continue
             }
             if let time = batch[index].timestamp { oldest = min(oldest, time) }
@@ -134,7 +134,7 @@ final class InsightLoop: StageLoop {
                 let outcome = try lane.take(batch[index], of: topic, with: reader)
                 outcomes[topic, default: [:]][outcome, default: 0] += 1
             } catch {
-                reopen(number, FileTrouble(error, of: topic))
+                reopen(partition, FileTrouble(error, of: topic))
             }
         }
         settle()
@@ -160,7 +160,7 @@ final class InsightLoop: StageLoop {
     private func settle() {
         for lane in lanes.values where lane.isTouched {
             if let (topic, error) = settle(lane) {
-                reopen(lane.number, FileTrouble(error, of: topic))
+                reopen(lane.partition, FileTrouble(error, of: topic))
             } else {
                 lane.settled()
                 publish(lane)

@@ -6,7 +6,7 @@ internal import Telemetry
 /// The files of one lane, one for each topic. Whatever goes wrong with one of them, all are closed, and opened
 /// again later: what was taken and not entered is read again.
 final class LaneFiles {
-    let number: Int32
+    let partition: Int32
     let receipts: ReceiptFile
     let events: EventFile
     /// In the order of `InsightTopic`.
@@ -18,8 +18,8 @@ final class LaneFiles {
     private(set) var isAtEnd: [Bool]
 
     /// - Parameter rows: the files of all topics but receipts and events.
-    init(_ number: Int32, receipts: ReceiptFile, events: EventFile, rows: [RowFile]) {
-        self.number = number
+    init(_ partition: Int32, receipts: ReceiptFile, events: EventFile, rows: [RowFile]) {
+        self.partition = partition
         self.receipts = receipts
         self.events = events
         files = [receipts, events] + rows

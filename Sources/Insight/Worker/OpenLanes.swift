@@ -9,27 +9,27 @@ final class OpenLanes: Sendable {
     private let changed = TracedLock<(@Sendable () -> Void)?>(nil)
 
     /// In their order.
-    var all: [OpenLane] { lanes.withLock { $0.values.sorted { $0.number < $1.number } } }
+    var all: [OpenLane] { lanes.withLock { $0.values.sorted { $0.partition < $1.partition } } }
 
     func whenChanged(_ then: @escaping @Sendable () -> Void) { changed.withLock { $0 = then } }
 
     func put(_ lane: OpenLane) {
-        lanes.withLock { $0[lane.number] = lane }
+        lanes.withLock { $0[lane.partition] = lane }
         changed.withLock { $0 }?()
     }
 
     /// Before its files are closed; whoever reads from them meanwhile reads to the end of a page.
-    func remove(_ number: Int32) {
-        lanes.withLock { _ = $0.removeValue(forKey: number) }
+    func remove(_ partition: Int32) {
+        lanes.withLock { _ = $0.removeValue(forKey: partition) }
         changed.withLock { $0 }?()
     }
 
-    func update(_ number: Int32, asOf: Int64) { lanes.withLock { $0[number]?.asOf = asOf } }
+    func update(_ partition: Int32, asOf: Int64) { lanes.withLock { $0[partition]?.asOf = asOf } }
 }
 
 /// The files of an open lane as other threads may read them.
 struct OpenLane: Sendable {
-    let number: Int32
+    let partition: Int32
     let receipts: Environment
     let receiptsPlace: Store.TopicPartition
     /// Of the SQLite file, which each thread opens for itself.
@@ -42,7 +42,7 @@ struct OpenLane: Sendable {
     var asOf: Int64 = 0
 
     init(_ files: LaneFiles) {
-        number = files.number
+        partition = files.partition
         receipts = files.receipts.environment
         let place = files.receipts.mark.place
         receiptsPlace = Store.TopicPartition(place.topic, place.partition)

@@ -34,22 +34,22 @@ struct Contests {
         _ prefix: [UInt8], _ transaction: inout WriteTransaction
     ) throws(StoreError) {
         var keys: [[UInt8]] = []
-        try Self.appendTokens(beginningWith: prefix, tables, transaction.view, to: &keys)
+        try Self.appendTokens(beginningWith: prefix, tables, transaction.picture, to: &keys)
         var newest: [Contested: Contender] = [:]
         // Nearly always there is one row, which nobody contests, or none.
         if keys.count > 1 {
             for key in keys {
-                let row = try contender(key, transaction.view)
+                let row = try contender(key, transaction.picture)
                 let contested = Contested(row.value)
                 guard let best = newest[contested] else {
                     newest[contested] = row
                     continue
                 }
-                if try isNewer(row, than: best, transaction.view) { newest[contested] = row }
+                if try isNewer(row, than: best, transaction.picture) { newest[contested] = row }
             }
         }
         for key in keys {
-            let row = try contender(key, transaction.view)
+            let row = try contender(key, transaction.picture)
             let isShadowed = newest[Contested(row.value)].map { $0.holder != row.holder } ?? false
             let flag = isShadowed ? TokenValue.Flag.shadowed : 0
             guard row.value[0] & TokenValue.Flag.shadowed != flag else { continue }
@@ -61,10 +61,10 @@ struct Contests {
     }
 
     private static func appendTokens(
-        beginningWith prefix: [UInt8], _ tables: LaneTables, _ view: borrowing ReadView,
+        beginningWith prefix: [UInt8], _ tables: LaneTables, _ picture: borrowing Picture,
         to keys: inout [[UInt8]]
     ) throws(StoreError) {
-        var cursor = try view.cursor(of: tables.tokens, from: prefix.span)
+        var cursor = try picture.cursor(of: tables.tokens, from: prefix.span)
         while cursor.isOnRow, cursor.key.hasPrefix(prefix.span) {
             _ = try cursor.value
             keys.append(Array(cursor.key))
@@ -72,7 +72,7 @@ struct Contests {
         }
     }
 
-    private func contender(_ token: [UInt8], _ view: borrowing ReadView) throws(StoreError) -> Contender {
+    private func contender(_ token: [UInt8], _ picture: borrowing Picture) throws(StoreError) -> Contender {
         var offset = 0
         _ = OrderedNumber.read(token.span, at: &offset)
         let kindOffset = offset + TableKey.hashBytes
@@ -80,12 +80,12 @@ struct Contests {
         let key = Array(token[..<offset]) + token[(kindOffset + 1)...]
         var row = key
         var group: [UInt8]?
-        if kind == .update, let found = try view.value(of: key.span, in: tables.activities) {
+        if kind == .update, let found = try picture.value(of: key.span, in: tables.activities) {
             group = Array(found)
             TableKey.update(ofActivity: key.span, group: found, into: &row)
         }
         let table = kind == .start ? tables.starts : tables.updates
-        guard let value = try view.value(of: row.span, in: table) else {
+        guard let value = try picture.value(of: row.span, in: table) else {
             throw .corrupt(path: "registry", what: "a token stands in the index and in no row")
         }
         return Contender(
@@ -93,17 +93,17 @@ struct Contests {
     }
 
     private func isNewer(
-        _ row: Contender, than other: Contender, _ view: borrowing ReadView
+        _ row: Contender, than other: Contender, _ picture: borrowing Picture
     ) throws(StoreError) -> Bool {
         let times = (TokenValue.registeredAt(row.value.span), TokenValue.registeredAt(other.value.span))
         if times.0 != times.1 { return times.0 > times.1 }
         // Between the rows of one installation nothing hangs on it.
         if row.holder == other.holder { return false }
-        return try topicKey(other, view).lexicographicallyPrecedes(topicKey(row, view))
+        return try topicKey(other, picture).lexicographicallyPrecedes(topicKey(row, picture))
     }
 
-    private func topicKey(_ row: Contender, _ view: borrowing ReadView) throws(StoreError) -> [UInt8] {
-        try topicKeys.bytes(of: row.kind, key: row.entryKey.span, value: row.value.span, seen: view)
+    private func topicKey(_ row: Contender, _ picture: borrowing Picture) throws(StoreError) -> [UInt8] {
+        try topicKeys.bytes(of: row.kind, key: row.entryKey.span, value: row.value.span, seen: picture)
     }
 }
 

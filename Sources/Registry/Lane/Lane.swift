@@ -58,7 +58,7 @@ package final class Lane {
         beginning = file.beginning
         tables = LaneTables(file)
         names = Names(tables.names)
-        let found = try file.read { view throws(StoreError) in try view.applied(partition) }
+        let found = try file.read { picture throws(StoreError) in try picture.applied(partition) }
         applied = found?.offset
         identity = TopicIdentity(found)
         if applied == nil { try empty() }
@@ -99,20 +99,20 @@ package final class Lane {
     /// for, it is told again, since the committed offset is still below it.
     package func commit(_ now: Applied, tellingInto news: inout LaneNews) throws(StoreError) {
         let (tables, names) = (tables, names)
-        try commit(now) { changed, view throws(StoreError) in
+        try commit(now) { changed, picture throws(StoreError) in
             // This may run twice.
             news.removeAll()
             var teller = NewsTeller(tables, names)
-            for row in changed { try teller.tell(row, to: &news, view) }
+            for row in changed { try teller.tell(row, to: &news, picture) }
             for index in 0..<repeated.count where repeated.isLast(index) {
                 guard let row = ChangedRow(unknown: repeated.key(index)) else { continue }
-                try teller.tell(row, to: &news, view)
+                try teller.tell(row, to: &news, picture)
             }
         }
     }
 
     private func commit(
-        _ now: Applied, telling tell: ([ChangedRow], borrowing ReadView) throws(StoreError) -> Void
+        _ now: Applied, telling tell: ([ChangedRow], borrowing Picture) throws(StoreError) -> Void
     ) throws(StoreError) {
         let now = try identified(now)
         pending.sort()
@@ -124,7 +124,7 @@ package final class Lane {
             pendingNewsStart = nil
             applied = now.offset
         } else {
-            try file.read { view throws(StoreError) in try tell([], view) }
+            try file.read { picture throws(StoreError) in try tell([], picture) }
         }
         repeated.removeAll()
     }
@@ -138,7 +138,7 @@ package final class Lane {
 
     private func write(
         _ changes: borrowing RowBatch, _ now: Applied,
-        telling tell: ([ChangedRow], borrowing ReadView) throws(StoreError) -> Void
+        telling tell: ([ChangedRow], borrowing Picture) throws(StoreError) -> Void
     ) throws(StoreError) {
         let (partition, tables, topicKeys) = (partition, tables, TopicKeys(names))
         let newsStart = pendingNewsStart
@@ -151,16 +151,16 @@ package final class Lane {
             }
             try writer.settle(isNews: newsStart != nil, &transaction)
             try transaction.setApplied(now, of: partition)
-            try tell(writer.changed, transaction.view)
+            try tell(writer.changed, transaction.picture)
         }
     }
 
     /// Rows in the tables, expired ones included.
     package func counts() throws(StoreError) -> LaneCounts {
-        try file.read { view throws(StoreError) in
+        try file.read { picture throws(StoreError) in
             LaneCounts(
-                starts: try view.count(of: tables.starts), updates: try view.count(of: tables.updates),
-                profiles: try view.count(of: tables.profiles))
+                starts: try picture.count(of: tables.starts), updates: try picture.count(of: tables.updates),
+                profiles: try picture.count(of: tables.profiles))
         }
     }
 

@@ -24,11 +24,11 @@ struct Names {
         if let number = remembered[name] { return number }
         let (table, name) = (table, Array(name))
         let number = try file.write { transaction throws(StoreError) in
-            if let number = try Self.number(of: name.span, in: table, seen: transaction.view) {
+            if let number = try Self.number(of: name.span, in: table, seen: transaction.picture) {
                 transaction.rollBack()
                 return number
             }
-            let number = try transaction.view.count(of: table) / 2 + 1
+            let number = try transaction.picture.count(of: table) / 2 + 1
             var digits: [UInt8] = []
             OrderedNumber.append(number, to: &digits)
             try transaction.put(([Column.byName.rawValue] + name).span, digits.span, in: table)
@@ -41,24 +41,24 @@ struct Names {
     }
 
     /// The number of a name, nil when no row has it.
-    func known(_ name: Span<UInt8>, _ view: borrowing ReadView) throws(StoreError) -> Int? {
+    func known(_ name: Span<UInt8>, _ picture: borrowing Picture) throws(StoreError) -> Int? {
         if let number = remembered[name] { return number }
-        return try Self.number(of: name, in: table, seen: view)
+        return try Self.number(of: name, in: table, seen: picture)
     }
 
     /// Appends the name of a number.
-    func append(_ number: Int, to text: inout [UInt8], _ view: borrowing ReadView) throws(StoreError) {
+    func append(_ number: Int, to text: inout [UInt8], _ picture: borrowing Picture) throws(StoreError) {
         var key = [Column.byNumber.rawValue]
         OrderedNumber.append(number, to: &key)
-        guard let name = try view.value(of: key.span, in: table) else { return }
+        guard let name = try picture.value(of: key.span, in: table) else { return }
         text.append(name)
     }
 
     private static func number(
-        of name: Span<UInt8>, in table: Table, seen view: borrowing ReadView
+        of name: Span<UInt8>, in table: Table, seen picture: borrowing Picture
     ) throws(StoreError) -> Int? {
         let key = [Column.byName.rawValue] + Array(name)
-        guard let digits = try view.value(of: key.span, in: table) else { return nil }
+        guard let digits = try picture.value(of: key.span, in: table) else { return nil }
         var offset = 0
         return OrderedNumber.read(digits, at: &offset)
     }

@@ -42,7 +42,7 @@ struct RowWriter: ~Copyable {
     private mutating func applyStart(
         _ key: Span<UInt8>, value: Span<UInt8>?, in transaction: inout WriteTransaction
     ) throws(StoreError) {
-        let old = try read(key, in: tables.starts, transaction.view)
+        let old = try read(key, in: tables.starts, transaction.picture)
         guard let value else {
             guard let old else { return }
             try transaction.remove(key, in: tables.starts)
@@ -59,10 +59,10 @@ struct RowWriter: ~Copyable {
     ) throws(StoreError) {
         var tableKey: [UInt8] = []
         var old: [UInt8]?
-        let group = try read(key, in: tables.activities, transaction.view)
+        let group = try read(key, in: tables.activities, transaction.picture)
         if let group {
             TableKey.update(ofActivity: key, group: group.span, into: &tableKey)
-            old = try read(tableKey.span, in: tables.updates, transaction.view)
+            old = try read(tableKey.span, in: tables.updates, transaction.picture)
         }
         guard let change else {
             guard let old else { return }
@@ -120,9 +120,9 @@ struct RowWriter: ~Copyable {
     }
 
     private func read(
-        _ key: Span<UInt8>, in table: Table, _ view: borrowing ReadView
+        _ key: Span<UInt8>, in table: Table, _ picture: borrowing Picture
     ) throws(StoreError) -> [UInt8]? {
-        guard let value = try view.value(of: key, in: table) else { return nil }
+        guard let value = try picture.value(of: key, in: table) else { return nil }
         return Array(value)
     }
 }

@@ -10,17 +10,17 @@ struct TopicKeys {
 
     /// - Parameter key: as `starts`, `activities` or `profiles` have it.
     func bytes(
-        of kind: RowKind, key: Span<UInt8>, value: Span<UInt8>, seen view: borrowing ReadView
+        of kind: RowKind, key: Span<UInt8>, value: Span<UInt8>, seen picture: borrowing Picture
     ) throws(StoreError) -> [UInt8] {
         if kind == .profile, let long = ProfileValue.longKey(value) { return Array(long) }
         if kind != .profile, let long = TokenValue.more(.key, value) { return Array(long) }
         var offset = 0
-        let app = try text(OrderedNumber.read(key, at: &offset), view)
+        let app = try text(OrderedNumber.read(key, at: &offset), picture)
         var entry = RegistryKey.Entry.profile
         switch kind {
         case .start:
             let type = OrderedNumber.read(key, at: &offset)
-            entry = .start(type: type == Names.none ? nil : try text(type, view))
+            entry = .start(type: type == Names.none ? nil : try text(type, picture))
         case .update:
             var activity: [UInt8] = []
             _ = NameCode.read(key, at: &offset, to: &activity)
@@ -40,9 +40,9 @@ struct TopicKeys {
             entry.text)
     }
 
-    private func text(_ number: Int, _ view: borrowing ReadView) throws(StoreError) -> String {
+    private func text(_ number: Int, _ picture: borrowing Picture) throws(StoreError) -> String {
         var text: [UInt8] = []
-        try names.append(number, to: &text, view)
+        try names.append(number, to: &text, picture)
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -13,10 +13,10 @@ struct DismissalWalk: ~Copyable, ~Escapable {
     /// False where nobody asks, or for a group that no row can be in.
     let isNeeded: Bool
 
-    @_lifetime(borrow view)
+    @_lifetime(borrow picture)
     init(
         _ dismissals: Selection.Dismissals?, app: [UInt8], in table: Table, from lower: [UInt8],
-        seen view: borrowing ReadView
+        seen picture: borrowing Picture
     ) throws(StoreError) {
         var prefix = app
         let group = Array((dismissals?.group ?? "").utf8)
@@ -25,7 +25,7 @@ struct DismissalWalk: ~Copyable, ~Escapable {
         key = prefix
         prefixBytes = prefix.count
         let start = prefix + lower
-        cursor = try view.cursor(of: table, from: start.span)
+        cursor = try picture.cursor(of: table, from: start.span)
     }
 
     /// Rows come in order; the same installation may come twice.

@@ -63,12 +63,12 @@ extension Lane {
         guard RecipientCode.append(recipient, to: &code) else { return [] }
         var prefix: [UInt8] = []
         var found: [KnownToken] = []
-        try file.read { view throws(StoreError) in
-            guard let number = try names.known(Array(app.utf8).span, view) else { return }
+        try file.read { picture throws(StoreError) in
+            guard let number = try names.known(Array(app.utf8).span, picture) else { return }
             OrderedNumber.append(number, to: &prefix)
-            for key in try Self.starts(of: code, app: prefix, in: tables.starts, seen: view) {
+            for key in try Self.starts(of: code, app: prefix, in: tables.starts, seen: picture) {
                 if let token = try KnownToken(
-                    .start, key: key, in: tables, topicKeys: topicKeys, now: now, seen: view)
+                    .start, key: key, in: tables, topicKeys: topicKeys, now: now, seen: picture)
                 {
                     found.append(token)
                 }
@@ -87,10 +87,10 @@ extension Lane {
 
     /// The keys of a recipient's start tokens: one jump for each activity type of the app.
     private static func starts(
-        of code: [UInt8], app: [UInt8], in table: Table, seen view: borrowing ReadView
+        of code: [UInt8], app: [UInt8], in table: Table, seen picture: borrowing Picture
     ) throws(StoreError) -> [[UInt8]] {
         var keys: [[UInt8]] = []
-        var cursor = try view.cursor(of: table, from: app.span)
+        var cursor = try picture.cursor(of: table, from: app.span)
         while cursor.isOnRow, cursor.key.hasPrefix(app.span) {
             var end = app.count
             _ = OrderedNumber.read(cursor.key, at: &end)
@@ -119,16 +119,16 @@ extension Lane {
         var range = range
         var isMore = true
         while isMore {
-            let (next, more, part) = try file.read { view throws(StoreError) in
+            let (next, more, part) = try file.read { picture throws(StoreError) in
                 var next = range
                 var keys: [(RowKind, [UInt8])] = []
-                let more = try view.page(of: table, &next, rows: Self.inquiryRows) { key, _ in
+                let more = try picture.page(of: table, &next, rows: Self.inquiryRows) { key, _ in
                     keys.append(entry(key))
                 }
                 var part: [KnownToken] = []
                 for (kind, key) in keys {
                     if let token = try KnownToken(
-                        kind, key: key, in: tables, topicKeys: topicKeys, now: now, seen: view),
+                        kind, key: key, in: tables, topicKeys: topicKeys, now: now, seen: picture),
                         isWanted(token)
                     {
                         part.append(token)
@@ -146,11 +146,11 @@ extension Lane {
 extension KnownToken {
     fileprivate init?(
         _ kind: RowKind, key: [UInt8], in tables: LaneTables, topicKeys: TopicKeys, now: Int64,
-        seen view: borrowing ReadView
+        seen picture: borrowing Picture
     ) throws(StoreError) {
         var row = key
         var group: String?
-        if kind == .update, let code = try view.value(of: key.span, in: tables.activities) {
+        if kind == .update, let code = try picture.value(of: key.span, in: tables.activities) {
             TableKey.update(ofActivity: key.span, group: code, into: &row)
             var text: [UInt8] = []
             var offset = 0
@@ -159,8 +159,9 @@ extension KnownToken {
             }
         }
         let table = kind == .start ? tables.starts : tables.updates
-        guard let value = try view.value(of: row.span, in: table),
-            let topicKey = RegistryKey(try topicKeys.bytes(of: kind, key: key.span, value: value, seen: view))
+        guard let value = try picture.value(of: row.span, in: table),
+            let topicKey = RegistryKey(
+                try topicKeys.bytes(of: kind, key: key.span, value: value, seen: picture))
         else { return nil }
         if let long = TokenValue.more(.group, value) { group = String(decoding: Array(long), as: UTF8.self) }
         self.key = topicKey

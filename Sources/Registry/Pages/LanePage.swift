@@ -14,9 +14,9 @@ extension Lane {
         precondition(rowsMax > 0, "a page has rows")
         page.removeAll()
         let (tables, names) = (tables, names)
-        return try file.read { view throws(StoreError) in
+        return try file.read { picture throws(StoreError) in
             var walk = PageWalk(selection, of: tables, names: names, rowsMax: rowsMax)
-            return try walk.run(from: cursor, into: &page, view)
+            return try walk.run(from: cursor, into: &page, picture)
         }
     }
 }

@@ -19,14 +19,14 @@ struct PageFiller: ~Copyable {
     ///   - group: the group's code, nil for a start.
     mutating func append(
         _ suffix: Span<UInt8>, _ value: Span<UInt8>, group: Span<UInt8>?, to page: inout TokenPage,
-        seen view: borrowing ReadView
+        seen picture: borrowing Picture
     ) throws(StoreError) {
         var entry = TokenPage.Entry()
         entry.flags = value[0]
         entry.os = OSVersion.read(value, at: TokenValue.Place.os)
         entry.registeredAt = TokenValue.registeredAt(value)
         var offset = TokenValue.typeOffset(value)
-        try lookUp(type: OrderedNumber.read(value, at: &offset), &page, view)
+        try lookUp(type: OrderedNumber.read(value, at: &offset), &page, picture)
         entry.hasType = typeNumber != Names.none
         entry.type = type
         if let group, group[0] != NameCode.Tag.none {
@@ -110,12 +110,12 @@ struct PageFiller: ~Copyable {
     mutating func forgetGroup() { hasGroup = false }
 
     private mutating func lookUp(
-        type number: Int, _ page: inout TokenPage, _ view: borrowing ReadView
+        type number: Int, _ page: inout TokenPage, _ picture: borrowing Picture
     ) throws(StoreError) {
         if number == typeNumber { return }
         typeNumber = number
         var name: [UInt8] = []
-        if number != Names.none { try names.append(number, to: &name, view) }
+        if number != Names.none { try names.append(number, to: &name, picture) }
         type = page.text.count..<page.text.count + name.count
         page.text.append(name.span)
     }

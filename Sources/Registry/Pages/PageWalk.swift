@@ -21,9 +21,9 @@ struct PageWalk: ~Copyable {
     }
 
     mutating func run(
-        from cursor: PageCursor, into page: inout TokenPage, _ view: borrowing ReadView
+        from cursor: PageCursor, into page: inout TokenPage, _ picture: borrowing Picture
     ) throws(StoreError) -> PageCursor? {
-        guard let number = try names.known(Array(selection.app.utf8).span, view) else { return nil }
+        guard let number = try names.known(Array(selection.app.utf8).span, picture) else { return nil }
         var app: [UInt8] = []
         OrderedNumber.append(number, to: &app)
         switch selection.tokens {
@@ -31,23 +31,23 @@ struct PageWalk: ~Copyable {
             var typeless = app
             OrderedNumber.append(Names.none, to: &typeless)
             var typed: [UInt8]?
-            if let number = try names.known(Array(type.utf8).span, view) {
+            if let number = try names.known(Array(type.utf8).span, picture) {
                 var prefix = app
                 OrderedNumber.append(number, to: &prefix)
                 typed = prefix
             }
             var source = Source(app: app, table: tables.starts, first: typed, second: typeless, group: nil)
             source.type = Array(type.utf8)
-            return try goRound(source, from: cursor, to: &page, seen: view)
+            return try goRound(source, from: cursor, to: &page, seen: picture)
         case .updates(let group):
             var code: [UInt8] = []
             let name = Array((group ?? "").utf8)
             guard TableKey.append(group: group == nil ? nil : name.span, to: &code) else { return nil }
             return try goRound(
                 Source(app: app, table: tables.updates, first: app + code, second: nil, group: code),
-                from: cursor, to: &page, seen: view)
+                from: cursor, to: &page, seen: picture)
         case .activities(let activities):
-            return try walk(activities, of: app, from: cursor, filling: &page, seen: view)
+            return try walk(activities, of: app, from: cursor, filling: &page, seen: picture)
         }
     }
 
@@ -73,11 +73,11 @@ struct PageWalk: ~Copyable {
 
     /// To the end, then from the first to where it began.
     private mutating func goRound(
-        _ source: Source, from start: PageCursor, to page: inout TokenPage, seen view: borrowing ReadView
+        _ source: Source, from start: PageCursor, to page: inout TokenPage, seen picture: borrowing Picture
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         if !cursor.isWrapped {
-            if let next = try walk(source, from: cursor.next, to: nil, filling: &page, seen: view) {
+            if let next = try walk(source, from: cursor.next, to: nil, filling: &page, seen: picture) {
                 cursor.next = next
                 return cursor
             }
@@ -85,7 +85,7 @@ struct PageWalk: ~Copyable {
             cursor.isWrapped = true
             cursor.next = []
         }
-        guard let next = try walk(source, from: cursor.next, to: cursor.origin, filling: &page, seen: view)
+        guard let next = try walk(source, from: cursor.next, to: cursor.origin, filling: &page, seen: picture)
         else {
             return nil
         }
@@ -96,10 +96,10 @@ struct PageWalk: ~Copyable {
     /// Walks one stretch; returns the first key it did not look at, nil when there is none.
     private mutating func walk(
         _ source: Source, from lower: [UInt8], to upper: [UInt8]?, filling page: inout TokenPage,
-        seen view: borrowing ReadView
+        seen picture: borrowing Picture
     ) throws(StoreError) -> [UInt8]? {
         guard let recipients = selection.recipients else {
-            return try walk(source, within: Bounds(lower: lower, upper: upper), filling: &page, seen: view)
+            return try walk(source, within: Bounds(lower: lower, upper: upper), filling: &page, seen: picture)
         }
         for code in recipients.codes[recipients.index(from: lower)...] {
             let first = code.lexicographicallyPrecedes(lower) ? lower : code
@@ -110,7 +110,7 @@ struct PageWalk: ~Copyable {
             var end = code.behindPrefix
             if let upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true { end = upper }
             if let next = try walk(
-                source, within: Bounds(lower: first, upper: end), filling: &page, seen: view)
+                source, within: Bounds(lower: first, upper: end), filling: &page, seen: picture)
             {
                 return next
             }
@@ -119,18 +119,19 @@ struct PageWalk: ~Copyable {
     }
 
     private mutating func walk(
-        _ source: Source, within bounds: Bounds, filling page: inout TokenPage, seen view: borrowing ReadView
+        _ source: Source, within bounds: Bounds, filling page: inout TokenPage,
+        seen picture: borrowing Picture
     ) throws(StoreError) -> [UInt8]? {
-        var a = try Stretch(of: view, in: source.table, prefix: source.first, within: bounds)
-        var b = try Stretch(of: view, in: source.table, prefix: source.second, within: bounds)
+        var a = try Stretch(of: picture, in: source.table, prefix: source.first, within: bounds)
+        var b = try Stretch(of: picture, in: source.table, prefix: source.second, within: bounds)
         if !a.isInside, !b.isInside { return nil }
         // The user's own profile may be before the row where the walk goes on.
         let firstProfile = source.app + bounds.lower.prefix(RecipientCode.bucketBytes)
-        var profiles = try view.cursor(of: tables.profiles, from: firstProfile.span)
+        var profiles = try picture.cursor(of: tables.profiles, from: firstProfile.span)
         var profileKeys = ProfileKeys(app: source.app)
         var (user, installation) = (Span<UInt8>(), Span<UInt8>())
         var dismissals = try DismissalWalk(
-            selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, seen: view)
+            selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, seen: picture)
         let group = source.group?.span
         while a.isInside || b.isInside {
             let order = !b.isInside ? -1 : !a.isInside ? 1 : a.suffix.order(to: b.suffix)
@@ -159,7 +160,7 @@ struct PageWalk: ~Copyable {
             if let exclusion {
                 page.exclusions.count(exclusion)
             } else {
-                try filler.append(suffix, value, group: group, to: &page, seen: view)
+                try filler.append(suffix, value, group: group, to: &page, seen: picture)
             }
             if order <= 0 { try a.next() }
             // The installation's own token goes before the one that serves every type.
@@ -171,13 +172,13 @@ struct PageWalk: ~Copyable {
 
     private mutating func walk(
         _ activities: [String], of app: [UInt8], from start: PageCursor, filling page: inout TokenPage,
-        seen view: borrowing ReadView
+        seen picture: borrowing Picture
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         while cursor.activity < activities.count {
             let lower = cursor.isWrapped ? cursor.next : []
             if let next = try append(
-                activities[cursor.activity], of: app, from: lower, filling: &page, seen: view)
+                activities[cursor.activity], of: app, from: lower, filling: &page, seen: picture)
             {
                 return PageCursor(origin: [], next: next, isWrapped: true, activity: cursor.activity)
             }
@@ -191,7 +192,7 @@ struct PageWalk: ~Copyable {
     /// Returns the first key of the activity's rows that it did not look at, nil when there is none.
     private mutating func append(
         _ activity: String, of app: [UInt8], from lower: [UInt8], filling page: inout TokenPage,
-        seen view: borrowing ReadView
+        seen picture: borrowing Picture
     ) throws(StoreError) -> [UInt8]? {
         if page.count >= rowsMax || examinedLeft <= 0 { return lower }
         // One of which the lane has nothing costs a look too.
@@ -199,7 +200,7 @@ struct PageWalk: ~Copyable {
         var prefix = app
         guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return nil }
         var entries = try Stretch(
-            of: view, in: tables.activities, prefix: prefix, within: Bounds(lower: lower, upper: nil))
+            of: picture, in: tables.activities, prefix: prefix, within: Bounds(lower: lower, upper: nil))
         var key: [UInt8] = []
         while entries.isInside {
             if page.count >= rowsMax || examinedLeft <= 0 { return Array(entries.suffix) }
@@ -207,14 +208,14 @@ struct PageWalk: ~Copyable {
             TableKey.update(ofActivity: entries.key, group: group, into: &key)
             examinedLeft -= 1
             if selection.recipients?.contains(entries.suffix) ?? true,
-                let value = try view.value(of: key.span, in: tables.updates)
+                let value = try picture.value(of: key.span, in: tables.updates)
             {
                 if let exclusion = eligibility.exclusion(of: value) {
                     page.exclusions.count(exclusion)
                 } else {
                     let suffix = key.span.extracting(app.count + group.count..<key.count)
                     filler.forgetGroup()
-                    try filler.append(suffix, value, group: group, to: &page, seen: view)
+                    try filler.append(suffix, value, group: group, to: &page, seen: picture)
                 }
             }
             try entries.next()

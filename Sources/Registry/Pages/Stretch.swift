@@ -16,15 +16,15 @@ struct Stretch: ~Copyable, ~Escapable {
     private(set) var isInside = false
 
     /// - Parameter prefix: nil for no rows at all.
-    @_lifetime(borrow view)
+    @_lifetime(borrow picture)
     init(
-        of view: borrowing ReadView, in table: Table, prefix: [UInt8]?, within bounds: Bounds
+        of picture: borrowing Picture, in table: Table, prefix: [UInt8]?, within bounds: Bounds
     ) throws(StoreError) {
         let beginning = prefix ?? []
         prefixBytes = beginning.count
         end = bounds.upper.map { beginning + $0 } ?? beginning.behindPrefix
         let lower = beginning + bounds.lower
-        cursor = try view.cursor(of: table, from: lower.span)
+        cursor = try picture.cursor(of: table, from: lower.span)
         isInside = prefix != nil && Self.isInside(cursor, end)
     }
 

@@ -4,7 +4,7 @@ internal import Topics
 
 /// One partition of `schedules` and `schedules.auto` that is ours, and its timers.
 struct ScheduledPartition: OwnedPart {
-    let number: Int32
+    let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
     /// How far each topic is committed.
@@ -14,17 +14,17 @@ struct ScheduledPartition: OwnedPart {
     var heard = HeardOrders()
     var lately = LatelyFired()
 
-    init(_ number: Int32, at now: Instant) {
-        self.number = number
+    init(_ partition: Int32, at now: Instant) {
+        self.partition = partition
         restoringSince = now
     }
 
-    var name: String { "partition \(number) of schedules" }
+    var name: String { "partition \(partition) of schedules" }
 
-    func next(in topic: Int) -> Int64? { positions[ScheduledTopic(number: topic)]?.committed }
+    func next(in topic: Int) -> Int64? { positions[ScheduledTopic(index: topic)]?.committed }
 
     mutating func begin(at offset: Int64?, in topic: Int) {
-        positions[ScheduledTopic(number: topic), default: ReadPosition()].begin(at: offset)
+        positions[ScheduledTopic(index: topic), default: ReadPosition()].begin(at: offset)
     }
 
     /// Timers are read anew.
@@ -43,6 +43,6 @@ enum ScheduledTopic: CaseIterable {
 
     var name: TopicName { self == .schedules ? .schedules : .schedulesAuto }
 
-    /// - Parameter number: the topic's index in the subscription.
-    init(number: Int) { self = number == 0 ? .schedules : .auto }
+    /// - Parameter index: the topic's index in the subscription.
+    init(index: Int) { self = index == 0 ? .schedules : .auto }
 }

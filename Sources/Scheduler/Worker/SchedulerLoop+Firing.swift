@@ -39,21 +39,21 @@ extension SchedulerLoop {
 
     /// False when a view turned out to be unusable.
     private func fillWindows() throws -> Bool {
-        for number in member.owned.keys.sorted() {
-            guard try fillWindow(number) else { return false }
+        for partition in member.owned.keys.sorted() {
+            guard try fillWindow(partition) else { return false }
         }
         return true
     }
 
-    private func fillWindow(_ number: Int32) throws -> Bool {
-        while let part = member.owned[number], part.isServing, part.window.needsPage {
-            guard try fill(number, from: part.window.pageBegin) else { return false }
+    private func fillWindow(_ partition: Int32) throws -> Bool {
+        while let part = member.owned[partition], part.isServing, part.window.needsPage {
+            guard try fill(partition, from: part.window.pageBegin) else { return false }
         }
         return true
     }
 
-    private func fill(_ number: Int32, from begin: DueEntry?) throws -> Bool {
-        guard let view = views[number] else { return false }
+    private func fill(_ partition: Int32, from begin: DueEntry?) throws -> Bool {
+        guard let view = views[partition] else { return false }
         var range = KeyRange(prefix: DueEntry.prefix)
         if let begin { range.advance(behind: begin.stored.span) }
         var page: [DueEntry] = []
@@ -63,12 +63,12 @@ extension SchedulerLoop {
                 if let entry = DueEntry(stored: key) { page.append(entry) }
             }
         } catch {
-            try views.rebuild(number, error)
+            try views.rebuild(partition, error)
             return false
         }
-        member.owned[number]?.window.take(page: page, isLast: !isMore)
-        let overlay = views.overlays[number]
-        member.owned[number]?.window.settle { overlay?[$0] != nil }
+        member.owned[partition]?.window.take(page: page, isLast: !isMore)
+        let overlay = views.overlays[partition]
+        member.owned[partition]?.window.settle { overlay?[$0] != nil }
         onStep(.pageRead)
         return true
     }
@@ -77,25 +77,26 @@ extension SchedulerLoop {
     private func askTheTime(_ now: Instant, next: Int64) {
         let isSoon = clock.time(at: now).map { next - $0 < Int64(FiringClock.freshMilliseconds) } ?? true
         guard isSoon, clock.isStale(at: now) || clock.isHeld(at: now), now >= nextQuestion,
-            let number = member.owned.values.filter(\.isServing).map(\.number).min()
+            let partition = member.owned.values.filter(\.isServing).map(\.partition).min()
         else { return }
         nextQuestion = now.advanced(byMilliseconds: Self.betweenQuestionsMilliseconds)
         var headers = RecordHeaders(capacity: 0)
         let bytes = ScheduleRequest.questionBytes
         writer.send(
-            to: questions, partition: number, key: nil, value: bytes.span,
+            to: questions, partition: partition, key: nil, value: bytes.span,
             headers: &headers)
         onStep(.timeAsked)
     }
 
     /// A timer goes when every cancel is known that came in time.
     private func askForEnds(at time: Int64) {
-        for (number, part) in member.owned where part.isServing {
+        for (partition, part) in member.owned where part.isServing {
             guard let first = part.window.first, first.at <= time + Self.aheadMilliseconds,
-                part.heard.mustAsk(at: time), let ends = writer.ends(of: partition(number, of: .schedules))
+                part.heard.mustAsk(at: time),
+                let ends = writer.ends(of: topicPartition(partition, of: .schedules))
             else { continue }
             let position = part.positions[.schedules]?.committed ?? 0
-            member.owned[number]?.heard.ends(
+            member.owned[partition]?.heard.ends(
                 at: ends.high, asked: time, position: max(position, ends.low))
             onStep(.endsAsked)
         }
@@ -106,7 +107,7 @@ extension SchedulerLoop {
     /// The next entry of a partition.
     private struct Head: Comparable {
         let entry: DueEntry
-        let number: Int32
+        let partition: Int32
 
         static func < (a: Head, b: Head) -> Bool { a.entry < b.entry }
     }
@@ -116,32 +117,32 @@ extension SchedulerLoop {
         output.removeAll()
         var heads = MinHeap<Head>()
         var rows: [Int32: CommittedRows] = [:]
-        for number in member.owned.values.filter(\.isServing).map(\.number) {
-            if let head = head(of: number, at: firing.time) { heads.push(head) }
-            rows[number] = committedRows(of: number)
+        for partition in member.owned.values.filter(\.isServing).map(\.partition) {
+            if let head = head(of: partition, at: firing.time) { heads.push(head) }
+            rows[partition] = committedRows(of: partition)
         }
         while firing.count < firing.countMax, !output.isFull, let head = heads.pop() {
-            guard let rows = rows[head.number] else { preconditionFailure("a head is of a partition") }
-            _ = member.owned[head.number]?.window.takeFirst()
+            guard let rows = rows[head.partition] else { preconditionFailure("a head is of a partition") }
+            _ = member.owned[head.partition]?.window.takeFirst()
             do throws(StoreError) {
                 try firing.take(head.entry, from: rows, into: &output)
             } catch {
-                try views.rebuild(head.number, error)
+                try views.rebuild(head.partition, error)
                 return false
             }
             if let newer = rows.newerRecord { throw StageFailure.newerRecord(newer.description) }
-            guard try fillWindow(head.number) else { return false }
-            if let next = self.head(of: head.number, at: firing.time) { heads.push(next) }
+            guard try fillWindow(head.partition) else { return false }
+            if let next = self.head(of: head.partition, at: firing.time) { heads.push(next) }
         }
         return true
     }
 
     /// Nil when none of the partition may go.
-    private func head(of number: Int32, at time: Int64) -> Head? {
-        guard let part = member.owned[number], let entry = part.window.first, entry.at <= time,
+    private func head(of partition: Int32, at time: Int64) -> Head? {
+        guard let part = member.owned[partition], let entry = part.window.first, entry.at <= time,
             part.heard.mayFire(dueAt: entry.at)
         else { return nil }
-        return Head(entry: entry, number: number)
+        return Head(entry: entry, partition: partition)
     }
 
     private func commit(_ firing: inout FiredTimers) throws {
@@ -154,18 +155,18 @@ extension SchedulerLoop {
             return member.giveUp("the partitions are another's by now", "")
         }
         var work = ScheduledWork()
-        for number in firing.partitions {
-            for (topic, position) in member.owned[number]?.positions ?? [:] {
+        for partition in firing.partitions {
+            for (topic, position) in member.owned[partition]?.positions ?? [:] {
                 guard let offset = position.committed else { continue }
-                work.offsets.append(OffsetToCommit(partition(number, of: topic), offset: offset))
+                work.offsets.append(OffsetToCommit(topicPartition(partition, of: topic), offset: offset))
             }
         }
         guard try commit(work, group) else { return }
         firing.dropOutdated(in: views)
         budget.use(firing.count)
         let time = clock.time(at: .now()) ?? firing.time
-        for (number, dueAt, timer) in firing.fired {
-            if let timer { member.owned[number]?.lately.add(timer, at: time) }
+        for (partition, dueAt, timer) in firing.fired {
+            if let timer { member.owned[partition]?.lately.add(timer, at: time) }
             metrics.lateness.observe(Double(max(0, time - dueAt)) / 1000)
         }
         metrics.fired.add(firing.fired.count)

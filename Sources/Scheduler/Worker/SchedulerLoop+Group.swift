@@ -5,8 +5,8 @@ internal import Telemetry
 internal import Topics
 
 extension SchedulerLoop: GroupMemberOwner {
-    func partition(_ number: Int32, of topic: ScheduledTopic) -> TopicPartition {
-        TopicPartition(layout.name(topic.name), number)
+    func topicPartition(_ partition: Int32, of topic: ScheduledTopic) -> TopicPartition {
+        TopicPartition(layout.name(topic.name), partition)
     }
 
     func assigned(_ numbers: [Int32]) {
@@ -23,7 +23,7 @@ extension SchedulerLoop: GroupMemberOwner {
 
     func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws -> String? {
         try views.begin(numbers)
-        for number in numbers { member.owned[number]?.forgetTimers() }
+        for partition in numbers { member.owned[partition]?.forgetTimers() }
         return nil
     }
 }
@@ -39,7 +39,7 @@ extension SchedulerLoop: TopicViewsOwner {
     func ends(of partition: TopicPartition) -> Watermarks? { writer.ends(of: partition) }
 
     func readViews(waitMilliseconds: Int32) throws {
-        for number in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(number) {
+        for partition in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(partition) {
             onStep(.restored)
         }
     }

@@ -46,9 +46,9 @@ extension SchedulerLoop {
         var tables: [Int32: PartitionTimers] = [:]
         var left = bound.records
         for index in parts.indices where !parts[index].isTaken && left > 0 && !output.isFull {
-            let number = parts[index].partition
-            let table = tables[number] ?? makeTable(number)
-            tables[number] = table
+            let partition = parts[index].partition
+            let table = tables[partition] ?? makeTable(partition)
+            tables[partition] = table
             let before = parts[index].taken
             guard try decide(&parts[index], max: left, in: table, into: &work) else { return false }
             left -= parts[index].taken - before
@@ -77,16 +77,16 @@ extension SchedulerLoop {
         return true
     }
 
-    private func makeTable(_ number: Int32) -> PartitionTimers {
-        let part = member.owned[number]
+    private func makeTable(_ partition: Int32) -> PartitionTimers {
+        let part = member.owned[partition]
         return PartitionTimers(
-            over: committedRows(of: number),
+            over: committedRows(of: partition),
             unread: part?.unread ?? UnreadTimers(), lately: part?.lately ?? LatelyFired())
     }
 
-    func committedRows(of number: Int32) -> CommittedRows {
+    func committedRows(of partition: Int32) -> CommittedRows {
         CommittedRows(
-            of: number, in: views, reader: reader, log: log,
+            of: partition, in: views, reader: reader, log: log,
             complaint: "a record of timers cannot be read; its timer does not fire")
     }
 
@@ -134,7 +134,7 @@ extension SchedulerLoop {
         for index in 0..<batch.count where batch[index].isStampedByCluster {
             if let stamp = batch[index].timestamp { clock.saw(stamp, wall: machine, at: now) }
         }
-        return BatchPart.all(of: batch) { ScheduledTopic(number: $0) }
+        return BatchPart.all(of: batch) { ScheduledTopic(index: $0) }
     }
 
     /// The planner writes in transactions, which leave gaps of their own.
@@ -209,7 +209,7 @@ extension SchedulerLoop {
         if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
         guard part.taken > first else { return true }
         let next = part.end(in: batch)
-        work.offsets.append(OffsetToCommit(partition(part.partition, of: part.topic), offset: next))
+        work.offsets.append(OffsetToCommit(topicPartition(part.partition, of: part.topic), offset: next))
         work.reached.append((part.partition, part.topic, next))
         return true
     }

@@ -28,20 +28,20 @@ extension SchedulerLoop {
 
     /// What is on disk by now is not kept in memory beside it.
     private func settleWindows() {
-        for (number, part) in member.owned where part.window.freshCount > 0 || !part.unread.isEmpty {
-            let overlay = views.overlays[number]
-            member.owned[number]?.window.settle { overlay?[$0] != nil }
-            member.owned[number]?.unread.settle { overlay?[$0] != nil }
+        for (partition, part) in member.owned where part.window.freshCount > 0 || !part.unread.isEmpty {
+            let overlay = views.overlays[partition]
+            member.owned[partition]?.window.settle { overlay?[$0] != nil }
+            member.owned[partition]?.unread.settle { overlay?[$0] != nil }
         }
     }
 
     private func countTimers() throws {
         var rows = 0
-        for number in member.owned.keys.sorted() {
+        for partition in member.owned.keys.sorted() {
             do throws(StoreError) {
-                rows += try views[number]?.count() ?? 0
+                rows += try views[partition]?.count() ?? 0
             } catch {
-                return try views.rebuild(number, error)
+                return try views.rebuild(partition, error)
             }
         }
         // Each has an entry in due order beside it.

@@ -335,7 +335,7 @@ final class SenderLoop: TurnHook {
     }
 
     /// An app's pushes wait for APNs by themselves in each of its environments.
-    private static func isShared(_ catalog: CatalogView) -> Bool {
+    private static func isShared(_ catalog: KnownCatalog) -> Bool {
         catalog.apps.count > 1 || catalog.apps.values.contains { $0.environments.count > 1 }
     }
 

@@ -49,7 +49,7 @@ package final class GroupMember<Part: OwnedPart> {
     }
 
     private func partitions(_ numbers: some Sequence<Int32>) -> [TopicPartition] {
-        numbers.flatMap { number in topics.map { TopicPartition($0, number) } }
+        numbers.flatMap { partition in topics.map { TopicPartition($0, partition) } }
     }
 
     // MARK: What is ours
@@ -71,7 +71,7 @@ package final class GroupMember<Part: OwnedPart> {
 
     /// Why records wait, for a person.
     package var obstacles: [String] {
-        owned.values.sorted { $0.number < $1.number }.compactMap(\.obstacle)
+        owned.values.sorted { $0.partition < $1.partition }.compactMap(\.obstacle)
     }
 
     /// How many wait and do not go on by themselves.
@@ -131,8 +131,8 @@ package final class GroupMember<Part: OwnedPart> {
         offered = partitions
         let now = Instant.now()
         let parts = Dictionary(grouping: partitions, by: \.partition)
-        for (number, offered) in parts where offered.count == topics.count {
-            owned[number] = Part(number, at: now)
+        for (partition, offered) in parts where offered.count == topics.count {
+            owned[partition] = Part(partition, at: now)
         }
         if owned.count != parts.count {
             log.error(
@@ -163,9 +163,9 @@ package final class GroupMember<Part: OwnedPart> {
     package func startOverLater() {
         startedOver.add()
         beginLater()
-        let flowing = owned.values.filter(\.isServing).map(\.number)
+        let flowing = owned.values.filter(\.isServing).map(\.partition)
         consumer.pause(partitions(flowing))
-        for number in flowing { owned[number]?.condition = .restoring }
+        for partition in flowing { owned[partition]?.condition = .restoring }
     }
 
     private func beginLater() {
@@ -205,9 +205,9 @@ package final class GroupMember<Part: OwnedPart> {
         }
         if let obstacle = try owner.begin(numbers, followed: others) { return startOverAgain(obstacle) }
         let now = Instant.now()
-        for number in numbers {
-            if owned[number]?.isReadable == true { owned[number]?.condition = .restoring }
-            owned[number]?.restoringSince = now
+        for partition in numbers {
+            if owned[partition]?.isReadable == true { owned[partition]?.condition = .restoring }
+            owned[partition]?.restoringSince = now
         }
         mustStartOver = false
     }
@@ -231,9 +231,9 @@ package final class GroupMember<Part: OwnedPart> {
                 others.append(offset)
                 continue
             }
-            let number = offset.partition.partition
-            owned[number]?.begin(at: offset.offset, in: topic)
-            if owned[number]?.isReadable == true { starts.append(offset.start) }
+            let partition = offset.partition.partition
+            owned[partition]?.begin(at: offset.offset, in: topic)
+            if owned[partition]?.isReadable == true { starts.append(offset.start) }
         }
         try consumer.seek(starts, withinMilliseconds: GroupQuestion.millisecondsMax)
         return others
@@ -248,11 +248,11 @@ package final class GroupMember<Part: OwnedPart> {
     // MARK: Flowing
 
     /// What the partition's records need is there: they flow. False when it cannot be begun now.
-    package func serve(_ number: Int32) -> Bool {
-        guard !mustStartOver, let part = owned[number], part.condition == .restoring,
-            resume(Array(topics.indices), of: number)
+    package func serve(_ partition: Int32) -> Bool {
+        guard !mustStartOver, let part = owned[partition], part.condition == .restoring,
+            resume(Array(topics.indices), of: partition)
         else { return false }
-        owned[number]?.condition = .serving
+        owned[partition]?.condition = .serving
         pauseMilliseconds = 0
         restoreSeconds.observe(Instant.now().seconds(since: part.restoringSince))
         return true
@@ -261,11 +261,12 @@ package final class GroupMember<Part: OwnedPart> {
     /// A pause remembers a position of its own, of before; so the right one is set once more behind it.
     ///
     /// - Parameter indices: of topics in the subscription.
-    package func resume(_ indices: [Int], of number: Int32) -> Bool {
-        guard let part = owned[number] else { return false }
+    package func resume(_ indices: [Int], of partition: Int32) -> Bool {
+        guard let part = owned[partition] else { return false }
         let starts = indices.map { index in
             PartitionStart(
-                TopicPartition(topics[index], number), part.next(in: index).map { .offset($0) } ?? .beginning)
+                TopicPartition(topics[index], partition),
+                part.next(in: index).map { .offset($0) } ?? .beginning)
         }
         consumer.resume(starts.map(\.partition))
         do {

@@ -2,9 +2,9 @@ package import Lifecycle
 
 /// What a member of a group owns: one partition number in each of its topics.
 package protocol OwnedPart {
-    init(_ number: Int32, at now: Instant)
+    init(_ partition: Int32, at now: Instant)
 
-    var number: Int32 { get }
+    var partition: Int32 { get }
     var condition: PartCondition { get set }
     /// Since it was assigned, or what it needs began to be read again.
     var restoringSince: Instant { get set }

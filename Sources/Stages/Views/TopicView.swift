@@ -163,13 +163,13 @@ package final class TopicView {
     }
 
     /// One unchanging picture, in which rows are looked up.
-    package func read(_ body: (borrowing ReadView) throws(StoreError) -> Void) throws(StoreError) {
+    package func read(_ body: (borrowing Picture) throws(StoreError) -> Void) throws(StoreError) {
         try file.read(body)
     }
 
     /// A row that is not what was written is an error that condemns the file.
     package func look(
-        _ key: Span<UInt8>, in view: borrowing ReadView, _ found: (_ value: Span<UInt8>) -> Void
+        _ key: Span<UInt8>, in view: borrowing Picture, _ found: (_ value: Span<UInt8>) -> Void
     ) throws(StoreError) {
         try withStored(key) { stored throws(StoreError) in
             if let value = try view.value(of: stored, in: table) { found(value) }

@@ -96,7 +96,7 @@ package final class TopicViews {
         self.cluster = cluster
     }
 
-    package subscript(number: Int32) -> TopicView? { files[number] }
+    package subscript(partition: Int32) -> TopicView? { files[partition] }
     package var overlayRows: Int { overlays.values.reduce(0) { $0 + $1.count } }
     package var overlayBytes: Int { overlays.values.reduce(0) { $0 + $1.bytes } }
 
@@ -110,8 +110,8 @@ package final class TopicViews {
     /// Others' files are closed.
     package func keep(_ numbers: some Collection<Int32>) {
         overlays = overlays.filter { numbers.contains($0.key) }
-        for number in files.keys where !numbers.contains(number) {
-            if let view = files.removeValue(forKey: number) { close(view) }
+        for partition in files.keys where !numbers.contains(partition) {
+            if let view = files.removeValue(forKey: partition) { close(view) }
         }
     }
 
@@ -121,19 +121,19 @@ package final class TopicViews {
     package func openNext(of numbers: some Collection<Int32>) throws -> Bool {
         let closed = numbers.filter { files[$0] == nil }.sorted()
         isOpening = false
-        guard let number = closed.first else { return true }
-        guard let view = try open(number) else { return false }
-        files[number] = view
+        guard let partition = closed.first else { return true }
+        guard let view = try open(partition) else { return false }
+        files[partition] = view
         isOpening = closed.count > 1
         return !isOpening
     }
 
-    private func open(_ number: Int32) throws -> TopicView? {
+    private func open(_ partition: Int32) throws -> TopicView? {
         do throws(StoreError) {
-            var view = try makeView(number)
+            var view = try makeView(partition)
             if let reason = whyOutdated(view) {
                 try view.condemn(reason)
-                view = try makeView(number)
+                view = try makeView(partition)
             }
             tell(view)
             owner?.reached(.opened)
@@ -145,9 +145,10 @@ package final class TopicViews {
         }
     }
 
-    private func makeView(_ number: Int32) throws(StoreError) -> TopicView {
+    private func makeView(_ partition: Int32) throws(StoreError) -> TopicView {
         try TopicView(
-            form, partition: number, directory: "\(directory)/\(form.table)-\(number)", cluster: cluster,
+            form, partition: partition, directory: "\(directory)/\(form.table)-\(partition)",
+            cluster: cluster,
             deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds, limits: limits,
             now: now,
             boot: boot)
@@ -215,11 +216,11 @@ package final class TopicViews {
         readCount = batch.count
         var touched = Set<Int32>()
         for index in 0..<batch.count {
-            let number = batch[index].partition
-            guard let view = files[number] else { continue }
+            let partition = batch[index].partition
+            guard let view = files[partition] else { continue }
             view.take(batch[index])
-            touched.insert(number)
-            if view.pending >= Self.enteredMax { try settle(number) }
+            touched.insert(partition)
+            if view.pending >= Self.enteredMax { try settle(partition) }
         }
         batch.clear()
         var ended: [Int32] = []
@@ -239,56 +240,56 @@ package final class TopicViews {
             default: break
             }
         }
-        for number in touched { try settle(number) }
+        for partition in touched { try settle(partition) }
         return ended.filter(isComplete)
     }
 
     /// The end of a reader of committed records is where the oldest open transaction begins. What the
     /// partition's last owner committed can lie behind that, its marker still on the way: so the view is
     /// complete only when it has come to the end of everything that was written.
-    private func isComplete(_ number: Int32) -> Bool {
-        guard overlays[number] != nil, let view = files[number], view.pending == 0,
+    private func isComplete(_ partition: Int32) -> Bool {
+        guard overlays[partition] != nil, let view = files[partition], view.pending == 0,
             let ends = consumer.knownWatermarks(of: view.place), view.applied >= ends.high
         else { return false }
-        overlays[number]?.reachedEnd(at: .now())
+        overlays[partition]?.reachedEnd(at: .now())
         return true
     }
 
     /// Enters what was taken from the topic, or kept.
-    package func settle(_ number: Int32) throws {
-        guard let view = files[number], blockage == nil else { return }
+    package func settle(_ partition: Int32) throws {
+        guard let view = files[partition], blockage == nil else { return }
         do throws(StoreError) {
-            try view.settle { key in overlays[number]?.applied(key) }
-            metrics.applied(number).set(Double(view.applied))
+            try view.settle { key in overlays[partition]?.applied(key) }
+            metrics.applied(partition).set(Double(view.applied))
             owner?.reached(.settled)
         } catch {
             if error.passes { return block(error) }
-            try rebuild(number, error)
+            try rebuild(partition, error)
         }
     }
 
     /// Hands the views what was repeated. It follows from records that they have read, so it is right there
     /// whoever owns the partitions next: what others commit lies behind, and is read over it.
     package func keepRepeated() throws {
-        for number in overlays.keys {
-            guard let view = files[number], blockage == nil, overlays[number]?.repeatedCount != 0 else {
+        for partition in overlays.keys {
+            guard let view = files[partition], blockage == nil, overlays[partition]?.repeatedCount != 0 else {
                 continue
             }
-            overlays[number]?.takeRepeated { key, record in view.keep(key.bytes.span, record.span) }
-            if view.pending > 0 { try settle(number) }
+            overlays[partition]?.takeRepeated { key, record in view.keep(key.bytes.span, record.span) }
+            if view.pending > 0 { try settle(partition) }
         }
     }
 
     /// A partition that nothing is written to ends where it did: without this its file would look as old
     /// as its last record, and be rebuilt for nothing.
     package func refreshAsOf() throws {
-        for number in overlays.keys.sorted() {
-            guard let view = files[number] else { continue }
+        for partition in overlays.keys.sorted() {
+            guard let view = files[partition] else { continue }
             // Without an answer the others wait too: a member that is not polled loses its partitions.
             guard let ends = owner?.ends(of: view.place) else { return }
             guard ends.high <= view.applied else { continue }
             view.reached(view.applied, now: now)
-            try settle(number)
+            try settle(partition)
         }
     }
 
@@ -310,18 +311,18 @@ package final class TopicViews {
     package func retryBlocked(_ now: Instant, opening numbers: some Collection<Int32>) throws {
         guard let blocked = blockage, now >= blocked.retryAt else { return }
         blockage = nil
-        for number in files.keys.sorted() where blockage == nil { try settle(number) }
+        for partition in files.keys.sorted() where blockage == nil { try settle(partition) }
         if blockage == nil { _ = try openNext(of: numbers) }
         if blockage == nil { log.info("there is room again; work goes on") }
     }
 
     /// The file is not what was written. It is a cache: it goes, and is read anew from its topic.
-    package func rebuild(_ number: Int32, _ error: StoreError) throws {
+    package func rebuild(_ partition: Int32, _ error: StoreError) throws {
         guard error.isCorruption else { throw error }
         log.warning(
-            "view is damaged, it is built anew from its topic", .field("partition", number),
+            "view is damaged, it is built anew from its topic", .field("partition", partition),
             .field("error", error))
-        if let view = files.removeValue(forKey: number) { try view.condemn(error.description) }
+        if let view = files.removeValue(forKey: partition) { try view.condemn(error.description) }
         owner?.startOverLater()
     }
 

@@ -18,7 +18,7 @@ struct DemonstrationResult {
     var started = 0
     var startSeconds = 0.0
     var updateSeconds = 0.0
-    var screens: GroupView?
+    var screens: GroupScreens?
 
     init(group: String) { self.group = group }
 

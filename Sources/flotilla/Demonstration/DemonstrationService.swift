@@ -101,7 +101,7 @@ final class DemonstrationService: Service {
     /// What the lock screens show when all show this state, or when nothing changes any more.
     private func screens(
         of match: DemonstrationMatch, showing state: String, on wanted: Int, _ simulator: SimulatorService
-    ) async throws -> GroupView? {
+    ) async throws -> GroupScreens? {
         var stillness = Stillness(limitMilliseconds: Self.stillMilliseconds)
         while true {
             let view = simulator.view(group: match.group)

@@ -1,7 +1,7 @@
 internal import APNsSimulator
 internal import LiveActivity
 
-extension GroupView {
+extension GroupScreens {
     /// `940 × {"home":1,"away":0}`
     var summary: String { shown.map { "\($0.activities) × \(Self.text($0))" }.joined(separator: ", ") }
 

@@ -33,15 +33,15 @@ struct Doctor {
         guard !topics.contains(where: { $0.verdict == .wrong }) else {
             return [kafka] + topics + providerKeys([])
         }
-        let view: CatalogView
+        let catalog: KnownCatalog
         do {
-            view = try CatalogAccess(settings).view
+            catalog = try CatalogAccess(settings).catalog
         } catch {
             return [kafka] + topics + [wrong("catalogue", "cannot be read: \(error)")]
         }
-        let apps = view.apps.values.sorted { $0.id < $1.id }
-        var findings = [kafka] + topics + [clock(), sealingKeys(view)]
-        findings += catalogue(view, apps) + providerKeys(apps)
+        let apps = catalog.apps.values.sorted { $0.id < $1.id }
+        var findings = [kafka] + topics + [clock(), sealingKeys(catalog)]
+        findings += catalogue(catalog, apps) + providerKeys(apps)
         if pushes { findings += await APNsProbe(settings).look(at: apps) }
         return findings
     }
@@ -88,8 +88,8 @@ struct Doctor {
 
     // MARK: What lies in it
 
-    private func catalogue(_ view: CatalogView, _ apps: [App]) -> [Finding] {
-        var findings = view.unusable.sorted { $0.key < $1.key }.map { key, reason in
+    private func catalogue(_ catalog: KnownCatalog, _ apps: [App]) -> [Finding] {
+        var findings = catalog.unusable.sorted { $0.key < $1.key }.map { key, reason in
             wrong("catalogue", "the record \(key) cannot be used: \(reason)")
         }
         if apps.isEmpty {
@@ -97,7 +97,7 @@ struct Doctor {
         }
         let now = WallTime.now().milliseconds
         for app in apps {
-            let keys = view.keys(of: app.id).filter { $0.revokedAt == nil && ($0.expiresAt ?? .max) > now }
+            let keys = catalog.keys(of: app.id).filter { $0.revokedAt == nil && ($0.expiresAt ?? .max) > now }
             for role in [APIKey.Role.report, .send] where !keys.contains(where: { $0.role.includes(role) }) {
                 findings.append(
                     doubt(
@@ -115,10 +115,10 @@ struct Doctor {
         return findings.isEmpty ? [good("catalogue", "\(apps.count) apps with keys")] : findings
     }
 
-    private func sealingKeys(_ view: CatalogView) -> Finding {
+    private func sealingKeys(_ catalog: KnownCatalog) -> Finding {
         do {
-            guard try SealingKeyFile.read(settings, for: view) != nil else {
-                return view.sealing == nil
+            guard try SealingKeyFile.read(settings, for: catalog) != nil else {
+                return catalog.sealing == nil
                     ? doubt(
                         "sealing keys",
                         "there are none, and push tokens travel in the clear; `flotilla sealing-keys make FILE`"

@@ -102,7 +102,7 @@ extension Command {
         let catalog = try CatalogAccess(invocation.settings)
         return try SendsByHand(
             invocation.settings[KafkaSettings.self], layout: TopicLayout(invocation.settings),
-            view: catalog.view, author: CatalogAccess.author, metrics: Metrics())
+            catalog: catalog.catalog, author: CatalogAccess.author, metrics: Metrics())
     }
 
     /// What the gateway would refuse, as a command says it.

@@ -12,7 +12,7 @@ struct JudgedSends {
     static let now = WallTime(milliseconds: 1_795_204_800_000)
 
     var app: App
-    var view = CatalogView()
+    var catalog = KnownCatalog()
     var keys: SealingKeys?
     private let reader = JSONReader(
         limits: JSONLimits(
@@ -41,7 +41,7 @@ struct JudgedSends {
         }
         for rule in [SegmentRule.tag("vip")] {
             let segment = Segment(app: "shop", name: "vips", rule: rule)
-            _ = view.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
+            _ = catalog.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
         }
     }
 
@@ -52,7 +52,7 @@ struct JudgedSends {
         RequestContext(
             body: Array(body.utf8), headers: headers, query: query, role: role,
             users: UserProofCheck(TokenSeal(keys)), author: "key", address: "127.0.0.1", app: app,
-            view: view, now: Self.now, reader: reader)
+            catalog: catalog, now: Self.now, reader: reader)
     }
 
     static let own = SendDecision(route: "/v1/sends", fields: .own, lanes: 4) { root, context in
@@ -66,7 +66,7 @@ struct JudgedSends {
     }
     static let transactional = SendDecision(
         route: NetmeraEndpoint.transactional, fields: NetmeraTransactional.fields, lanes: 4
-    ) { root, context in NetmeraTransactional.draft(root, of: context.app, in: context.view) }
+    ) { root, context in NetmeraTransactional.draft(root, of: context.app, in: context.catalog) }
 
     /// The send that follows from a body; throws the refusal.
     func send(

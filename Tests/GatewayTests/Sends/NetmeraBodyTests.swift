@@ -120,7 +120,7 @@ struct NetmeraBodyTests {
         content.attributes = try RawJSON(
             checking: Array(#"{"home":"A","away":"B"}"#.utf8), with: JSONReader())
         var definition = NotificationDefinition(app: "shop", number: 9401, createdAt: 1, content: content)
-        _ = judged.view.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
+        _ = judged.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
         func send(_ body: String) throws -> Send { try judged.send(body, by: JudgedSends.transactional) }
         let plain = try send(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
         #expect(plain.audience == .users(["u"]) && plain.group == "g")
@@ -146,7 +146,7 @@ struct NetmeraBodyTests {
         // The older way: the group was given with the definition.
         definition.group = "old"
         definition.number = 9403
-        _ = judged.view.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
+        _ = judged.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
         #expect(try send(#"{"notificationKey":"9403","target":{"extId":"u"}}"#).group == "old")
         // Another app's is unknown.
         judged.app.id = "bank"

@@ -11,8 +11,8 @@ struct SendCatalogTests {
             keyID: "KEY1234567", types: [ActivityType(name: "Match")])
     }
 
-    private func put(_ key: [UInt8], _ value: [UInt8]?, in view: inout CatalogView) {
-        #expect(view.apply(key: key, value: value, with: JSONReader()) == .changed)
+    private func put(_ key: [UInt8], _ value: [UInt8]?, in catalog: inout KnownCatalog) {
+        #expect(catalog.apply(key: key, value: value, with: JSONReader()) == .changed)
     }
 
     @Test func `a type with a record of its own stands over the document's, whichever came first`() {
@@ -22,35 +22,36 @@ struct SendCatalogTests {
         let record = ActivityTypeRecord(app: "shop", type: own)
         let extra = ActivityTypeRecord(app: "shop", type: ActivityType(name: "Order"))
         for isFirst in [true, false] {
-            var view = CatalogView()
-            if isFirst { put(record.key, record.encoded(), in: &view) }
-            put(app().key, app().encoded(), in: &view)
-            if !isFirst { put(record.key, record.encoded(), in: &view) }
-            put(extra.key, extra.encoded(), in: &view)
-            #expect(view.apps["shop"]?.type("Match") == own)
-            #expect(view.apps["shop"]?.types.count == 2 && view.documents["shop"] == app())
-            put(record.key, nil, in: &view)
-            #expect(view.apps["shop"]?.type("Match").isPrivate == false, "the document's is back")
-            put(app().key, nil, in: &view)
-            #expect(view.apps["shop"] == nil && view.partKeys(of: "shop") == [extra.key])
+            var catalog = KnownCatalog()
+            if isFirst { put(record.key, record.encoded(), in: &catalog) }
+            put(app().key, app().encoded(), in: &catalog)
+            if !isFirst { put(record.key, record.encoded(), in: &catalog) }
+            put(extra.key, extra.encoded(), in: &catalog)
+            #expect(catalog.apps["shop"]?.type("Match") == own)
+            #expect(catalog.apps["shop"]?.types.count == 2 && catalog.documents["shop"] == app())
+            put(record.key, nil, in: &catalog)
+            #expect(catalog.apps["shop"]?.type("Match").isPrivate == false, "the document's is back")
+            put(app().key, nil, in: &catalog)
+            #expect(catalog.apps["shop"] == nil && catalog.partKeys(of: "shop") == [extra.key])
         }
     }
 
     @Test func `segments and definitions come, change and go, each in its app`() {
-        var view = CatalogView()
+        var catalog = KnownCatalog()
         let segment = Segment(app: "shop", name: "a/b", rule: .tag("vip"))
-        put(segment.key, segment.encoded(), in: &view)
-        #expect(view.segment("a/b", of: "shop") == segment && view.segment("a/b", of: "bank") == nil)
+        put(segment.key, segment.encoded(), in: &catalog)
+        #expect(catalog.segment("a/b", of: "shop") == segment && catalog.segment("a/b", of: "bank") == nil)
         let definition = NotificationDefinition(
             app: "shop", number: 7, createdAt: 1, content: PushContent(.start))
-        put(definition.key, definition.encoded(), in: &view)
-        #expect(view.definition(7, of: "shop") == definition && view.definition(7, of: "bank") == nil)
-        #expect(Set(view.partKeys(of: "shop")) == [segment.key, definition.key])
-        put(segment.key, nil, in: &view)
-        put(definition.key, nil, in: &view)
-        #expect(view.partKeys(of: "shop").isEmpty)
+        put(definition.key, definition.encoded(), in: &catalog)
+        #expect(catalog.definition(7, of: "shop") == definition && catalog.definition(7, of: "bank") == nil)
+        #expect(Set(catalog.partKeys(of: "shop")) == [segment.key, definition.key])
+        put(segment.key, nil, in: &catalog)
+        put(definition.key, nil, in: &catalog)
+        #expect(catalog.partKeys(of: "shop").isEmpty)
         let other = Segment(app: "bank", name: "x", rule: .tag("vip"))
-        guard case .unusable = view.apply(key: segment.key, value: other.encoded(), with: JSONReader()) else {
+        guard case .unusable = catalog.apply(key: segment.key, value: other.encoded(), with: JSONReader())
+        else {
             Issue.record("another app's segment was taken")
             return
         }

@@ -2,7 +2,7 @@ internal import JSON
 internal import LiveActivity
 
 /// The tokens that reach a phone now, in full: a person without a server for reports needs them to push.
-struct PhoneTokensView: Sendable {
+struct PhoneTokensAnswer: Sendable {
     struct Start: Sendable {
         /// Nil for a token that starts every type.
         var attributesType: String?
@@ -45,19 +45,19 @@ struct PhoneTokensView: Sendable {
 }
 
 extension Phones {
-    func tokens(of number: Int) -> PhoneTokensView {
+    func tokens(of number: Int) -> PhoneTokensAnswer {
         let app = apps[Int(phones[number].app)]
         let starts = (0..<startTokenCount(app)).map { slot in
-            PhoneTokensView.Start(
+            PhoneTokensAnswer.Start(
                 attributesType: app.hasOneStartToken ? nil : app.types[slot].name,
                 token: startToken(slot, of: number),
                 registeredAt: startTokens[Int(phones[number].firstStartToken) + slot].registeredAt)
         }
         let updates = indices(of: number).filter { activities[$0].isTokenReported }.map { index in
-            PhoneTokensView.Update(
+            PhoneTokensAnswer.Update(
                 activity: activityID(index, activities[index].life), token: updateToken(of: index),
                 registeredAt: activities[index].tokenRegisteredAt)
         }
-        return PhoneTokensView(starts: starts, updates: updates)
+        return PhoneTokensAnswer(starts: starts, updates: updates)
     }
 }

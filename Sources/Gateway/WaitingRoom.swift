@@ -2,7 +2,7 @@ internal import Lifecycle
 
 /// What waits for Kafka, counted where requests come in: at the limit a request is refused before it
 /// costs anything.
-final class Admission: Sendable {
+final class WaitingRoom: Sendable {
     private struct State {
         var requests = 0
         var bytes = 0

@@ -11,7 +11,7 @@ func makeApp(_ id: String = "shop") -> App {
         keyID: "KEY1234567")
 }
 
-extension CatalogView {
+extension KnownCatalog {
     @discardableResult
     mutating func put(_ app: App) -> Effect { apply(key: app.key, value: app.encoded(), with: JSONReader()) }
 
@@ -26,98 +26,98 @@ extension CatalogView {
 }
 
 @Test func `apps and keys come, change and go`() {
-    var view = CatalogView()
+    var catalog = KnownCatalog()
     var key = KeyText.mint(app: "shop", role: .send, atMilliseconds: 1).record
-    #expect(view.put(makeApp()) == .changed)
-    #expect(view.put(key) == .changed)
-    #expect(view.apps["shop"] == makeApp() && view.keys[key.id] == key)
+    #expect(catalog.put(makeApp()) == .changed)
+    #expect(catalog.put(key) == .changed)
+    #expect(catalog.apps["shop"] == makeApp() && catalog.keys[key.id] == key)
     key.revokedAt = 5
-    view.put(key)
-    #expect(view.keys(of: "shop").map(\.revokedAt) == [5])
-    #expect(view.put(String(decoding: key.key, as: UTF8.self), nil) == .changed)
-    #expect(view.put("app/shop/", nil) == .changed)
-    #expect(view.apps.isEmpty && view.keys.isEmpty && view.unusable.isEmpty)
+    catalog.put(key)
+    #expect(catalog.keys(of: "shop").map(\.revokedAt) == [5])
+    #expect(catalog.put(String(decoding: key.key, as: UTF8.self), nil) == .changed)
+    #expect(catalog.put("app/shop/", nil) == .changed)
+    #expect(catalog.apps.isEmpty && catalog.keys.isEmpty && catalog.unusable.isEmpty)
 }
 
 @Test func `what cannot be read is kept out and said, and what was there before does not live on`() {
-    var view = CatalogView()
-    view.put(makeApp())
+    var catalog = KnownCatalog()
+    catalog.put(makeApp())
     #expect(
-        view.put("app/shop/", #"{"v":3}"#)
+        catalog.put("app/shop/", #"{"v":3}"#)
             == .unusable(
                 "the record has schema version 3, this process knows 2; update it and redrive the record"))
-    #expect(view.apps.isEmpty && view.unusable.keys.sorted() == ["app/shop/"])
+    #expect(catalog.apps.isEmpty && catalog.unusable.keys.sorted() == ["app/shop/"])
     for (key, value) in [
         ("app/shop", "{}"), ("nonsense", "{}"), ("app/shop/", "not JSON"), ("key/shop/x", #"{"v":1}"#),
         ("app/other/", String(decoding: makeApp().encoded(), as: UTF8.self)), ("%zz", "{}"),
     ] {
-        guard case .unusable = view.put(key, value) else {
+        guard case .unusable = catalog.put(key, value) else {
             Issue.record("\(key) was taken")
             continue
         }
     }
-    #expect(view.put(makeApp()) == .changed)
-    #expect(view.apps["shop"] == makeApp())
-    #expect(view.unusable["app/shop/"] == nil, "a record that can be read replaces one that could not")
+    #expect(catalog.put(makeApp()) == .changed)
+    #expect(catalog.apps["shop"] == makeApp())
+    #expect(catalog.unusable["app/shop/"] == nil, "a record that can be read replaces one that could not")
 }
 
 @Test func `a newer program's kinds of records are left alone`() {
-    var view = CatalogView()
-    #expect(view.put("channel/shop/vip", "anything") == .ignored)
-    #expect(view.unusable.isEmpty)
+    var catalog = KnownCatalog()
+    #expect(catalog.put("channel/shop/vip", "anything") == .ignored)
+    #expect(catalog.unusable.isEmpty)
 }
 
 @Test func `one app's tombstone takes away no other app's key`() {
-    var view = CatalogView()
+    var catalog = KnownCatalog()
     let key = KeyText.mint(app: "shop", role: .send, atMilliseconds: 1).record
-    view.put(key)
-    #expect(view.put("key/other/\(key.id)", nil) == .changed)
-    #expect(view.keys[key.id] == key)
+    catalog.put(key)
+    #expect(catalog.put("key/other/\(key.id)", nil) == .changed)
+    #expect(catalog.keys[key.id] == key)
 }
 
 struct AccessTests {
     private let now = WallTime(milliseconds: 1000)
 
     @Test func `a good key opens its own app`() {
-        var view = CatalogView()
-        view.put(makeApp())
+        var catalog = KnownCatalog()
+        catalog.put(makeApp())
         let (text, key) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
-        view.put(key)
-        #expect(view.access(text, for: .report, now: now) == .granted(key, makeApp()))
-        #expect(view.access(text, for: .send, now: now) == .forbidden(key))
+        catalog.put(key)
+        #expect(catalog.access(text, for: .report, now: now) == .granted(key, makeApp()))
+        #expect(catalog.access(text, for: .send, now: now) == .forbidden(key))
     }
 
     @Test func `a key that is none, or nobody's, or has another secret, is unknown`() throws {
-        var view = CatalogView()
-        view.put(makeApp())
+        var catalog = KnownCatalog()
+        catalog.put(makeApp())
         let (_, key) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
         let (other, stranger) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
-        view.put(key)
-        #expect(view.access(other, for: .report, now: now) == .unknown)
-        #expect(view.access("Bearer", for: .report, now: now) == .unknown)
-        #expect(view.access(String?.none, for: .report, now: now) == .unknown)
+        catalog.put(key)
+        #expect(catalog.access(other, for: .report, now: now) == .unknown)
+        #expect(catalog.access("Bearer", for: .report, now: now) == .unknown)
+        #expect(catalog.access(String?.none, for: .report, now: now) == .unknown)
         // The stranger's id with the secret of the first one.
         let swapped = APIKey(
             id: stranger.id, app: "shop", role: .report, secretHash: key.secretHash, createdAt: 0)
-        view.put(swapped)
-        #expect(view.access(other, for: .report, now: now) == .unknown)
+        catalog.put(swapped)
+        #expect(catalog.access(other, for: .report, now: now) == .unknown)
     }
 
     @Test func `revoked, expired and without its app are told to who has the secret`() {
-        var view = CatalogView()
+        var catalog = KnownCatalog()
         var (text, key) = KeyText.mint(app: "shop", role: .send, atMilliseconds: 0)
-        view.put(key)
-        #expect(view.access(text, for: .send, now: now) == .withoutApp(key))
-        view.put(makeApp())
+        catalog.put(key)
+        #expect(catalog.access(text, for: .send, now: now) == .withoutApp(key))
+        catalog.put(makeApp())
         key.expiresAt = 1001
-        view.put(key)
-        #expect(view.access(text, for: .send, now: now) == .granted(key, makeApp()))
+        catalog.put(key)
+        #expect(catalog.access(text, for: .send, now: now) == .granted(key, makeApp()))
         key.expiresAt = 1000
-        view.put(key)
-        #expect(view.access(text, for: .send, now: now) == .expired)
+        catalog.put(key)
+        #expect(catalog.access(text, for: .send, now: now) == .expired)
         key.revokedAt = 1
-        view.put(key)
-        #expect(view.access(text, for: .send, now: now) == .revoked)
+        catalog.put(key)
+        #expect(catalog.access(text, for: .send, now: now) == .revoked)
     }
 
     @Test(arguments: [
@@ -137,30 +137,30 @@ struct AccessTests {
             sealing: sealing,
             writtenAt: 1)
     }
-    var view = CatalogView()
-    func put(_ record: SealingRecord?) -> CatalogView.Effect {
-        view.apply(key: SealingRecord.key, value: record?.encoded(), with: JSONReader())
+    var catalog = KnownCatalog()
+    func put(_ record: SealingRecord?) -> KnownCatalog.Effect {
+        catalog.apply(key: SealingRecord.key, value: record?.encoded(), with: JSONReader())
     }
     let first = record("aa", [(1, "k1")], sealing: 1)
-    #expect(put(first) == .changed && view.sealing == first)
+    #expect(put(first) == .changed && catalog.sealing == first)
     for other in [record("bb", [(1, "k1")], sealing: 1), record("aa", [(1, "k2")], sealing: 1)] {
         guard case .unusable = put(other) else {
             Issue.record("\(other) was taken")
             continue
         }
-        #expect(view.sealing == first)
+        #expect(catalog.sealing == first)
     }
     let rotated = record("aa", [(1, "k1"), (2, "k2")], sealing: 2)
-    #expect(put(rotated) == .changed && view.sealing == rotated && view.unusable.isEmpty)
-    #expect(put(nil) == .changed && view.sealing == nil)
+    #expect(put(rotated) == .changed && catalog.sealing == rotated && catalog.unusable.isEmpty)
+    #expect(put(nil) == .changed && catalog.sealing == nil)
     #expect(put(record("bb", [(1, "k1")], sealing: 1)) == .changed)
 }
 
 @Test func `an app keeps its user proof, and a document cannot bring one`() throws {
     var app = makeApp()
     app.userProof = UserProof(isRequired: true, secrets: [.init(createdAt: 1, sealed: "s1.AAAA")])
-    var view = CatalogView()
-    #expect(view.put(app) == .changed && view.apps["shop"]?.userProof == app.userProof)
+    var catalog = KnownCatalog()
+    #expect(catalog.put(app) == .changed && catalog.apps["shop"]?.userProof == app.userProof)
     do {
         _ = try AppDocument.read(app.encoded(), id: "shop")
         Issue.record("it was taken")

@@ -6,7 +6,7 @@ package import LiveActivity
 ///
 /// What it cannot read it keeps out, and takes an earlier record of the same key out with it: an app or
 /// key that a newer program changed must not live on as it was before.
-package struct CatalogView: Sendable {
+package struct KnownCatalog: Sendable {
     package enum Effect: Sendable, Equatable {
         case changed
         /// Of a kind that this program does not know: a newer one's.
@@ -79,49 +79,49 @@ package struct CatalogView: Sendable {
         case "app":
             documents[parts[1]] = nil
             defer { merge(parts[1]) }
-            return take(place, value: value, as: App.self, reader: reader) { view, app in
+            return take(place, value: value, as: App.self, reader: reader) { catalog, app in
                 guard app.key == key else { return false }
-                view.documents[app.id] = app
+                catalog.documents[app.id] = app
                 return true
             }
         case "type":
             types[parts[1]]?[parts[2]] = nil
             defer { merge(parts[1]) }
-            return take(place, value: value, as: ActivityTypeRecord.self, reader: reader) { view, record in
+            return take(place, value: value, as: ActivityTypeRecord.self, reader: reader) { catalog, record in
                 guard record.key == key else { return false }
-                view.types[record.app, default: [:]][record.type.name] = record.type
+                catalog.types[record.app, default: [:]][record.type.name] = record.type
                 return true
             }
         case "segment":
             segments[parts[1]]?[parts[2]] = nil
-            return take(place, value: value, as: Segment.self, reader: reader) { view, segment in
+            return take(place, value: value, as: Segment.self, reader: reader) { catalog, segment in
                 guard segment.key == key else { return false }
-                view.segments[segment.app, default: [:]][segment.name] = segment
+                catalog.segments[segment.app, default: [:]][segment.name] = segment
                 return true
             }
         case "definition":
             if let number = Int64(parts[2]) { definitions[parts[1]]?[number] = nil }
             return take(place, value: value, as: NotificationDefinition.self, reader: reader) {
-                view, definition in
+                catalog, definition in
                 guard definition.key == key else { return false }
-                view.definitions[definition.app, default: [:]][definition.number] = definition
+                catalog.definitions[definition.app, default: [:]][definition.number] = definition
                 return true
             }
         case "key":
             if keys[parts[2]]?.app == parts[1] { keys[parts[2]] = nil }
-            return take(place, value: value, as: APIKey.self, reader: reader) { view, record in
+            return take(place, value: value, as: APIKey.self, reader: reader) { catalog, record in
                 guard record.key == key else { return false }
-                view.keys[record.id] = record
+                catalog.keys[record.id] = record
                 return true
             }
         case "sealing":
             let standing = sealing
             if value == nil { sealing = nil }
-            return take(place, value: value, as: SealingRecord.self, reader: reader) { view, record in
+            return take(place, value: value, as: SealingRecord.self, reader: reader) { catalog, record in
                 // Of two processes with different keys that were both the first, the one stands that wrote
                 // first; the other reads it back and does not start.
                 guard SealingRecord.key == key, standing.map(record.extends) ?? true else { return false }
-                view.sealing = record
+                catalog.sealing = record
                 return true
             }
         default: return .ignored
@@ -130,7 +130,7 @@ package struct CatalogView: Sendable {
 
     private mutating func take<R: Record>(
         _ place: String, value: [UInt8]?, as type: R.Type, reader: JSONReader,
-        insert: (inout CatalogView, R) -> Bool
+        insert: (inout KnownCatalog, R) -> Bool
     ) -> Effect {
         guard let value else { return .changed }
         do {

@@ -1,7 +1,7 @@
 internal import JSON
 
 /// What became of what phones had to tell.
-struct ReportsView: Sendable {
+struct ReportsAnswer: Sendable {
     /// With the phones.
     var waiting: Int
     /// To where they are posted.
@@ -26,10 +26,10 @@ struct ReportsView: Sendable {
 
 extension ControlDesk {
     /// Nil without phones.
-    var reports: ReportsView? {
+    var reports: ReportsAnswer? {
         guard let phones else { return nil }
         let (waiting, sent, lost) = phones.reportCounts
-        return ReportsView(
+        return ReportsAnswer(
             waiting: waiting, sent: sent, lost: lost, posted: phones.sink?.counts,
             trouble: phones.sink?.trouble)
     }

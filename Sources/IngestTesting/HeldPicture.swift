@@ -4,7 +4,7 @@ package import Topics
 
 /// A transaction of somebody else's that is open in a partition of a view's topic: what is committed
 /// behind it stays hidden, as behind a marker that comes late. The cluster ends it after a while.
-package final class HeldView {
+package final class HeldPicture {
     private let producer: TransactionalProducer
 
     /// - Parameter limit: after so long the cluster ends it; a busy machine takes a minute for what a test does.

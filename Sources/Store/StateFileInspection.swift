@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Judges what lies in a state directory before anything is mapped or written.
-enum Inspection {
+enum StateFileInspection {
     enum Verdict: Equatable {
         case nothing
         /// `deaths`: how many processes in a row have died on it before a commit.

@@ -2,7 +2,7 @@ package import APNs
 package import LiveActivity
 
 /// One phone, as somebody who looks at it sees it, and what he cannot see.
-package struct PhoneView: Sendable, Hashable {
+package struct PhoneScreen: Sendable, Hashable {
     package struct Activity: Sendable, Hashable {
         package enum State: String, Sendable, CaseIterable {
             case active
@@ -61,7 +61,7 @@ package struct PhoneView: Sendable, Hashable {
 }
 
 /// How many phones show what of one group.
-package struct GroupView: Sendable, Hashable {
+package struct GroupScreens: Sendable, Hashable {
     package struct Shown: Sendable, Hashable {
         package var contentState: RawJSON?
         package var activities: Int

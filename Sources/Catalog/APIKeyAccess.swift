@@ -15,7 +15,7 @@ package enum Access: Sendable, Equatable {
     case withoutApp(APIKey)
 }
 
-extension CatalogView {
+extension KnownCatalog {
     /// Compared with when there is no such key, so that this takes as long.
     private static let decoy = [UInt8](repeating: 0, count: SHA256.digestBytes)
 

@@ -1,12 +1,12 @@
 internal import CLMDB
 
 /// One unchanging picture of the tables. Bytes that it hands out lie in the file's map: nothing is
-/// copied, and the compiler refuses a span that outlives the view, or a write while one is held.
+/// copied, and the compiler refuses a span that outlives the picture, or a write while one is held.
 ///
 /// Owned by the scope of `Environment.read` or of a write transaction; it is never stored. Keep it
-/// short: pages that a view can see are not reused while it is open, so a long scan reads page by
-/// page, each in its own view.
-@safe package struct ReadView: ~Copyable {
+/// short: pages that a picture can see are not reused while it is open, so a long scan reads page by
+/// page, each in its own picture.
+@safe package struct Picture: ~Copyable {
     private let transaction: OpaquePointer
     private let environment: Environment
 

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// Judges what lies in a state directory before anything is mapped or written.

@@ -22,16 +22,14 @@
     }
 
     /// Two lengths and two strings, as `HeaderFields` reads them. The caller's limits keep both under 65,536.
-    mutating func appendField(
-        _ name: UnsafePointer<UInt8>, count nameCount: Int, value: UnsafePointer<UInt8>, count valueCount: Int
-    ) {
-        reserve(4 + nameCount + valueCount)
+    mutating func appendField(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        reserve(4 + name.count + value.count)
         let start = unsafe base! + count
-        unsafe start.storeBytes(of: UInt16(nameCount).littleEndian, as: UInt16.self)
-        unsafe start.storeBytes(of: UInt16(valueCount).littleEndian, toByteOffset: 2, as: UInt16.self)
-        unsafe (start + 4).copyMemory(from: name, byteCount: nameCount)
-        unsafe (start + 4 + nameCount).copyMemory(from: value, byteCount: valueCount)
-        count += 4 + nameCount + valueCount
+        unsafe start.storeBytes(of: UInt16(name.count).littleEndian, as: UInt16.self)
+        unsafe start.storeBytes(of: UInt16(value.count).littleEndian, toByteOffset: 2, as: UInt16.self)
+        count += 4
+        unsafe append(name)
+        unsafe append(value)
     }
 
     mutating func removeAll() {

@@ -39,7 +39,7 @@ final class PushConnection: TLSConnectionDelegate {
     }
 
     /// Takes one request, or gives nil when there is no room. Many of them do not wait for the turn's end:
-    /// what nghttp2 keeps of a request is still in the processor's caches when it leaves soon.
+    /// what is kept of a request is still in the processor's caches when it leaves soon.
     func submit(
         _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8>, body: SharedBody?, tag: UInt64,
         leaveBy: Instant, deadline: Instant

@@ -10,12 +10,8 @@
         lengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8CodeUnitCount) }
     }
 
-    func contains(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-        guard count < 64, lengths & (1 << UInt64(count)) != 0 else { return false }
-        let name = unsafe UnsafeRawBufferPointer(start: name, count: count)
-        return names.contains { kept in
-            unsafe kept.utf8CodeUnitCount == count
-                && name.elementsEqual(UnsafeBufferPointer(start: kept.utf8Start, count: count))
-        }
+    func contains(_ name: UnsafeRawBufferPointer) -> Bool {
+        guard name.count < 64, lengths & (1 << UInt64(name.count)) != 0 else { return false }
+        return names.contains { unsafe name.equals($0) }
     }
 }

@@ -10,7 +10,7 @@ internal import CNghttp2
     let output: UnsafeMutablePointer<FrameOutput>
 
     /// `install` sets the callbacks; `owner` is told as their `user_data` once it exists, by `serve`.
-    init(isServer: Bool, _ options: SessionOptions, install: (OpaquePointer) -> Void) {
+    init(_ options: SessionOptions, install: (OpaquePointer) -> Void) {
         var callbacks: OpaquePointer?
         unsafe nghttp2_session_callbacks_new(&callbacks)
         guard let callbacks = unsafe callbacks else { preconditionFailure("out of memory") }
@@ -21,10 +21,7 @@ internal import CNghttp2
         defer { unsafe nghttp2_option_del(settings) }
         var session: OpaquePointer?
         var allocator = unsafe memory.callbacks
-        let code =
-            unsafe isServer
-            ? nghttp2_session_server_new3(&session, callbacks, nil, settings, &allocator)
-            : nghttp2_session_client_new3(&session, callbacks, nil, settings, &allocator)
+        let code = unsafe nghttp2_session_server_new3(&session, callbacks, nil, settings, &allocator)
         guard code == 0, let session = unsafe session else { preconditionFailure("out of memory") }
         unsafe raw = session
         unsafe output = .allocate(capacity: 1)
@@ -59,11 +56,7 @@ internal import CNghttp2
 
     /// Fills `buffer` with frames to its last byte if there are enough; a frame that does not fit
     /// goes on in the next call.
-    /// `replace` may put another frame in the place of nghttp2's.
-    func pull(
-        into buffer: UnsafeMutableRawBufferPointer,
-        replace: (UnsafeRawBufferPointer) -> UnsafeRawBufferPointer = { unsafe $0 }
-    ) -> (count: Int, failure: SessionFailure?) {
+    func pull(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, failure: SessionFailure?) {
         unsafe output.pointee.open(buffer)
         while unsafe output.pointee.room > 0 {
             var frame: UnsafePointer<UInt8>?
@@ -71,7 +64,7 @@ internal import CNghttp2
             guard count > 0, let frame = unsafe frame else {
                 return (unsafe output.pointee.close(), count < 0 ? SessionFailure(library: count) : nil)
             }
-            unsafe output.pointee.lend(replace(UnsafeRawBufferPointer(start: frame, count: count)))
+            unsafe output.pointee.lend(UnsafeRawBufferPointer(start: frame, count: count))
         }
         return (unsafe output.pointee.close(), nil)
     }

@@ -31,7 +31,9 @@ extension ServerSession {
             unsafe slot.pointee.headersAreCut = true
             return
         }
-        unsafe slot.pointee.request.appendField(name, count: nameCount, value: value, count: valueCount)
+        unsafe slot.pointee.request.appendField(
+            UnsafeRawBufferPointer(start: name, count: nameCount),
+            UnsafeRawBufferPointer(start: value, count: valueCount))
         let end = unsafe slot.pointee.request.count
         unsafe slot.pointee.fieldBytes = end
         guard unsafe name[0] == UInt8(ascii: ":") else { return }

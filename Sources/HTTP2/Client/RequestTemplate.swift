@@ -9,13 +9,15 @@ package final class RequestTemplate: Sendable {
     /// A path and a varying value together.
     static let variableBytesMax = 4_096
 
-    let method: [UInt8]
+    let isHead: Bool
     /// What comes before `:path`, which must stay among the pseudo fields.
     let pseudo: [EncodedField]
     let rest: [EncodedField]
     /// `:path` and the varying field up to their values.
     let pathPrefix: [UInt8]
     let varyingPrefix: [UInt8]?
+    /// What all of them take at most.
+    let blockBytesMax: Int
 
     /// `varying` names the field whose value each request brings.
     package init(
@@ -28,7 +30,7 @@ package final class RequestTemplate: Sendable {
         ]
         for field in first { try field.checkValue() }
         for field in headers { try field.check() }
-        self.method = Array(method.utf8)
+        isHead = method == "HEAD"
         pseudo = first.map { EncodedField($0) }
         rest = headers.map { EncodedField($0) }
         pathPrefix = EncodedField.prefix(":path")
@@ -42,5 +44,6 @@ package final class RequestTemplate: Sendable {
         guard bytes <= RequestTemplate.encodedBytesMax else {
             throw .tooLarge(bytes: bytes, limit: RequestTemplate.encodedBytesMax)
         }
+        blockBytesMax = bytes + pathPrefix.count + (varyingPrefix?.count ?? 0)
     }
 }

@@ -39,7 +39,7 @@ internal import CNghttp2
             controlAcksMax: limits.controlAcksMax, settingsEntriesMax: limits.settingsEntriesMax,
             continuationsMax: limits.continuationsMax, holdsWindows: true,
             resets: (limits.resetsBurst, limits.resetsPerSecond))
-        handle = unsafe SessionHandle(isServer: true, options) { unsafe installServerCallbacks($0) }
+        handle = unsafe SessionHandle(options) { unsafe installServerCallbacks($0) }
         handle.serve(self)
         handle.settings([
             (

@@ -1,15 +1,13 @@
 internal import CNghttp2
 
-/// The options of nghttp2 that both kinds of session set.
+/// The options of nghttp2 that a server session sets.
 struct SessionOptions {
     var controlAcksMax: Int
     var settingsEntriesMax: Int
     var continuationsMax: Int
-    /// Client: requests that nghttp2 lets out before the peer's first SETTINGS.
-    var streamsBeforeSettings = 1
-    /// Server: windows are given back by `ServerSession` alone, so that it can hold them.
+    /// Windows are given back by `ServerSession` alone, so that it can hold them.
     var holdsWindows = false
-    /// Server: streams a client may reset, at once and per second, before the session ends.
+    /// Streams a client may reset, at once and per second, before the session ends.
     var resets: (burst: Int, perSecond: Int)?
 
     /// The caller deletes the result.
@@ -22,7 +20,6 @@ struct SessionOptions {
         unsafe nghttp2_option_set_max_outbound_ack(option, controlAcksMax)
         unsafe nghttp2_option_set_max_settings(option, settingsEntriesMax)
         unsafe nghttp2_option_set_max_continuations(option, continuationsMax)
-        unsafe nghttp2_option_set_peer_max_concurrent_streams(option, UInt32(streamsBeforeSettings))
         unsafe nghttp2_option_set_no_auto_window_update(option, holdsWindows ? 1 : 0)
         if let resets {
             unsafe nghttp2_option_set_stream_reset_rate_limit(

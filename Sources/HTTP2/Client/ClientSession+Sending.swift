@@ -1,0 +1,136 @@
+package import Lifecycle
+
+/// What leaves, and when. A request's DATA follow its HEADERS at once where the peer's windows allow that.
+extension ClientSession {
+    /// Fills `buffer` with frames as far as there are any; a full buffer means: call again. Requests that
+    /// had to leave before `now` end here.
+    package func pull(
+        into buffer: UnsafeMutableRawBufferPointer, at now: Instant = Instant(nanoseconds: .min)
+    ) -> Int {
+        guard !isClosed else { return 0 }
+        pulledAt = now.nanoseconds
+        unsafe writer.open(buffer)
+        control.pull(into: &writer)
+        if !isBroken {
+            sendResets()
+            sendBodies()
+            sendRequests()
+            // Those that were too late just now.
+            sendResets()
+        }
+        return writer.close()
+    }
+
+    // MARK: Requests
+
+    /// With a body it needs a window to send it into: until then it can be taken back.
+    var canSendRequest: Bool {
+        guard let slot = unsafe waiting.first, openStreams < peerStreamsMax, goawayLast == nil else {
+            return false
+        }
+        return unsafe sendWindow > 0 || !slot.pointee.isSendingBody
+    }
+
+    private func sendRequests() {
+        while !writer.isFull, canSendRequest, let slot = unsafe waiting.first {
+            unsafe waiting.remove(slot)
+            guard unsafe slot.pointee.leaveBy > pulledAt else {
+                unsafe endTooLate(slot)
+                continue
+            }
+            unsafe sendHeaders(of: slot)
+            if unsafe !sendBody(of: slot) { unsafe sending.append(slot) }
+        }
+    }
+
+    private func sendHeaders(of slot: UnsafeMutablePointer<RequestSlot>) {
+        guard let shared = unsafe slot.pointee.shared else { return }
+        unsafe shared._withUnsafeGuaranteedRef { unsafe sendHeaders(of: slot, $0.template) }
+    }
+
+    private func sendHeaders(of slot: UnsafeMutablePointer<RequestSlot>, _ template: RequestTemplate) {
+        let bytes = unsafe slot.pointee.bytes.bytes
+        let pathBytes = unsafe slot.pointee.pathBytes
+        let target = unsafe writer.place(
+            FrameHeader.bytes
+                + HeaderEncoder.bytesMax(template, path: pathBytes, varying: bytes.count - pathBytes))
+        let count = unsafe encoder.write(
+            template, path: UnsafeRawBufferPointer(rebasing: bytes[..<pathBytes]),
+            varying: UnsafeRawBufferPointer(rebasing: bytes[pathBytes...]), to: target + FrameHeader.bytes)
+        let isAll = unsafe !slot.pointee.isSendingBody
+        let header = FrameHeader(
+            count: count, kind: FrameHeader.Kind.headers,
+            flags: FrameHeader.Flag.endHeaders | (isAll ? FrameHeader.Flag.endStream : 0), stream: nextStream)
+        unsafe header.write(to: target)
+        writer.wrote(FrameHeader.bytes + count)
+        unsafe slot.pointee.stream = nextStream
+        unsafe slot.pointee.sendWindow = Int(peer.streamWindowBytes)
+        unsafe slot.pointee.beginAnswer()
+        unsafe streams.insert(nextStream, slot: slot.pointee.index)
+        nextStream += 2
+        openStreams += 1
+    }
+
+    // MARK: Bodies
+
+    var canSendBody: Bool {
+        guard sendWindow > 0 else { return false }
+        var next = unsafe sending.first
+        while let slot = unsafe next {
+            if unsafe slot.pointee.sendWindow > 0 { return true }
+            unsafe next = slot.pointee.next
+        }
+        return false
+    }
+
+    private func sendBodies() {
+        var next = unsafe sending.first
+        while let slot = unsafe next, !writer.isFull, sendWindow > 0 {
+            unsafe next = slot.pointee.next
+            guard unsafe slot.pointee.sendWindow > 0 else { continue }
+            if unsafe slot.pointee.leaveBy <= pulledAt {
+                unsafe sending.remove(slot)
+                unsafe endTooLate(slot)
+            } else if unsafe sendBody(of: slot) {
+                unsafe sending.remove(slot)
+            }
+        }
+    }
+
+    /// Writes DATA as far as the windows and the buffer allow; true when that was the last.
+    private func sendBody(of slot: UnsafeMutablePointer<RequestSlot>) -> Bool {
+        while case let rest = unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent, rest > 0 {
+            let count = unsafe min(rest, FrameWriter.payloadBytesMax, sendWindow, slot.pointee.sendWindow)
+            guard count > 0, !writer.isFull, let body = unsafe slot.pointee.bodyBytes.baseAddress else {
+                return false
+            }
+            let target = unsafe writer.place(FrameHeader.bytes + count)
+            let header = unsafe FrameHeader(
+                count: count, kind: FrameHeader.Kind.data,
+                flags: count == rest ? FrameHeader.Flag.endStream : 0,
+                stream: slot.pointee.stream)
+            unsafe header.write(to: target)
+            unsafe (target + FrameHeader.bytes).copyMemory(
+                from: body + slot.pointee.bodySent, byteCount: count)
+            writer.wrote(FrameHeader.bytes + count)
+            unsafe slot.pointee.bodySent += count
+            unsafe slot.pointee.sendWindow -= count
+            sendWindow -= count
+            unsentBytes -= count
+        }
+        return true
+    }
+
+    // MARK: Resets
+
+    private func sendResets() {
+        while !writer.isFull, let slot = unsafe resetting.first {
+            if unsafe slot.pointee.stream != 0 {
+                control.reset(unsafe slot.pointee.stream, .cancel)
+                control.pull(into: &writer)
+            }
+            unsafe report(slot, .released)
+            unsafe release(slot)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// The nine bytes before every frame (RFC 9113, 4.1).
+@safe struct FrameHeader {
+    static let bytes = 9
+
+    enum Kind {
+        static let data: UInt8 = 0
+        static let headers: UInt8 = 1
+        static let priority: UInt8 = 2
+        static let reset: UInt8 = 3
+        static let settings: UInt8 = 4
+        static let pushPromise: UInt8 = 5
+        static let ping: UInt8 = 6
+        static let goaway: UInt8 = 7
+        static let windowUpdate: UInt8 = 8
+        static let continuation: UInt8 = 9
+    }
+
+    enum Flag {
+        static let acknowledgement: UInt8 = 0x1
+        static let endStream: UInt8 = 0x1
+        static let endHeaders: UInt8 = 0x4
+        static let padded: UInt8 = 0x8
+        static let priority: UInt8 = 0x20
+    }
+
+    var count: Int
+    var kind: UInt8
+    var flags: UInt8 = 0
+    var stream: Int32 = 0
+
+    init(count: Int, kind: UInt8, flags: UInt8 = 0, stream: Int32 = 0) {
+        self.count = count
+        self.kind = kind
+        self.flags = flags
+        self.stream = stream
+    }
+
+    /// `bytes` has all nine of them.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        let first = unsafe bytes.bigEndian32(at: 0)
+        count = Int(first >> 8)
+        kind = UInt8(truncatingIfNeeded: first)
+        flags = unsafe bytes[4]
+        stream = unsafe Int32(bitPattern: bytes.bigEndian32(at: 5) & 0x7FFF_FFFF)
+    }
+
+    func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+
+    func write(to target: UnsafeMutableRawPointer) {
+        let first = UInt32(truncatingIfNeeded: count) << 8 | UInt32(kind)
+        unsafe target.storeBytes(of: first.bigEndian, as: UInt32.self)
+        unsafe target.storeBytes(of: flags, toByteOffset: 4, as: UInt8.self)
+        unsafe target.storeBytes(of: stream.bigEndian, toByteOffset: 5, as: Int32.self)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Four bytes, the highest first.
+    func bigEndian32(at offset: Int) -> UInt32 {
+        UInt32(bigEndian: unsafe loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+}

@@ -1,0 +1,126 @@
+/// Writes the header blocks of one client session from templates.
+///
+/// The block of a template is encoded once and copied for each request that uses it, as long as the peer's
+/// table does not change: the table here is the peer's table, entry for entry.
+@safe final class HeaderEncoder {
+    private struct Entry {
+        let text: [UInt8]
+        let hash: Int
+        let bytes: Int
+    }
+
+    /// The newest is last.
+    private var table: [Entry] = []
+    private var tableBytes = 0
+    private var tableBytesMax = HeaderTable.bytesMax
+    /// The smallest and the last size that the peer allowed since the last block, which the next one begins
+    /// with.
+    private var sizeUpdates: (least: Int, last: Int)?
+
+    /// The template whose block is at hand, valid as long as the table does not change.
+    private var current: RequestTemplate?
+    /// The block up to the path, and from there to the varying value. Unchecked: each request's frame is copied
+    /// together from them, and nothing else is called meanwhile.
+    @safe @exclusivity(unchecked) private var head: [UInt8] = []
+    @safe @exclusivity(unchecked) private var tail: [UInt8] = []
+
+    /// What the peer's SETTINGS say of its table; a larger one than the protocol's default is not used.
+    func limitTable(to size: Int) {
+        let size = min(size, HeaderTable.bytesMax)
+        guard size != tableBytesMax else { return }
+        sizeUpdates = (min(sizeUpdates?.least ?? size, size), size)
+        tableBytesMax = size
+        evict(downTo: size)
+        current = nil
+    }
+
+    /// The most that `write` takes.
+    static func bytesMax(_ template: RequestTemplate, path: Int, varying: Int) -> Int {
+        template.blockBytesMax + path + varying + 4 * HPACKInteger.bytesMax
+    }
+
+    /// Writes one block and gives its length, at most `bytesMax`.
+    func write(
+        _ template: RequestTemplate, path: UnsafeRawBufferPointer, varying: UnsafeRawBufferPointer,
+        to target: UnsafeMutableRawPointer
+    ) -> Int {
+        var end = unsafe target
+        if let sizeUpdates { unsafe write(sizeUpdates, to: &end) }
+        if template !== current { build(template) }
+        unsafe append(head, to: &end)
+        unsafe appendString(path, to: &end)
+        unsafe append(tail, to: &end)
+        if let prefix = template.varyingPrefix, unsafe !varying.isEmpty {
+            unsafe append(prefix, to: &end)
+            unsafe appendString(varying, to: &end)
+        }
+        return unsafe end - target
+    }
+
+    private func write(_ updates: (least: Int, last: Int), to end: inout UnsafeMutableRawPointer) {
+        sizeUpdates = nil
+        for size in updates.least < updates.last ? [updates.least, updates.last] : [updates.last] {
+            unsafe end += HPACKInteger.write(size, prefixBits: 5, pattern: 0x20, to: end)
+        }
+    }
+
+    // MARK: The table
+
+    private func build(_ template: RequestTemplate) {
+        var isStable = true
+        head.removeAll(keepingCapacity: true)
+        tail.removeAll(keepingCapacity: true)
+        for field in template.pseudo where !write(field, &head) { isStable = false }
+        head += template.pathPrefix
+        for field in template.rest where !write(field, &tail) { isStable = false }
+        // A block that filled the table is right once: the next one refers to what it put there.
+        current = isStable ? template : nil
+    }
+
+    /// False when the field entered the table.
+    private func write(_ field: EncodedField, _ bytes: inout [UInt8]) -> Bool {
+        guard field.tableBytes > 0 else {
+            bytes += field.literal
+            return true
+        }
+        if let index = table.lastIndex(where: { $0.hash == field.hash && $0.text == field.text }) {
+            HPACKInteger.append(
+                StaticFields.count + table.count - index, prefixBits: 7, pattern: 0x80, to: &bytes)
+            return true
+        }
+        bytes += field.literal
+        // As the peer does: make room first; what is larger than the table empties it.
+        evict(downTo: tableBytesMax - field.tableBytes)
+        guard field.tableBytes <= tableBytesMax else { return false }
+        table.append(Entry(text: field.text, hash: field.hash, bytes: field.tableBytes))
+        tableBytes += field.tableBytes
+        return false
+    }
+
+    private func evict(downTo limit: Int) {
+        var evicted = 0
+        while tableBytes > max(0, limit), evicted < table.count {
+            tableBytes -= table[evicted].bytes
+            evicted += 1
+        }
+        table.removeFirst(evicted)
+    }
+
+    // MARK: Bytes
+
+    private func append(_ bytes: [UInt8], to end: inout UnsafeMutableRawPointer) {
+        unsafe bytes.withUnsafeBytes { unsafe append($0, to: &end) }
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer, to end: inout UnsafeMutableRawPointer) {
+        guard let base = bytes.baseAddress else { return }
+        unsafe end.copyMemory(from: base, byteCount: bytes.count)
+        unsafe end += bytes.count
+    }
+
+    /// Plain, not in Huffman code: a third longer, and a copy.
+    private func appendString(_ bytes: UnsafeRawBufferPointer, to end: inout UnsafeMutableRawPointer) {
+        unsafe end += HPACKInteger.write(bytes.count, prefixBits: 7, pattern: 0, to: end)
+        unsafe append(bytes, to: &end)
+    }
+}

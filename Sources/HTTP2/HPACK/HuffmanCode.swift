@@ -1,0 +1,131 @@
+/// The Huffman code of HPACK (RFC 7541, appendix B), read from its lengths: within a length the codes go up
+/// with their symbols.
+///
+/// One table for the process, never freed: most symbols of a header take one look at its first part.
+@safe final class HuffmanCode: Sendable {
+    static let shared = HuffmanCode()
+
+    private static let endOfString = 256
+    private static let lookBits = 8
+    private static let bitsMax = 30
+
+    /// By the next eight bits: the symbol in the high byte, its length in the low one, 0 when it is longer.
+    private nonisolated(unsafe) let short: UnsafeMutablePointer<UInt16>
+    /// By length: the first code, how many there are, and where their symbols begin in `symbols`.
+    private let first: [UInt32]
+    private let count: [UInt32]
+    private let begin: [Int]
+    private let symbols: [UInt16]
+
+    private init() {
+        let lengths = HuffmanCode.lengths
+        let inOrder = lengths.indices.sorted { (lengths[$0], $0) < (lengths[$1], $1) }
+        var first = [UInt32](repeating: 0, count: HuffmanCode.bitsMax + 1)
+        var count = first
+        var begin = [Int](repeating: 0, count: HuffmanCode.bitsMax + 1)
+        unsafe short = .allocate(capacity: 1 << HuffmanCode.lookBits)
+        unsafe short.initialize(repeating: 0, count: 1 << HuffmanCode.lookBits)
+        var code: UInt32 = 0
+        var bits = 0
+        for (position, symbol) in inOrder.enumerated() {
+            let length = Int(lengths[symbol])
+            code <<= UInt32(length - bits)
+            bits = length
+            if count[length] == 0 {
+                first[length] = code
+                begin[length] = position
+            }
+            count[length] += 1
+            if length <= HuffmanCode.lookBits {
+                let rest = HuffmanCode.lookBits - length
+                for tail in 0..<(1 << rest) {
+                    unsafe short[Int(code) << rest | tail] = UInt16(symbol) << 8 | UInt16(length)
+                }
+            }
+            code += 1
+        }
+        self.first = first
+        self.count = count
+        self.begin = begin
+        symbols = inOrder.map { UInt16($0) }
+    }
+
+    /// The most bytes that so many bytes of code stand for: no code is shorter than five bits.
+    static func decodedBytesMax(_ count: Int) -> Int { count * 8 / 5 + 1 }
+
+    /// Writes what the code stands for, and gives its length: nil when it is no code of a string. `output` has
+    /// room for `decodedBytesMax`.
+    func decode(_ source: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer) -> Int? {
+        var bits: UInt64 = 0
+        var bitCount = 0
+        var at = 0
+        var written = 0
+        while true {
+            while bitCount <= 56, at < source.count {
+                bits = unsafe bits << 8 | UInt64(source[at])
+                bitCount += 8
+                at += 1
+            }
+            let symbol: Int
+            if let short = short(bits, bitCount) {
+                symbol = Int(short >> 8)
+                bitCount -= Int(short & 0xFF)
+            } else if let long = long(bits, bitCount) {
+                symbol = long.symbol
+                bitCount -= long.length
+            } else {
+                // Less than a byte of ones fills the last byte up.
+                let mask: UInt64 = (1 << UInt64(bitCount)) - 1
+                return bitCount < 8 && bits & mask == mask ? written : nil
+            }
+            guard symbol != HuffmanCode.endOfString else { return nil }
+            unsafe output.storeBytes(of: UInt8(symbol), toByteOffset: written, as: UInt8.self)
+            written += 1
+        }
+    }
+
+    /// A code of at most eight bits, nil when the next one is longer, or the rest is none.
+    @inline(__always) private func short(_ bits: UInt64, _ bitCount: Int) -> UInt16? {
+        // What is above the rest of the bits has been read.
+        let look =
+            bitCount >= HuffmanCode.lookBits
+            ? bits >> UInt64(bitCount - HuffmanCode.lookBits)
+            : bits << UInt64(HuffmanCode.lookBits - bitCount) | (0xFF >> UInt64(bitCount))
+        let found = unsafe short[Int(look & 0xFF)]
+        return found != 0 && Int(found & 0xFF) <= bitCount ? found : nil
+    }
+
+    private func long(_ bits: UInt64, _ bitCount: Int) -> (symbol: Int, length: Int)? {
+        var length = HuffmanCode.lookBits + 1
+        while length <= min(bitCount, HuffmanCode.bitsMax) {
+            let code =
+                UInt32(truncatingIfNeeded: bits >> UInt64(bitCount - length)) & (1 << UInt32(length) - 1)
+            if code >= first[length], code - first[length] < count[length] {
+                return (Int(symbols[begin[length] + Int(code - first[length])]), length)
+            }
+            length += 1
+        }
+        return nil
+    }
+
+    /// Bits of the code of each byte, and of the end of a string.
+    private static let lengths: [UInt8] = [
+        13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
+        28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
+        6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6,
+        5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
+        13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+        7, 7, 7, 7, 7, 7, 7, 7, 8, 7, 8, 13, 19, 13, 14, 6,
+        15, 5, 6, 5, 6, 5, 6, 6, 6, 5, 7, 7, 6, 6, 6, 5,
+        6, 7, 6, 5, 5, 6, 7, 7, 7, 7, 7, 15, 11, 14, 13, 28,
+        20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23,
+        24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22, 23, 23, 24,
+        22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23,
+        21, 21, 22, 21, 23, 22, 23, 23, 20, 22, 22, 22, 23, 22, 22, 23,
+        26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25,
+        19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27,
+        20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
+        26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
+        30,
+    ]
+}

@@ -1,0 +1,226 @@
+import Testing
+
+@testable import HTTP2
+
+/// What a server must not do (RFC 9113), and what a client says then. Where one stream is concerned the others go on.
+@Suite struct PeerRulesTests {
+    private static let settings = Frame(.settings, [])
+    private static let status200: [UInt8] = [0x88]
+
+    @Test(
+        arguments: [
+            ("no status", [Frame.headers([0x0F, 0x27, 1, 0x61])]),
+            ("two of them", [.headers([0x88, 0x88])]),
+            ("a status of letters", [.headers([0x08, 3] + Array("2oo".utf8))]),
+            ("a status of four digits", [.headers([0x08, 4] + Array("2000".utf8))]),
+            ("101, which HTTP/2 has not", [.headers([0x08, 3] + Array("101".utf8))]),
+            ("a request's pseudo field", [.headers([0x88, 0x84])]),
+            ("a pseudo field after others", [.headers([0x0F, 0x27, 1, 0x61, 0x88])]),
+            ("a field of HTTP/1.1", [.headers([0x88] + literal("connection", "close"))]),
+            ("another", [.headers([0x88] + literal("transfer-encoding", "chunked"))]),
+            ("an informational answer that is the last", [.headers([0x08, 3] + Array("103".utf8))]),
+            ("a length that is none", [.headers([0x88] + literal("content-length", "1x"))]),
+            (
+                "two lengths",
+                [.headers([0x88] + literal("content-length", "0") + literal("content-length", "0"))]
+            ),
+            ("a length and another body", [.headers([0x88] + literal("content-length", "5"))]),
+            ("a body before the answer", [.data([1])]),
+            ("trailers that are not the last", [.headers([0x88], flags: 4), .headers([], flags: 4)]),
+            ("trailers with a status", [.headers([0x88], flags: 4), .headers([0x88])]),
+            ("a window opened by nothing", [Frame(.windowUpdate, [0, 0, 0, 0], stream: 1)]),
+            ("a window beyond all bounds", [Frame(.windowUpdate, [0x7F, 0xFF, 0xFF, 0xFF], stream: 1)]),
+        ] as [(String, [Frame])])
+    func `a malformed answer resets its stream alone`(what: String, frames: [Frame]) {
+        let client = ClientSession()
+        client.feed([Self.settings])
+        client.push(body: [], tag: 1)
+        client.push(body: [], tag: 2)
+        _ = client.sent()
+        client.feed(frames)
+        #expect(client.takeOutcomes().map { "\($0.tag) \($0.end)" } == ["1 reset"], "\(what)")
+        #expect(client.sent().contains { $0.kind == .reset && $0.stream == 1 }, "\(what)")
+        client.feed([.headers(Self.status200, stream: 3)])
+        #expect(client.takeOutcomes().map { "\($0.tag) \($0.end)" } == ["2 answered"], "\(what)")
+        #expect(client.events.failure == nil && !client.isOver)
+    }
+
+    @Test(
+        arguments: [
+            ("a push", Frame(.pushPromise, [0, 0, 0, 2, 0x82], stream: 1), ErrorCode.protocolError),
+            ("an answer to what was not asked", .headers([0x88], stream: 3), .protocolError),
+            ("an answer on a stream of the server's", .headers([0x88], stream: 2), .protocolError),
+            ("a reset of what was not asked", Frame(.reset, [0, 0, 0, 0], stream: 5), .protocolError),
+            ("a short reset", Frame(.reset, [0, 0, 0], stream: 1), .frameSizeError),
+            ("a body on no stream", .data([1], stream: 0), .protocolError),
+            ("padding longer than its frame", Frame(.data, [5, 1, 2], flags: 8, stream: 1), .protocolError),
+            ("an index that is not there", .headers([0xBE]), .compressionError),
+            ("a continuation of nothing", Frame(.continuation, [0x88], flags: 4, stream: 1), .protocolError),
+            ("SETTINGS on a stream", Frame(.settings, [], stream: 1), .protocolError),
+            ("SETTINGS of five bytes", Frame(.settings, [0, 1, 0, 0, 0]), .frameSizeError),
+            ("pushes that a server allows", Frame(.settings, [0, 2, 0, 0, 0, 1]), .protocolError),
+            ("a window too large", Frame(.settings, [0, 4, 0x80, 0, 0, 0]), .flowControlError),
+            ("frames too small", Frame(.settings, [0, 5, 0, 0, 0, 1]), .protocolError),
+            (
+                "an acknowledgement with words", Frame(.settings, [0, 1, 0, 0, 0, 0], flags: 1),
+                .frameSizeError
+            ),
+            ("33 settings", Frame(.settings, Array(repeating: 0, count: 33 * 6)), .enhanceYourCalm),
+            ("a PING of seven bytes", Frame(.ping, Array(repeating: 0, count: 7)), .frameSizeError),
+            ("a PING on a stream", Frame(.ping, Array(repeating: 0, count: 8), stream: 1), .protocolError),
+            ("a short GOAWAY", Frame(.goaway, [0, 0, 0, 0]), .frameSizeError),
+            ("all windows opened by nothing", Frame(.windowUpdate, [0, 0, 0, 0]), .protocolError),
+            ("all windows beyond bounds", Frame(.windowUpdate, [0x7F, 0xFF, 0xFF, 0xFF]), .flowControlError),
+            (
+                "a frame too long", Frame(.data, Array(repeating: 0, count: 16_385), stream: 1),
+                .frameSizeError
+            ),
+        ] as [(String, Frame, ErrorCode)])
+    func `who breaks the connection's rules is told by a GOAWAY`(what: String, frame: Frame, code: ErrorCode)
+    {
+        let client = ClientSession()
+        client.feed([Self.settings])
+        client.push(body: [], tag: 1)
+        _ = client.sent()
+        client.feed([frame])
+        #expect(client.events.failure == .violation(code), "\(what)")
+        #expect(!client.isOver && client.room == 0)
+        let last = client.sent().last
+        #expect(
+            last?.kind == .goaway && last?.payload.suffix(4) == [0, 0, 0, UInt8(code.rawValue)], "\(what)")
+        #expect(client.isOver)
+        client.end()
+        #expect(client.takeOutcomes().map(\.end) == [.connectionLost])
+    }
+
+    @Test func `between the parts of a header block nothing else may come, and not too many parts`() {
+        for (frames, code) in [
+            ([Frame.headers([0x88], flags: 0), .data([1])], ErrorCode.protocolError),
+            ([.headers([0x88], flags: 0), Frame(.continuation, [], flags: 4, stream: 3)], .protocolError),
+            (
+                [.headers([0x88], flags: 0)]
+                    + Array(repeating: Frame(.continuation, [], stream: 1), count: 9), .enhanceYourCalm
+            ),
+        ] {
+            let client = ClientSession()
+            client.feed([Self.settings])
+            client.push(body: [])
+            _ = client.sent()
+            client.feed(frames)
+            #expect(client.events.failure == .violation(code))
+        }
+    }
+
+    @Test func `a header block may come in parts, with padding and priorities`() {
+        let client = ClientSession(keeping: ["a"])
+        client.feed([Self.settings])
+        client.push(body: [], tag: 4)
+        _ = client.sent()
+        let field = Self.literal("a", "b")
+        let first = [2, 0, 0, 0, 0, 7, 0x88] + field[..<2] + [0, 0]
+        client.feed([
+            Frame(.headers, first, flags: 0x29, stream: 1), Frame(.continuation, [field[2]], stream: 1),
+            Frame(.continuation, Array(field[3...]), flags: 4, stream: 1),
+        ])
+        let batch = client.outcomes
+        #expect(batch.outcomes.map(\.end) == [.answered] && batch.outcomes[0].status == 200)
+        #expect(text(batch.fields(of: batch.outcomes[0])["a"]) == "b")
+    }
+
+    @Test func `who speaks something else is told apart`() {
+        for words in ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.2p1 Debian\r\n"] {
+            let client = ClientSession()
+            client.feed(Array(words.utf8))
+            #expect(client.events.failure == .notHTTP2)
+        }
+        let client = ClientSession()
+        client.feed([Frame(.ping, Array(repeating: 0, count: 8))])
+        #expect(client.events.failure == .notHTTP2)
+    }
+
+    @Test func `acknowledgements that nobody fetches end the session`() {
+        var limits = ClientLimits()
+        limits.controlAcksMax = 10
+        let client = ClientSession(limits: limits)
+        client.feed([Self.settings])
+        _ = client.sent()
+        for _ in 0..<10 { client.feed([Frame(.ping, Array(repeating: 1, count: 8))]) }
+        #expect(client.events.failure == nil)
+        client.feed([Frame(.ping, Array(repeating: 1, count: 8))])
+        #expect(client.events.failure == .flooded && client.isOver)
+    }
+
+    @Test func `a body that the peer has no window for keeps its request here, where it can be taken back`() {
+        let client = ClientSession()
+        client.feed([Self.settings])
+        client.push(body: [UInt8](repeating: 1, count: 65_535), tag: 1)
+        client.push(tag: 2)
+        #expect(client.sent().contains { $0.kind == .headers && $0.stream == 1 })
+        #expect(!client.wantsToSend)
+        client.withdrawAll()
+        #expect(client.takeOutcomes().map { "\($0.tag) \($0.end) \($0.hasLeft)" } == ["2 cancelled false"])
+        #expect(client.sent().isEmpty, "the peer has never heard of it")
+        client.push(tag: 3)
+        client.feed([Frame(.windowUpdate, [0, 1, 0, 0])])
+        #expect(client.sent().map(\.stream) == [3, 3])
+    }
+
+    private static func literal(_ name: String, _ value: String) -> [UInt8] {
+        [0, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
+    }
+}
+
+/// One frame, as bytes and as what it says.
+struct Frame: Equatable {
+    enum Kind: UInt8 {
+        case data, headers, priority, reset, settings, pushPromise, ping, goaway, windowUpdate, continuation
+    }
+
+    var kind: Kind
+    var payload: [UInt8]
+    var flags: UInt8 = 0
+    var stream: Int32 = 0
+
+    init(_ kind: Kind, _ payload: [UInt8], flags: UInt8 = 0, stream: Int32 = 0) {
+        (self.kind, self.payload, self.flags, self.stream) = (kind, payload, flags, stream)
+    }
+
+    /// With the ends of headers and stream, where nothing else is said.
+    static func headers(_ block: [UInt8], flags: UInt8 = 5, stream: Int32 = 1) -> Frame {
+        Frame(.headers, block, flags: flags, stream: stream)
+    }
+
+    static func data(_ body: [UInt8], stream: Int32 = 1) -> Frame {
+        Frame(.data, body, flags: 1, stream: stream)
+    }
+
+    var bytes: [UInt8] {
+        let count = payload.count
+        return [UInt8(count >> 16), UInt8(count >> 8 & 255), UInt8(count & 255), kind.rawValue, flags]
+            + withUnsafeBytes(of: stream.bigEndian) { Array($0) } + payload
+    }
+}
+
+extension ClientSession {
+    fileprivate func feed(_ bytes: [UInt8]) { bytes.withUnsafeBytes { receive($0) } }
+    fileprivate func feed(_ frames: [Frame]) { for frame in frames { feed(frame.bytes) } }
+
+    /// The frames that it gives out now, without the preface.
+    fileprivate func sent() -> [Frame] {
+        var bytes = withUnsafeTemporaryAllocation(byteCount: 200_000, alignment: 16) { buffer in
+            Array(buffer[..<pull(into: buffer)])
+        }[...]
+        if bytes.starts(with: Array("PRI".utf8)) { bytes = bytes.dropFirst(24) }
+        var frames: [Frame] = []
+        while bytes.count >= 9 {
+            let head = Array(bytes.prefix(9)).map { Int($0) }
+            let count = head[0] << 16 | head[1] << 8 | head[2]
+            let stream = Int32(head[5] << 24 | head[6] << 16 | head[7] << 8 | head[8])
+            guard let kind = Frame.Kind(rawValue: UInt8(head[3])) else { break }
+            frames.append(
+                Frame(kind, Array(bytes.dropFirst(9).prefix(count)), flags: UInt8(head[4]), stream: stream))
+            bytes = bytes.dropFirst(9 + count)
+        }
+        return frames
+    }
+}

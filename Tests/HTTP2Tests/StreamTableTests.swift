@@ -1,0 +1,33 @@
+import Simulation
+import Testing
+
+@testable import HTTP2
+
+@Suite struct StreamTableTests {
+    @Test func `a stream is found in the table as long as it is open`() {
+        for seed in 0..<trials(30) {
+            var random = SeededGenerator(seed)
+            let capacity = 1 + random.below(60)
+            let table = StreamTable(capacity: capacity)
+            defer { table.free() }
+            var model: [Int32: Int] = [:]
+            var next: Int32 = 1
+            for _ in 0..<1_000 {
+                if model.count < capacity, random.below(2) == 0 {
+                    let slot = random.below(capacity)
+                    table.insert(next, slot: slot)
+                    model[next] = slot
+                    next += 2 * Int32(1 + random.below(3))
+                } else if let stream = model.keys.sorted().dropFirst(random.below(max(1, model.count))).first
+                {
+                    table.remove(stream)
+                    model[stream] = nil
+                }
+                table.remove(next)
+                let found = stride(from: 1, to: next + 4, by: 2).filter { table.slot(of: $0) != nil }
+                #expect(found == model.keys.sorted(), "seed \(seed)")
+                for (stream, slot) in model { #expect(table.slot(of: stream) == slot, "seed \(seed)") }
+            }
+        }
+    }
+}

@@ -124,14 +124,20 @@ import Testing
     @Test func `all that has not left of one app is taken back at once, and another app's is not`()
         async throws
     {
+        let isHeld = TracedLock(true)
         let server = try ScriptedServer { connection, request in
-            connection.after(milliseconds: 1_000) { connection.accept(request) }
+            func answer() {
+                if isHeld.withLock({ $0 }) { return connection.after(milliseconds: 10) { answer() } }
+                connection.accept(request)
+            }
+            answer()
         }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<21)
         pusher.push(21..<41, profile: Self.other)
         try await eventually("a push of each at the server") { server.read { $0.requests } == 2 }
         pusher.onLoop { $0.withdrawAll(of: Pusher.profile) }
+        isHeld.withLock { $0 = false }
         let seen = try await pusher.all(40)
         #expect((1..<21).count { seen[$0]?.map(\.end) == [.withdrawn] } == 19)
         #expect((21..<41).allSatisfy { seen[$0]?.map(\.end) == [.answered] })

@@ -69,16 +69,19 @@ package final class APNsClient: TurnHook {
         precondition(token.count <= PushToken.bytesMax, "the token is too long")
         precondition(template.pool.client === self, "a template of another client")
         guard !isStopped else { throw .stopped }
-        let pool = template.pool(isSuspect: isSuspect)
-        open += 1
-        do {
-            let ticket = try pool.push(template, token: token, id: id, tag: tag, limits)
-            hook()
-            return PushHandle(pool: pool.number, ticket: ticket)
-        } catch {
-            open -= 1
-            throw error
+        let taken = unsafe template.lentPool(isSuspect: isSuspect)._withUnsafeGuaranteedRef { pool in
+            do throws(PushRefusal) {
+                let ticket = try pool.push(template, token: token, id: id, tag: tag, limits)
+                return Result<PushHandle, PushRefusal>.success(PushHandle(pool: pool.number, ticket: ticket))
+            } catch {
+                return .failure(error)
+            }
         }
+        if case .success = taken {
+            open += 1
+            hook()
+        }
+        return try taken.get()
     }
 
     /// Takes back a push that has not left to its end; its outcome says `withdrawn`. False when it is too late.

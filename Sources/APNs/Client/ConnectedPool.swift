@@ -39,7 +39,7 @@ final class ConnectedPool {
     /// The client looks after it.
     var isListed = false
 
-    @safe @exclusivity(unchecked) private var line = PushLine()
+    private let line = PushLine()
     /// Pushes taken since the last `flush`.
     @safe @exclusivity(unchecked) private var gathered = 0
     @safe @exclusivity(unchecked) private var isFlushWanted = false
@@ -58,6 +58,8 @@ final class ConnectedPool {
         refreshBearer()
     }
 
+    deinit { line.free() }
+
     var settings: PoolSettings { pool.settings }
     private var now: Instant { client.loop.now }
 
@@ -70,6 +72,7 @@ final class ConnectedPool {
     ) throws(PushRefusal) -> PoolTicket {
         if bearer == nil { refreshBearer() }
         guard bearer != nil else { throw .noProviderKey }
+        let now = now
         let ticket = try pool.submit(leaveBy: limits.leaveBy, attempts: limits.attempts, at: now)
         let parcel = unsafe parcels.take(Int(ticket.index), token)
         unsafe parcel.pointee.begin(template, id, tag: tag, within: limits, at: now, then: completion)
@@ -154,7 +157,7 @@ final class ConnectedPool {
                 guard let following = pool.nextSend(at: now) else { return nil }
                 guard following.connection == connection.number else { return following }
                 next = following
-            } while unsafe parcels[Int(next.ticket.index)].pointee.template === template
+            } while unsafe parcels[Int(next.ticket.index)].pointee.isOf(template)
         }
         preconditionFailure("an open push has its template")
     }
@@ -165,11 +168,10 @@ final class ConnectedPool {
     ) -> Bool {
         let slot = Int(ticket.index)
         let parcel = unsafe parcels[slot]
-        let path = unsafe line.write(template.kind, token: parcels.token(slot).span, id: parcel.pointee.id)
-        let bytes = line.bytes
-        let sent = connection.submit(
-            request, path: bytes.span.extracting(path), varying: bytes.span.extracting(PushLine.id),
-            body: body, tag: ticket.tag, leaveBy: unsafe parcel.pointee.leaveBy,
+        let text = unsafe line.write(template.kind, token: parcels.token(slot), id: parcel.pointee.id)
+        let sent = unsafe connection.submit(
+            request, path: text.path.span, varying: text.id.span, body: body, tag: ticket.tag,
+            leaveBy: unsafe parcel.pointee.leaveBy,
             deadline: unsafe parcel.pointee.deadline)
         guard let sent else { return false }
         unsafe parcel.pointee.left(sent, bearer)

@@ -2,8 +2,9 @@ internal import HTTP2
 internal import Lifecycle
 
 /// What is sent, beside the pool's own entry for it; its token lies in the table.
-struct Parcel {
-    private(set) var template: PushTemplate?
+@safe struct Parcel {
+    /// It counts the parcels that have it.
+    private var held: Unmanaged<PushTemplate>?
     private(set) var id = PushID(high: 0, low: 0)
     private(set) var tag: UInt64 = 0
     private(set) var leaveBy = Instant.distantFuture
@@ -17,13 +18,27 @@ struct Parcel {
         _ template: PushTemplate, _ id: PushID, tag: UInt64, within limits: PushLimits, at now: Instant,
         then completion: Completion?
     ) {
-        self.template = template
+        unsafe held = template.hold()
         self.id = id
         self.tag = tag
         leaveBy = limits.leaveBy
         deadline = limits.deadline
         takenAt = now
         self.completion = completion
+    }
+
+    /// What an open push is of.
+    var template: PushTemplate? { unsafe held?.takeUnretainedValue() }
+
+    /// Without a look at its count of references.
+    func isOf(_ template: PushTemplate) -> Bool {
+        unsafe held?.toOpaque() == Unmanaged.passUnretained(template).toOpaque()
+    }
+
+    /// Its table goes.
+    mutating func drop() {
+        if let template = unsafe held { unsafe PushTemplate.letGo(template) }
+        unsafe held = nil
     }
 
     mutating func left(_ request: RequestID, _ bearer: ProviderBearer) {
@@ -35,7 +50,7 @@ struct Parcel {
     mutating func ended(keeps: Bool) -> (tag: UInt64, takenAt: Instant, completion: Completion?) {
         defer {
             if !keeps {
-                template = nil
+                drop()
                 request = nil
             }
             // Whoever asked has been told; a late answer is for nobody.

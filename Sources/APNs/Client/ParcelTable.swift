@@ -19,6 +19,7 @@
     }
 
     deinit {
+        for row in 0..<rows { unsafe parcels[row].drop() }
         unsafe parcels.deinitialize(count: rows)
         unsafe parcels.deallocate()
         unsafe tokens.deallocate()

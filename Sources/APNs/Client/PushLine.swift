@@ -1,31 +1,43 @@
 /// Writes what differs between the pushes of a send, id and path, to where the session copies it from:
 /// each push in the place of the one before. It runs for every push, so digits are made eight at a time.
 @safe struct PushLine {
-    private static let devicePath = Array("/3/device/".utf8)
-    static let id = 0..<PushID.textBytes
+    private static let devicePath: StaticString = "/3/device/"
+    /// With a token of the longest kind.
+    private static let bytesMax = 4_096
 
-    private(set) var bytes = [UInt8](repeating: 0, count: 256)
+    private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: PushLine.bytesMax, alignment: 16)
 
-    /// Where the path is in `bytes`.
-    mutating func write(_ kind: PushTemplate.Kind, token: Span<UInt8>, id: PushID) -> Range<Int> {
+    func free() { unsafe bytes.deallocate() }
+
+    /// Both are valid until the next one is written.
+    func write(
+        _ kind: PushTemplate.Kind, token: UnsafeBufferPointer<UInt8>, id: PushID
+    ) -> (path: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>) {
         switch kind {
-        case .device: write(after: Self.devicePath, token, id)
-        case .fixed(let path): write(after: path, token, id)
+        case .device:
+            let start = Self.devicePath
+            return unsafe write(
+                after: UnsafeRawBufferPointer(start: start.utf8Start, count: start.utf8CodeUnitCount), token,
+                id)
+        case .fixed(let path): return unsafe path.withUnsafeBytes { unsafe write(after: $0, token, id) }
         }
     }
 
-    private mutating func write(after start: [UInt8], _ token: Span<UInt8>, _ id: PushID) -> Range<Int> {
+    private func write(
+        after start: UnsafeRawBufferPointer, _ token: UnsafeBufferPointer<UInt8>, _ id: PushID
+    ) -> (path: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>) {
         let digits = PushID.textBytes + start.count
         let end = digits + 2 * token.count
-        if bytes.count < end { bytes += [UInt8](repeating: 0, count: end - bytes.count) }
-        unsafe bytes.withUnsafeMutableBytes { out in
-            unsafe id.write(to: out)
-            unsafe start.withUnsafeBytes {
-                unsafe UnsafeMutableRawBufferPointer(rebasing: out[PushID.textBytes...]).copyMemory(from: $0)
-            }
-            unsafe token.withUnsafeBytes { unsafe Self.write($0, to: out, at: digits) }
-        }
-        return PushID.textBytes..<end
+        precondition(end <= Self.bytesMax, "a token and a path have their bounds")
+        unsafe id.write(to: bytes)
+        unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[PushID.textBytes...]).copyMemory(from: start)
+        unsafe Self.write(UnsafeRawBufferPointer(token), to: bytes, at: digits)
+        let written = unsafe UnsafeBufferPointer(
+            start: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), count: end)
+        return unsafe (
+            UnsafeBufferPointer(rebasing: written[PushID.textBytes...]),
+            UnsafeBufferPointer(rebasing: written[..<PushID.textBytes])
+        )
     }
 
     private static func write(

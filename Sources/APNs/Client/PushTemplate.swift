@@ -3,7 +3,7 @@ internal import LiveActivity
 
 /// What all pushes of one send have in common, encoded once: headers and body. Made by a client and
 /// used on its loop only. The header block is made anew when the provider token changes.
-package final class PushTemplate {
+@safe package final class PushTemplate {
     enum Kind {
         /// To one token: the path ends with it.
         case device
@@ -12,7 +12,11 @@ package final class PushTemplate {
     }
 
     let kind: Kind
-    private(set) var pool: ConnectedPool
+    private(set) var pool: ConnectedPool {
+        didSet { unsafe lent = .passUnretained(pool) }
+    }
+    /// The same, for pushes, which come in thousands and need not count a reference each.
+    private var lent: Unmanaged<ConnectedPool>
     /// For tokens that are not to be trusted; none for broadcasts and channels.
     private var suspects: ConnectedPool?
     let body: SharedBody?
@@ -20,6 +24,9 @@ package final class PushTemplate {
     private let headers: [HeaderField]
     private var encoded: RequestTemplate?
     private var encodedRevision = 0
+    /// Open pushes of it, which hold it by one reference together: to count one for each was a twentieth of what
+    /// a push takes.
+    private var pushes = 0
 
     init(
         _ kind: Kind, method: String = "POST", headers: [HeaderField], body: [UInt8], pool: ConnectedPool,
@@ -30,9 +37,24 @@ package final class PushTemplate {
         self.headers = headers
         self.body = body.isEmpty ? nil : SharedBody(body.span)
         self.pool = pool
+        unsafe lent = .passUnretained(pool)
         self.suspects = suspects
         // What is wrong with a header is told here, not with the first push.
         encoded = try encode("bearer")
+    }
+
+    /// For one push, until `letGo`.
+    func hold() -> Unmanaged<PushTemplate> {
+        pushes += 1
+        return unsafe pushes == 1 ? .passRetained(self) : .passUnretained(self)
+    }
+
+    static func letGo(_ held: Unmanaged<PushTemplate>) {
+        let isLast = unsafe held._withUnsafeGuaranteedRef { template in
+            template.pushes -= 1
+            return template.pushes == 0
+        }
+        if isLast { unsafe held.release() }
     }
 
     /// Whose pushes these are.
@@ -48,6 +70,12 @@ package final class PushTemplate {
         let fresh = suspects.client.pool(suspects.key)
         self.suspects = fresh
         return fresh
+    }
+
+    /// Likewise, for one call that does not ask for another pool meanwhile.
+    func lentPool(isSuspect: Bool) -> Unmanaged<ConnectedPool> {
+        if !isSuspect, unsafe lent._withUnsafeGuaranteedRef({ $0.isListed }) { return unsafe lent }
+        return unsafe .passUnretained(pool(isSuspect: isSuspect))
     }
 
     private func encode(_ bearer: String) throws(HeaderFault) -> RequestTemplate {

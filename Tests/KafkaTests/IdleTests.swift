@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import KafkaTesting
+import Lifecycle
 import Telemetry
 import Testing
 
@@ -47,5 +48,30 @@ import Testing
         // Half a millisecond for each wait where they spin, an eighth where they do not.
         let each = nanoseconds / max(1, waits)
         #expect(waits > 0 && each < 350_000, "\(each / 1000) µs for each of \(waits) waits")
+    }
+
+    /// The main thread makes them, and would have them wait as it does.
+    @Test func `what lingers for a broker that the cluster told of leaves in time`() async throws {
+        try await onThread {
+            let cluster = try makeCluster(brokers: 3)
+            var options = ProducerOptions()
+            options.lingerMilliseconds = 5
+            let settings = KafkaSettings(brokers: [cluster.brokers[0]])
+            let producer = try Producer(settings, options, name: "test", log: .silent, metrics: Metrics())
+            let topic = try producer.topic("jobs")
+            var deliveries: [Delivery] = []
+            var milliseconds: [Int] = []
+            for index: Int32 in 0..<44 {
+                let began = Instant.now()
+                #expect(
+                    producer.put(topic, partition: index % 4, "k", nil, collecting: &deliveries) == .queued)
+                while deliveries.isEmpty { _ = producer.collect(into: &deliveries, waitMilliseconds: 100) }
+                deliveries = []
+                // By then the leaders are known and connected.
+                if index >= 4 { milliseconds.append(Instant.now().milliseconds(since: began)) }
+            }
+            let median = milliseconds.sorted()[milliseconds.count / 2]
+            #expect(median < 30, "\(milliseconds)")
+        }
     }
 }

@@ -11,7 +11,7 @@ final class Client: @unchecked Sendable {
     /// How long its end may take; what hangs longer is left to the end of the process.
     static let destroyMillisecondsMax = 5000
 
-    enum Kind { case producer, consumer }
+    enum Kind { case producer, transactionalProducer, consumer }
 
     let pointer: OpaquePointer
     let events: ClientEvents
@@ -27,8 +27,9 @@ final class Client: @unchecked Sendable {
         wakeup = try Wakeup()
         self.events = events
         events.attach(to: configuration)
+        LibraryThreads.attach(to: configuration, kind == .transactionalProducer ? .transactions : .others)
         let properties = try unsafe configuration.take()
-        let type = kind == .producer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER
+        let type = kind == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
         var made: OpaquePointer?
         let reason = unsafe writtenText { unsafe made = rd_kafka_new(type, properties, $0, $1) }
         guard let pointer = unsafe made else {

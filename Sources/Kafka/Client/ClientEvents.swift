@@ -29,7 +29,6 @@ final class ClientEvents {
         unsafe rd_kafka_conf_set_error_cb(pointer, onError)
         unsafe rd_kafka_conf_set_stats_cb(pointer, onStatistics)
         unsafe rd_kafka_conf_set_throttle_cb(pointer, onThrottle)
-        LibraryThreads.attach(to: configuration)
     }
 
     /// Lost connections and the like heal by themselves, whatever syslog level they come with.

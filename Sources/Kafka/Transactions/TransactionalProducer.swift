@@ -36,7 +36,7 @@ package final class TransactionalProducer {
         configuration.set("retry.backoff.ms", "5")
         let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
         events.implied.attach(to: configuration)
-        client = try Client(.producer, configuration, events: events)
+        client = try Client(.transactionalProducer, configuration, events: events)
     }
 
     package func topic(_ name: String) throws(KafkaError) -> Topic { try Topic(name, of: client) }

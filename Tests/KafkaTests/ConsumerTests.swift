@@ -241,3 +241,33 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         #expect(Instant.now().milliseconds(since: start) < 1000 + Client.destroyMillisecondsMax)
     }
 }
+
+@Test func `one wait for two consumers ends when either has something`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 1)
+        cluster.createTopic("other", partitions: 1)
+        let readers = [
+            try makeReader(cluster, partitions: 1), try makeReader(cluster, "other", partitions: 1),
+        ]
+        let descriptors = readers.map(\.descriptor)
+        var batch = RecordBatch()
+        // Each is told where its topic ends, and then there is nothing.
+        let isQuiet = try eventually {
+            for reader in readers { _ = reader.poll(into: &batch) }
+            return !Consumer.wait(forAnyOf: descriptors, milliseconds: 1000)
+        }
+        #expect(isQuiet)
+        let producer = try makeProducer(cluster)
+        var deliveries: [Delivery] = []
+        let topic = try producer.topic("other")
+        #expect(producer.put(topic, partition: 0, "k", "v", collecting: &deliveries) == .queued)
+        #expect(Consumer.wait(forAnyOf: descriptors, milliseconds: 20_000))
+        let hasCome = try eventually {
+            _ = readers[1].poll(into: &batch)
+            return !batch.isEmpty
+        }
+        #expect(hasCome)
+        batch.clear()
+        #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+    }
+}

@@ -18,9 +18,11 @@ internal import Topics
 /// that is damaged, lanes that come and go.
 final class ExpanderLoop: StageLoop {
     static let group = "expander"
-    /// How long a turn waits for expansions when there is nothing else to do. What the registry tells waits as
-    /// long; and so does a stop.
-    static let idleMilliseconds: Int32 = 100
+    /// How long a turn waits when there is nothing to do at all; the limit of a stop's delay.
+    static let idleMilliseconds: Int32 = 250
+    /// How long a turn waits for expansions when `starts` or the registry has something. What the registry tells
+    /// waits as long, so that one transaction tells all of it.
+    static let gatherMilliseconds: Int32 = 100
     /// The same while all rows of `starts` are looked at, a page a turn.
     static let walkingMilliseconds: Int32 = 50
     /// How long a turn waits when something has to be tried again.
@@ -157,7 +159,7 @@ final class ExpanderLoop: StageLoop {
         let isWaiting = isFull || (member.isRestoring && !member.mustStartOver)
         try readViews(waitMilliseconds: isWaiting ? Self.troubleMilliseconds : 0)
         try member.startOver()
-        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        let events = consumer.poll(into: &batch, waitMilliseconds: isIdle ? rest() : waitMilliseconds)
         for event in events { try member.take(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
@@ -182,8 +184,22 @@ final class ExpanderLoop: StageLoop {
     private var waitMilliseconds: Int32 {
         if starts.isOpening || hasWork || registry.hasMore { return 0 }
         if !isSettled { return Self.troubleMilliseconds }
-        if member.isRestoring { return 0 }
-        return startsWalk.isUnderWay ? Self.walkingMilliseconds : Self.idleMilliseconds
+        return member.isRestoring ? 0 : Self.walkingMilliseconds
+    }
+
+    private var isIdle: Bool {
+        isSettled && !starts.isOpening && !hasWork && !registry.hasMore && !member.isRestoring
+            && !startsWalk.isUnderWay
+    }
+
+    /// Waits until one of the three readers has something.
+    ///
+    /// - Returns: how long expansions are waited for then.
+    private func rest() -> Int32 {
+        let hasCome = Consumer.wait(
+            forAnyOf: [consumer.descriptor, starts.descriptor, registry.descriptor],
+            milliseconds: Self.idleMilliseconds)
+        return hasCome ? Self.gatherMilliseconds : 0
     }
 
     private var hasWork: Bool {

@@ -107,6 +107,9 @@ final class RegistryLanes {
         self.cluster = cluster
     }
 
+    /// Readable while there is something to read.
+    var descriptor: Int32 { consumer.descriptor }
+
     subscript(partition: Int32) -> Lane? { entries[partition]?.lane }
 
     /// Whether pages of the lane may be served.

@@ -96,6 +96,9 @@ package final class TopicViews {
         self.cluster = cluster
     }
 
+    /// Readable while there is something to read.
+    package var descriptor: Int32 { consumer.descriptor }
+
     package subscript(partition: Int32) -> TopicView? { files[partition] }
     package var overlayRows: Int { overlays.values.reduce(0) { $0 + $1.count } }
     package var overlayBytes: Int { overlays.values.reduce(0) { $0 + $1.bytes } }

@@ -127,7 +127,8 @@ final class PlannerLoop: StageLoop {
             waitMilliseconds: member.isRestoring && !member.mustStartOver ? Self.troubleMilliseconds : 0)
         try makeRoom()
         try member.startOver()
-        usleep(UInt32(gathering.millisecondsLeft(at: .now()) * 1000))
+        let gatheringLeft = gathering.millisecondsLeft(at: .now())
+        if gatheringLeft > 0 { usleep(UInt32(gatheringLeft * 1000)) }
         let began = Instant.now()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for event in events { try member.take(event) }

@@ -16,7 +16,7 @@ internal import Topics
 final class SenderLoop: TurnHook {
     static let group = "sender"
     /// A member polls at least so often, and so old its lease can be.
-    private static let pollMilliseconds = 100
+    private static let pollMilliseconds = 250
     private static let upkeepMilliseconds = 1_000
     /// Records that are refused are tried again so often.
     private static let refusedMilliseconds = 1_000

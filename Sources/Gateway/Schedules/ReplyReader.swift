@@ -47,6 +47,8 @@ private final class ReplyFollowing: EventHandler {
     private static let askMilliseconds = 2000
     private static let pauseMilliseconds = 1000
     private static let recordsMax = 1000
+    /// How long the cluster holds a fetch open: what is new comes at once.
+    private static let fetchMilliseconds = 2000
 
     private let partition: TopicPartition
     private let settings: KafkaSettings
@@ -84,6 +86,7 @@ private final class ReplyFollowing: EventHandler {
         var options = ConsumerOptions(.manual)
         // Who was away for longer than replies are kept has nobody left who waits for them.
         options.outOfRange = .earliest
+        options.fetchWaitMilliseconds = Self.fetchMilliseconds
         do {
             let made = try Consumer(
                 settings, options, name: "gateway-replies", log: context.log,

@@ -5,7 +5,8 @@ internal import Telemetry
 /// patience ends. Records go from the file into the answer as they lie there.
 final class FetchHandler: TurnHook {
     private unowned let node: BrokerNode
-    /// Who waits for which log.
+    /// Who waits for which log. Where nobody does now somebody did, and will again in a moment: those that read to
+    /// the end of a quiet log come back as often as their waits end.
     private var waiting: [Int: [ParkedFetch]] = [:]
     private var woken: [ParkedFetch] = []
     private var parkedCount = 0
@@ -69,10 +70,7 @@ final class FetchHandler: TurnHook {
         timer.cancel()
         parked.timer = nil
         parked.exchange.onAbandon = nil
-        for log in parked.logs {
-            waiting[log.id]?.removeAll { $0 === parked }
-            if waiting[log.id]?.isEmpty == true { waiting[log.id] = nil }
-        }
+        for log in parked.logs { waiting[log.id]?.removeAll { $0 === parked } }
         parkedCount -= 1
         node.metrics.parkedFetches.set(Double(parkedCount))
     }

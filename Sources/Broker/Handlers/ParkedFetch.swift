@@ -6,6 +6,7 @@ final class ParkedFetch {
     let exchange: Exchange
     /// By topic and partition of the request; nil where there is no such partition.
     private(set) var targets: [[PartitionLog?]]
+    private(set) var logs: [PartitionLog]
     /// Likewise, why a partition gives nothing; none as a rule.
     private let refusals: [[ErrorCode?]]?
     /// Set while it waits.
@@ -19,6 +20,7 @@ final class ParkedFetch {
         self.request = request
         self.exchange = exchange
         self.targets = targets
+        logs = targets.flatMap { $0.compactMap { $0 } }
         self.refusals = refusals
     }
 
@@ -29,11 +31,10 @@ final class ParkedFetch {
         return FetchResponse.error(request.topics[topic].partitions[partition], log)
     }
 
-    var logs: [PartitionLog] { targets.flatMap { $0.compactMap { $0 } } }
-
     /// The log's topic was deleted.
     func lose(_ log: PartitionLog) {
         targets = targets.map { logs in logs.map { $0 === log ? nil : $0 } }
+        logs.removeAll { $0 === log }
     }
 
     /// Whether an answer would say anything: an error, or a byte where a byte is enough.

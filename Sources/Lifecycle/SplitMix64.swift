@@ -1,6 +1,6 @@
 /// Numbers that look random and are the same for the same state, on every machine. Small, fast, and good
 /// enough for choosing; never for secrets.
-package struct SplitMix64: RandomNumberGenerator, Sendable {
+@usableFromInline package struct SplitMix64: RandomNumberGenerator, Sendable {
     @usableFromInline var state: UInt64
 
     @inlinable

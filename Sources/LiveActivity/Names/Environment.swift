@@ -1,5 +1,5 @@
 /// Which of Apple's two worlds a token belongs to; they share nothing.
-package enum Environment: String, Sendable, CaseIterable {
+@usableFromInline package enum Environment: String, Sendable, CaseIterable {
     case production
     case sandbox
 }

@@ -1,5 +1,5 @@
 /// Hexadecimal digits, by table of two lines: this runs per token.
-package enum Hex {
+@usableFromInline package enum Hex {
     @inlinable
     package static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 

@@ -1,10 +1,10 @@
 /// Whom a send addresses: the user where one is known, else the installation. Everything about one
 /// recipient stays in one lane, in order.
-package enum Recipient: Sendable, Hashable {
+@usableFromInline package enum Recipient: Sendable, Hashable {
     case user(String)
     case installation(String)
 
-    package static func == (a: Recipient, b: Recipient) -> Bool {
+    @usableFromInline package static func == (a: Recipient, b: Recipient) -> Bool {
         switch (a, b) {
         case (.user(let a), .user(let b)), (.installation(let a), .installation(let b)): a.isExactly(b)
         case (.user, .installation), (.installation, .user): false

@@ -3,7 +3,7 @@ package import JSON
 /// A JSON value exactly as its author wrote it. `content-state` belongs to the app: it is checked once
 /// and then handed on byte for byte, because decoding and encoding it again could change a number that
 /// the phone cares about.
-package struct RawJSON: Sendable, Hashable {
+@usableFromInline package struct RawJSON: Sendable, Hashable {
     package let bytes: [UInt8]
 
     /// For bytes that a `JSONReader` has already accepted as part of a document.

@@ -1,6 +1,6 @@
 /// All that reports have said about one installation, or a backend about one user: a record of
 /// `installations`, and the truth of which the registry's rows are a view.
-package struct Installation: Record, Hashable {
+@usableFromInline package struct Installation: Record, Hashable {
     /// Since 2 a time may end with an order and a claim, which a reader of 1 would refuse.
     package static let schemaVersion = 2
 
@@ -55,7 +55,7 @@ package struct Installation: Record, Hashable {
     }
 
     /// The push-to-start token of one activity type.
-    package struct Start: Sendable, Hashable {
+    @usableFromInline package struct Start: Sendable, Hashable {
         /// Nil where the token serves every type of the app.
         package var type: Maybe<String>
         package var token: Maybe<Token>
@@ -69,7 +69,7 @@ package struct Installation: Record, Hashable {
     }
 
     /// One activity, by the system's id.
-    package struct Activity: Sendable, Hashable {
+    @usableFromInline package struct Activity: Sendable, Hashable {
         package var id: String
         package var type: Maybe<Said<String>>
         package var group: Maybe<Said<String>>
@@ -116,7 +116,7 @@ package struct Installation: Record, Hashable {
     }
 
     /// A tap that was told: the same one again is not told again.
-    package struct Tap: Sendable, Hashable {
+    @usableFromInline package struct Tap: Sendable, Hashable {
         /// By the phone's clock, within bounds.
         package var at: Int64
         /// The report's own id, where it has one.
@@ -134,7 +134,7 @@ package struct Installation: Record, Hashable {
     }
 
     /// A token that APNs refuses, unless it was reported after this.
-    package struct RefusedToken: Sendable, Hashable {
+    @usableFromInline package struct RefusedToken: Sendable, Hashable {
         package var hash: String
         package var at: Int64
 
@@ -145,7 +145,7 @@ package struct Installation: Record, Hashable {
     }
 
     /// A recipient that it has left; its rows stay there until then.
-    package struct Moved: Sendable, Hashable {
+    @usableFromInline package struct Moved: Sendable, Hashable {
         package var recipient: Recipient
         package var at: Int64
         package var until: Int64

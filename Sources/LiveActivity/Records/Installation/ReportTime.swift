@@ -5,7 +5,7 @@ internal import JSON
 ///
 /// What is said later stands, whatever order it arrives in. A report that is sent twice, forwarded or read
 /// again comes to the same, because all of this is the report's own and goes with it.
-package struct ReportTime: Sendable, Hashable, Comparable {
+@usableFromInline package struct ReportTime: Sendable, Hashable, Comparable {
     /// How long a phone may keep a report to itself: an older clock is a wrong clock.
     package static let delayMillisecondsMax: Int64 = 48 * 3_600_000
 
@@ -30,7 +30,7 @@ package struct ReportTime: Sendable, Hashable, Comparable {
         self.order = order
     }
 
-    package static func < (a: ReportTime, b: ReportTime) -> Bool {
+    @usableFromInline package static func < (a: ReportTime, b: ReportTime) -> Bool {
         if a.event != b.event { return a.event < b.event }
         if a.received != b.received { return a.received < b.received }
         return a.claimed != b.claimed ? a.claimed < b.claimed : a.order < b.order

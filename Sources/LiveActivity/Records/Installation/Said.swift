@@ -1,8 +1,8 @@
-package import JSON
+public import JSON
 
 /// What was said last about one thing, and when. It is the whole rule by which reports merge: the later
 /// stands, so any order and any repetition of the same reports comes to the same.
-package struct Said<Value: Sayable>: Sendable, Hashable {
+@usableFromInline package struct Said<Value: Sayable>: Sendable, Hashable {
     package var value: Value
     package var at: ReportTime
 
@@ -13,7 +13,7 @@ package struct Said<Value: Sayable>: Sendable, Hashable {
 }
 
 /// A value that reports bring.
-package protocol Sayable: Sendable, Hashable {
+@usableFromInline package protocol Sayable: Sendable, Hashable {
     /// Whether it is the same to whoever reads the topics.
     func isExactly(_ other: Self) -> Bool
     /// A total order, for two values that were said at the same time.
@@ -23,7 +23,7 @@ package protocol Sayable: Sendable, Hashable {
 }
 
 extension Sayable {
-    package func isExactly(_ other: Self) -> Bool { self == other }
+    @inlinable package func isExactly(_ other: Self) -> Bool { self == other }
 }
 
 extension JSONWriter {

@@ -8,6 +8,8 @@ package struct LineBits: Sendable, Hashable {
 
     package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
+    package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
     package func contains(_ line: Int) -> Bool {
         let word = line >> 6
         return word < words.count && words[word] & (1 << UInt64(line & 63)) != 0

@@ -3,6 +3,9 @@ internal import LiveActivity
 
 // Records, and what their acknowledgements mean.
 extension SenderCore {
+    /// A fourth of the permits.
+    private static var goodPart: Int { 4 }
+
     mutating func order(
         _ kind: SenderWrite.Kind, of sheet: Sheet?, lines: LineSet, in lane: Lane,
         status: Int? = nil, reason: String? = nil
@@ -20,12 +23,11 @@ extension SenderCore {
     }
 
     /// Writes what was decided: of a sheet of which all is decided at once, of others a moment later, so that
-    /// many outcomes share a record. Where permits are short, nothing waits.
+    /// many outcomes share a record, which mostly is a request to the cluster of its own.
     mutating func write() {
         guard !unwritten.isEmpty else { return }
         let isDue =
-            moment.now.milliseconds(since: unwrittenSince) >= limits.receiptMilliseconds
-            || permits.free * 4 < permits.limit
+            moment.now.milliseconds(since: unwrittenSince) >= limits.receiptMilliseconds || holdsPermitsUp
         var left: [Sheet] = []
         for sheet in unwritten {
             if isDue || sheet.undecided == 0 || sheet.lane.isLeaving {
@@ -37,6 +39,13 @@ extension SenderCore {
         }
         unwritten = left
         if isDue { unwrittenSince = moment.now }
+    }
+
+    /// Permits are short, and a good part of them waits for outcomes that sheets have not all of.
+    private var holdsPermitsUp: Bool {
+        guard permits.free * Self.goodPart < permits.limit else { return false }
+        let waiting = unwritten.reduce(0) { $0 + ($1.undecided > 0 ? $1.unwrittenLines : 0) }
+        return waiting * Self.goodPart >= permits.limit
     }
 
     private mutating func write(_ sheet: Sheet) {

@@ -95,6 +95,9 @@ package final class Sheet {
 
     package var lineCount: Int { states.count }
 
+    /// Lines that were decided and not written.
+    var unwrittenLines: Int { decided.reduce(accepted.count) { $0 + $1.lines.count } }
+
     /// The `apns-id` of a push of one of its jobs: the same whenever this attempt is made, so that a push that
     /// was doubled can be found. The last two groups are the attempt and the line.
     package func pushID(_ line: Int) -> PushID {

@@ -75,10 +75,14 @@ extension Picture {
     }
 
     /// At the first row whose key is not below this one.
+    ///
+    /// - Parameter isNeeded: false leaves it on no row, which costs no look.
     @_lifetime(borrow self)
-    package func cursor(of table: Table, from bound: Span<UInt8>) throws(StoreError) -> RowCursor {
+    package func cursor(
+        of table: Table, from bound: Span<UInt8>, isNeeded: Bool = true
+    ) throws(StoreError) -> RowCursor {
         var cursor = RowCursor(try openCursor(table), environmentOfView, picture: self)
-        try cursor.seek(bound)
+        if isNeeded { try cursor.seek(bound) }
         return cursor
     }
 }

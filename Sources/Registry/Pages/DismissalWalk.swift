@@ -25,7 +25,7 @@ struct DismissalWalk: ~Copyable, ~Escapable {
         key = prefix
         prefixBytes = prefix.count
         let start = prefix + lower
-        cursor = try picture.cursor(of: table, from: start.span)
+        cursor = try picture.cursor(of: table, from: start.span, isNeeded: isNeeded)
     }
 
     /// Rows come in order; the same installation may come twice.

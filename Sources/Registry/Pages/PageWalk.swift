@@ -127,7 +127,8 @@ struct PageWalk: ~Copyable {
         if !a.isInside, !b.isInside { return nil }
         // The user's own profile may be before the row where the walk goes on.
         let firstProfile = source.app + bounds.lower.prefix(RecipientCode.bucketBytes)
-        var profiles = try picture.cursor(of: tables.profiles, from: firstProfile.span)
+        var profiles = try picture.cursor(
+            of: tables.profiles, from: firstProfile.span, isNeeded: selection.program != nil)
         var profileKeys = ProfileKeys(app: source.app)
         var (user, installation) = (Span<UInt8>(), Span<UInt8>())
         var dismissals = try DismissalWalk(

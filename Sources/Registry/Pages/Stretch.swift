@@ -24,7 +24,7 @@ struct Stretch: ~Copyable, ~Escapable {
         prefixBytes = beginning.count
         end = bounds.upper.map { beginning + $0 } ?? beginning.behindPrefix
         let lower = beginning + bounds.lower
-        cursor = try picture.cursor(of: table, from: lower.span)
+        cursor = try picture.cursor(of: table, from: lower.span, isNeeded: prefix != nil)
         isInside = prefix != nil && Self.isInside(cursor, end)
     }
 

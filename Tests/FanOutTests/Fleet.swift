@@ -50,7 +50,7 @@ final class LaneOwner {
     /// It takes the lane over where the group's offsets are, with whatever file it finds.
     init(
         _ number: Int, _ directory: String, _ lane: VirtualLane, jobsPerSheet: Int = 3,
-        recipientsAtATime: Int = 1, catalog: OneApp = OneApp()
+        recipientsAtATime: Int = 1, catalog: OneApp = OneApp(), emptyLanes: EmptyLanes = EmptyLanes()
     ) throws {
         self.catalog = catalog
         self.number = number
@@ -75,7 +75,7 @@ final class LaneOwner {
         nextRegistry = Int(registry.start ?? 0)
         expander = Expander(
             lane: number, registry, LaneRows(replaying: lane.starts), catalog: catalog,
-            jobsPerSheet: jobsPerSheet, recipientsAtATime: recipientsAtATime)
+            emptyLanes: emptyLanes, jobsPerSheet: jobsPerSheet, recipientsAtATime: recipientsAtATime)
     }
 
     /// The next record of the registry to be read.

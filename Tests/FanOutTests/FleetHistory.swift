@@ -31,6 +31,8 @@ final class FleetHistory {
     private var activities = 0
     private var sends = 0
     private(set) var steps = 0
+    /// Of all lanes, as those of one process.
+    private let emptyLanes = EmptyLanes()
     /// Some phones do not tell the group of what they started: then there is one group only that can be started.
     private let isSilent: Bool
     /// Of each life of a scope and installation: how many starts it got.
@@ -161,7 +163,8 @@ final class FleetHistory {
 
     private func owner(of lane: Int) throws -> LaneOwner {
         if let owner = owners[lane] { return owner }
-        let owner = try LaneOwner(lane, path(lane, random.below(2)), topics[lane])
+        let owner = try LaneOwner(
+            lane, path(lane, random.below(2)), topics[lane], emptyLanes: emptyLanes)
         owners[lane] = owner
         return owner
     }

@@ -17,10 +17,12 @@ final class OneLane {
     var now = dawn * 1000
     private var tokens = 0
 
-    init(jobsPerSheet: Int = 3, catalog: OneApp = OneApp()) throws {
+    init(
+        jobsPerSheet: Int = 3, catalog: OneApp = OneApp(), emptyLanes: EmptyLanes = EmptyLanes()
+    ) throws {
         directory = try TemporaryDirectory()
         owner = try LaneOwner(
-            0, directory.path, topic, jobsPerSheet: jobsPerSheet, catalog: catalog)
+            0, directory.path, topic, jobsPerSheet: jobsPerSheet, catalog: catalog, emptyLanes: emptyLanes)
     }
 
     var starts: [(key: [UInt8], value: [UInt8])] { topic.starts }

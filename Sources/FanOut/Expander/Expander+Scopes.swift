@@ -7,12 +7,13 @@ internal import Store
 extension Expander {
     /// What the lane knows of the scope from now on. It only grows: an expansion that comes late, because urgent
     /// ones have overtaken it, changes nothing that is newer.
-    mutating func begin(with expansion: Expansion) throws(StoreError) {
+    ///
+    /// - Parameter key: of the expansion's scope, as everywhere here; made once for all of a page.
+    mutating func begin(with expansion: Expansion, under key: [UInt8]) throws(StoreError) {
         if case .recipients = expansion.targets {
             // Each of them begins when its turn comes; of the whole group only a start says something.
             guard expansion.content.event == .start, expansion.key.recipient == nil else { return }
         }
-        let key = expansion.key.bytes
         var scope = try table.scope(key) ?? LaneScope()
         if expansion.content.event == .update, expansion.isTakenBack(by: scope) { return }
         let before = scope
@@ -30,9 +31,11 @@ extension Expander {
 
     /// The same for one recipient of a list, or the owner of a private group.
     mutating func begin(
-        with expansion: Expansion, of recipient: Expansion.ScopedRecipient, whole: inout LaneScope
+        with expansion: Expansion, of recipient: Expansion.ScopedRecipient, whole: inout LaneScope,
+        under name: [UInt8]
     ) throws(StoreError) {
-        let key = expansion.key.of(recipient.recipient).bytes
+        let isOwner = expansion.key.recipient == recipient.recipient
+        let key = isOwner ? name : expansion.key.of(recipient.recipient).bytes
         let found = try table.scope(key)
         var scope = found ?? LaneScope()
         let event = expansion.content.event
@@ -52,16 +55,19 @@ extension Expander {
         if scope != before { set(scope, under: key) }
         if expansion.key.recipient == nil, !whole.hasRecipients {
             whole.hasRecipients = true
-            set(whole, under: expansion.key.bytes)
+            set(whole, under: name)
         }
     }
 
     /// Notes how far the walk of a scope's newest send has come: a token that comes behind that place is
     /// brought what it needs by the lane itself, one before it by the walk.
-    mutating func note(_ next: WalkCursor?, of expansion: Expansion) throws(StoreError) {
+    mutating func note(
+        _ next: WalkCursor?, of expansion: Expansion, under key: [UInt8]
+    ) throws(StoreError) {
         if expansion.content.event == .start { return }
-        if case .recipients = expansion.targets { return try noteList(expansion, isOpen: next != nil) }
-        let key = expansion.key.bytes
+        if case .recipients = expansion.targets {
+            return try noteList(expansion, under: key, isOpen: next != nil)
+        }
         guard var scope = try table.scope(key), scope.walk?.version == expansion.version else { return }
         scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.bytes) }
         set(scope, under: key)
@@ -69,9 +75,10 @@ extension Expander {
 
     // MARK: Lists
 
-    private mutating func noteList(_ expansion: Expansion, isOpen: Bool) throws(StoreError) {
+    private mutating func noteList(
+        _ expansion: Expansion, under key: [UInt8], isOpen: Bool
+    ) throws(StoreError) {
         guard expansion.key.recipient == nil, expansion.content.event == .update else { return }
-        let key = expansion.key.bytes
         guard var scope = try table.scope(key) else { return }
         let before = scope.openLists
         scope.openLists.removeAll { $0.send == expansion.send || !isWanted(until: $0.deadline) }
@@ -84,9 +91,9 @@ extension Expander {
 
     /// Whether a start has to go behind the lists that were open when it came to the lane. Recipients to whom such
     /// a list has not come have no rows yet: they would be started with what the group was told before.
-    mutating func mustWait(_ expansion: inout Expansion) throws(StoreError) -> Bool {
+    mutating func mustWait(_ expansion: inout Expansion, under key: [UInt8]) throws(StoreError) -> Bool {
         guard expansion.content.event == .start, expansion.key.recipient == nil, !expansion.dryRun,
-            let scope = try table.scope(expansion.key.bytes)
+            let scope = try table.scope(key)
         else { return false }
         let open = scope.openLists.filter { isWanted(until: $0.deadline) }.map(\.send)
         // Only for those of its first turn: where lists come all the time, it would never go.

@@ -9,10 +9,12 @@ extension Expander {
     private static var tokensAtATimeMax: Int { 20_000 }
 
     /// Everybody, a segment, a group, or an activity without one. Returns where to go on.
-    mutating func goThroughAll(of walk: inout Walk, by page: inout TokenPage) throws(StoreError)
-        -> WalkCursor?
-    {
-        let whole = try table.scope(walk.expansion.key.bytes) ?? LaneScope()
+    ///
+    /// - Parameter name: of the expansion's scope, as everywhere here.
+    mutating func goThroughAll(
+        of walk: inout Walk, under name: [UInt8], by page: inout TokenPage
+    ) throws(StoreError) -> WalkCursor? {
+        let whole = try table.scope(name) ?? LaneScope()
         var cursor = walk.cursor
         while true {
             guard let selection = selection(of: walk, cursor.phase, recipients: nil) else { return nil }
@@ -33,13 +35,14 @@ extension Expander {
     /// Named recipients, some at a time, so that each of them begins and is walked in one transaction. What is
     /// through leaves the expansion.
     mutating func goThrough(
-        _ list: [Expansion.ScopedRecipient], of walk: inout Walk, by page: inout TokenPage
+        _ list: [Expansion.ScopedRecipient], of walk: inout Walk, under name: [UInt8],
+        by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
         var left = list[...]
         var cursor = walk.cursor
         repeat {
             let some = left.prefix(recipientsAtATime)
-            if let next = try goThrough(Array(some), from: cursor, of: &walk, by: &page) {
+            if let next = try goThrough(Array(some), from: cursor, of: &walk, under: name, by: &page) {
                 walk.expansion.targets = .recipients(Array(left))
                 return next
             }
@@ -54,17 +57,17 @@ extension Expander {
 
     private mutating func goThrough(
         _ some: [Expansion.ScopedRecipient], from start: WalkCursor, of walk: inout Walk,
-        by page: inout TokenPage
+        under name: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
         let isPrivate = walk.expansion.key.recipient != nil
-        var whole = isPrivate ? LaneScope() : try table.scope(walk.expansion.key.bytes) ?? LaneScope()
+        var whole = isPrivate ? LaneScope() : try table.scope(name) ?? LaneScope()
         var named: [[UInt8]: Expansion.ScopedRecipient] = [:]
         var mayHaveJoined = mayHaveJoined(walk, whole)
         for scoped in some {
             named[Array(scoped.recipient.text.utf8)] = scoped
             if walk.expansion.dryRun { continue }
-            try begin(with: walk.expansion, of: scoped, whole: &whole)
-            if isPrivate, let own = try table.scope(walk.expansion.key.bytes) {
+            try begin(with: walk.expansion, of: scoped, whole: &whole, under: name)
+            if isPrivate, let own = try table.scope(name) {
                 mayHaveJoined = self.mayHaveJoined(walk, own)
             }
         }

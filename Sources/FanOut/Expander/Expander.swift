@@ -18,7 +18,8 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     /// Milliseconds since 1970.
     package internal(set) var now: Int64 = 0
     private(set) var latest: Int64 = 0
-    var catalog: any ExpanderCatalog
+    private(set) var catalog: any ExpanderCatalog
+    private var asked: (id: String, app: App?)?
     /// Recipients of a list that are walked together.
     let recipientsAtATime: Int
     /// A key of the table in hand.
@@ -27,11 +28,14 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     var heardGroup: HeardGroup?
     /// Bodies of this turn that others can share.
     var variants: [VariantName: JobOutput.Variant] = [:]
+    private let emptyLanes: EmptyLanes
 
+    /// - Parameter emptyLanes: of all lanes of the thread.
     package init(
-        lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, jobsPerSheet: Int,
-        recipientsAtATime: Int = 256
+        lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, emptyLanes: EmptyLanes,
+        jobsPerSheet: Int, recipientsAtATime: Int = 256
     ) {
+        self.emptyLanes = emptyLanes
         self.recipientsAtATime = recipientsAtATime
         self.lane = lane
         self.registry = registry
@@ -49,6 +53,7 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         self.now = now
         self.latest = latest
         self.catalog = catalog
+        asked = nil
         output.removeAll()
         variants.removeAll(keepingCapacity: true)
     }
@@ -68,34 +73,58 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     package mutating func expand(
         _ expansion: Expansion, isUrgent: Bool, rowsMax: Int, page: inout TokenPage
     ) throws(StoreError) -> Int {
-        var expansion = expansion
-        guard let app = catalog.app(expansion.key.app) else {
+        guard let app = app(expansion.key.app) else {
             output.close(expansion, lane: lane, at: now)
             return 0
         }
+        let mayBeEmpty = EmptyLanes.takes(expansion)
+        if mayBeEmpty, try isEmpty(for: expansion) { return 0 }
+        var expansion = expansion
+        let name = expansion.key.bytes
+        let before = mayBeEmpty ? try table.scope(name) : nil
         if expansion.cursor == nil {
-            if try mustWait(&expansion) {
+            if try mustWait(&expansion, under: name) {
                 output.goOn(expansion, lane: lane, isUrgent: false)
                 return 0
             }
             try nameRecipients(of: &expansion, app, by: &page)
-            if !expansion.dryRun { try begin(with: expansion) }
+            if !expansion.dryRun { try begin(with: expansion, under: name) }
         }
         var walk = Walk(expansion, app, isUrgent: isUrgent, rowsMax: rowsMax)
         let next =
             if case .recipients(let list) = expansion.targets {
-                try goThrough(list, of: &walk, by: &page)
+                try goThrough(list, of: &walk, under: name, by: &page)
             } else {
-                try goThroughAll(of: &walk, by: &page)
+                try goThroughAll(of: &walk, under: name, by: &page)
             }
-        if !walk.expansion.dryRun { try note(next, of: walk.expansion) }
+        if !walk.expansion.dryRun { try note(next, of: walk.expansion, under: name) }
         if let next {
             walk.expansion.cursor = next.bytes
             output.goOn(walk.expansion, lane: lane, isUrgent: isUrgent)
         } else {
             output.close(walk.expansion, lane: lane, at: now)
         }
+        if mayBeEmpty, next == nil, walk.rows == 0, let after = try table.scope(name), after != before {
+            let made = EmptyLanes.Made(expansion, key: name, from: before, to: after)
+            table.set(scope: made.after, under: name)
+            emptyLanes.add(made)
+        }
         return walk.rows
+    }
+
+    /// Does what another lane has done that had nobody of the group, where this one has nobody either and its row is the
+    /// same.
+    private mutating func isEmpty(for expansion: Expansion) throws(StoreError) -> Bool {
+        guard let made = emptyLanes.made(of: expansion, at: now), let group = expansion.key.group,
+            made.isMade(from: try table.scope(made.key)),
+            try !registry.hasActivities(of: group, app: expansion.key.app)
+        else { return false }
+        if made.after.scope.hasStarts, try registry.hasActivities(of: nil, app: expansion.key.app) {
+            return false
+        }
+        table.set(scope: made.after, under: made.key)
+        output.close(expansion, lane: lane, at: now)
+        return true
     }
 
     /// A send was taken back. What of it is still to come is dropped when its turn comes, in this process or
@@ -107,6 +136,14 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         if scope.cancelled.count >= LaneScope.cancelledMax { scope.cancelled.removeFirst() }
         scope.cancelled.append(stop.send)
         set(scope, under: key)
+    }
+
+    /// As the catalogue has it. One that is asked for is mostly asked for again.
+    private mutating func app(_ id: String) -> App? {
+        if let asked, asked.id.isExactly(id) { return asked.app }
+        let app = catalog.app(id)
+        asked = (id, app)
+        return app
     }
 
     mutating func set(_ scope: LaneScope, under key: [UInt8]) {

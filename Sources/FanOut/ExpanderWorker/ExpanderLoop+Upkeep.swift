@@ -18,7 +18,7 @@ extension ExpanderLoop {
         tellObstacles()
         metrics.overlay.set(Double(starts.overlayRows))
         metrics.pageRows.set(Double(pageSize.rows))
-        let queues = member.owned.values.flatMap(\.queues.values)
+        let queues = member.owned.values.flatMap(\.queues.all)
         metrics.shared.inFlight.set(Double(queues.reduce(0) { $0 + $1.count }))
         let oldest = queues.compactMap { $0.waiting.first?.stamp }.min()
         metrics.shared.oldestSeconds.set(Double(max(0, oldest.map { times.now - $0 } ?? 0)) / 1000)

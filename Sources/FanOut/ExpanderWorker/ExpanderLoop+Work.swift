@@ -13,6 +13,8 @@ struct LaneShare {
     let worker: LaneWorker
     /// Requests of the topic that it took.
     var taken = 0
+    /// Tokens of its page, and what its requests cost beside them.
+    var rows = 0
     /// Behind what it has heard of the registry.
     var registryOffset: Int64?
 }
@@ -51,6 +53,8 @@ extension ExpanderLoop {
     /// transaction's worth: what was fetched behind them is thrown away and fetched again.
     private static let requestsAheadMax = requestsMax
     private static let bytesAheadMax = 1 << 20
+    /// Requests that a lane is walked through before the next lane's turn.
+    private static let requestsInTurn = 16
     /// A request costs at least as much as so many tokens.
     private static let requestRows = 4
     /// A start costs as much as so many tokens that are told something: it is entered in the ledger, written, kept, and
@@ -74,7 +78,7 @@ extension ExpanderLoop {
             let (partition, offset) = (batch[index].partition, batch[index].offset)
             let topic = ExpandedTopic(index: batch[index].topic)
             guard let lane = member.owned[partition], lane.isServing,
-                lane.queues[topic]?.isNew(offset) == true
+                lane.queues[topic].isNew(offset)
             else {
                 continue
             }
@@ -85,7 +89,7 @@ extension ExpanderLoop {
                 bury(index, of: batch, from: topic, as: error)
                 request = nil
             }
-            lane.queues[topic]?.append(
+            lane.queues[topic].append(
                 WaitingRequest(
                     request: request, offset: offset, bytes: batch[index].byteCount,
                     stamp: batch[index].timestamp))
@@ -97,7 +101,7 @@ extension ExpanderLoop {
     }
 
     private func isAhead(_ lane: OwnedLane) -> Bool {
-        guard let queue = lane.queues[.usual] else { return false }
+        let queue = lane.queues[.usual]
         return queue.count >= Self.requestsAheadMax || queue.bytes >= Self.bytesAheadMax
     }
 
@@ -179,7 +183,7 @@ extension ExpanderLoop {
     }
 
     private func isWaiting(_ topic: ExpandedTopic, in lane: OwnedLane) -> Bool {
-        lane.isServing && lane.queues[topic]?.isEmpty == false
+        lane.isServing && !lane.queues[topic].isEmpty
     }
 
     private func hasNews(_ lane: OwnedLane) -> Bool {
@@ -206,20 +210,8 @@ extension ExpanderLoop {
         walked.newsSeconds = pagesBegan.seconds(since: began)
         let busy = lanes.count { isWaiting(topic, in: $0) }
         let share = PageShare(of: pageSize.rows, among: busy)
-        for index in walked.list.indices {
-            let lane = walked.list[index].lane
-            do throws(StoreError) {
-                if lane.isServing {
-                    walked.rows += try walk(&walked.list[index], topic, within: share, began: began)
-                }
-            } catch {
-                try repair(lane.partition, error)
-                return nil
-            }
-            if let newer = walked.list[index].worker.table.newerRecord {
-                throw StageFailure.newerRecord(newer.description)
-            }
-        }
+        guard try walkInTurn(&walked.list, topic, within: share, began: began) else { return nil }
+        walked.rows = walked.list.reduce(0) { $0 + $1.rows }
         walked.pageSeconds = Instant.now().seconds(since: pagesBegan)
         onStep(.pagesWalked)
         return walked
@@ -277,33 +269,60 @@ extension ExpanderLoop {
 
     // MARK: Pages
 
+    /// Lanes stay side by side: what a send to a group is to one of them it is to the others, and what one has made of it
+    /// the others find made while they are in the same transaction.
+    ///
+    /// - Returns: false when something has to be read anew.
+    private func walkInTurn(
+        _ shares: inout [LaneShare], _ topic: ExpandedTopic, within page: PageShare, began: Instant
+    ) throws -> Bool {
+        var isMore = true
+        while isMore {
+            isMore = false
+            for index in shares.indices where shares[index].lane.isServing {
+                do throws(StoreError) {
+                    if try walk(&shares[index], topic, within: page, began: began) { isMore = true }
+                } catch {
+                    try repair(shares[index].lane.partition, error)
+                    return false
+                }
+                if let newer = shares[index].worker.table.newerRecord {
+                    throw StageFailure.newerRecord(newer.description)
+                }
+            }
+        }
+        return true
+    }
+
+    /// The lane's next requests.
+    ///
+    /// - Returns: whether it has more for this transaction.
     private func walk(
         _ share: inout LaneShare, _ topic: ExpandedTopic, within page: PageShare, began: Instant
-    ) throws(StoreError) -> Int {
-        var rows = 0
-        guard let waiting = share.lane.queues[topic]?.waiting else { return 0 }
-        for request in waiting.prefix(Self.requestsMax) {
-            if rows >= page.rows || Instant.now().milliseconds(since: began) >= Self.walkMilliseconds,
+    ) throws(StoreError) -> Bool {
+        let waiting = share.lane.queues[topic].waiting.prefix(Self.requestsMax).dropFirst(share.taken)
+        for request in waiting.prefix(Self.requestsInTurn) {
+            if share.rows >= page.rows || Instant.now().milliseconds(since: began) >= Self.walkMilliseconds,
                 share.taken > 0
             {
-                break
+                return false
             }
             switch request.request {
             case .expansion(let expansion):
                 let cost = expansion.content.event == .start && !expansion.dryRun ? Self.startRows : 1
-                rows +=
+                share.rows +=
                     cost
                     * (try share.worker.expander.expand(
                         expansion, isUrgent: topic == .urgent,
-                        rowsMax: page.rowsMax(costing: cost, after: rows),
+                        rowsMax: page.rowsMax(costing: cost, after: share.rows),
                         page: &self.page))
             case .stop(let stop): try share.worker.expander.stop(stop)
             case nil: break
             }
-            rows += Self.requestRows
+            share.rows += Self.requestRows
             share.taken += 1
         }
-        return rows
+        return waiting.count > Self.requestsInTurn
     }
 
     func repair(_ partition: Int32, _ error: StoreError) throws {
@@ -326,7 +345,7 @@ extension ExpanderLoop {
                 offsets.append(
                     OffsetToCommit(TopicPartition(layout.name(.registry), partition), offset: offset))
             }
-            if share.taken > 0, let last = share.lane.queues[topic]?.waiting.prefix(share.taken).last {
+            if share.taken > 0, let last = share.lane.queues[topic].waiting.prefix(share.taken).last {
                 offsets.append(OffsetToCommit(place(topic, partition), offset: last.offset + 1))
             }
         }
@@ -363,10 +382,9 @@ extension ExpanderLoop {
         let lane = share.lane
         share.worker.table.commit(at: now)
         if let offset = share.registryOffset { lane.registryCommitted = offset }
-        lane.queues[topic]?.removeFirst(share.taken)
-        if lane.isPaused, let queue = lane.queues[.usual], queue.count < Self.requestsAheadMax / 4,
-            queue.bytes < Self.bytesAheadMax / 4
-        {
+        lane.queues[topic].removeFirst(share.taken)
+        let usual = lane.queues[.usual]
+        if lane.isPaused, usual.count < Self.requestsAheadMax / 4, usual.bytes < Self.bytesAheadMax / 4 {
             lane.isPaused = false
             _ = member.resume([ExpandedTopic.usual.index], of: lane.partition)
         }
@@ -394,7 +412,7 @@ extension ExpanderLoop {
     private func sendStarts(_ shares: [LaneShare], by sender: JobSender, to topic: Topic) -> Bool {
         var encoded = EncodedScopes()
         for share in shares { share.worker.table.encodeScopes(with: &encoded) }
-        var rows = shares.map { $0.worker.table.changed.makeIterator() }
+        var rows = shares.map(\.worker.table.records)
         var isMore = true
         while isMore {
             isMore = false

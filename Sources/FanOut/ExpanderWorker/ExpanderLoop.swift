@@ -52,6 +52,7 @@ final class ExpanderLoop: StageLoop {
     var news = LaneNews()
     let requests = DecodedRecords<ExpansionRequest>()
     let scopes = DecodedRecords<LaneScope>()
+    let emptyLanes = EmptyLanes()
     var pageSize: PageSize
     var nextUpkeep = Instant.now()
     /// When offsets of the registry alone are committed next: news that nobody is to be told of can wait.
@@ -204,7 +205,7 @@ final class ExpanderLoop: StageLoop {
 
     private var hasWork: Bool {
         isSettled
-            && member.owned.values.contains { $0.isServing && $0.queues.values.contains { !$0.isEmpty } }
+            && member.owned.values.contains { $0.isServing && !$0.queues.isEmpty }
     }
 
     /// Then pages wait until the views have caught up. What is urgent does not: it is little.

@@ -53,6 +53,20 @@ struct RequestQueue {
     }
 }
 
+/// What was read of a lane.
+struct RequestQueues {
+    private var urgent = RequestQueue()
+    private var usual = RequestQueue()
+
+    subscript(topic: ExpandedTopic) -> RequestQueue {
+        get { topic == .urgent ? urgent : usual }
+        _modify { if topic == .urgent { yield &urgent } else { yield &usual } }
+    }
+
+    var all: [RequestQueue] { [urgent, usual] }
+    var isEmpty: Bool { urgent.isEmpty && usual.isEmpty }
+}
+
 /// One lane that is ours.
 final class OwnedLane: OwnedPart {
     let partition: Int32
@@ -60,7 +74,7 @@ final class OwnedLane: OwnedPart {
     var restoringSince: Instant
     /// The rows of `starts` are read to their end.
     var hasStarts = false
-    var queues: [ExpandedTopic: RequestQueue] = [.urgent: RequestQueue(), .usual: RequestQueue()]
+    var queues = RequestQueues()
     /// The registry's offset that is committed.
     var registryCommitted: Int64?
     /// Made when its views are open.
@@ -75,8 +89,8 @@ final class OwnedLane: OwnedPart {
 
     var name: String { "lane \(partition)" }
 
-    func next(in topic: Int) -> Int64? { queues[ExpandedTopic(index: topic)]?.next }
-    func begin(at offset: Int64?, in topic: Int) { queues[ExpandedTopic(index: topic)]?.begin(at: offset) }
+    func next(in topic: Int) -> Int64? { queues[ExpandedTopic(index: topic)].next }
+    func begin(at offset: Int64?, in topic: Int) { queues[ExpandedTopic(index: topic)].begin(at: offset) }
 
     /// Its views begin anew.
     func beginViews(registryCommitted offset: Int64?) {
@@ -92,10 +106,11 @@ final class LaneWorker {
     let table: StartsTable
     var expander: Expander<StartsTable>
 
-    init(_ registry: Lane, _ table: StartsTable, jobsPerSheet: Int) {
+    init(_ registry: Lane, _ table: StartsTable, emptyLanes: EmptyLanes, jobsPerSheet: Int) {
         self.table = table
         expander = Expander(
-            lane: Int(table.lane), registry, table, catalog: NoCatalog(), jobsPerSheet: jobsPerSheet)
+            lane: Int(table.lane), registry, table, catalog: NoCatalog(), emptyLanes: emptyLanes,
+            jobsPerSheet: jobsPerSheet)
     }
 }
 

@@ -19,10 +19,14 @@ final class StartsTable: LaneTable {
     private let decoded: DecodedRecords<LaneScope>
     private let reader: JSONReader
     private let log: Log
-    /// What the transaction writes, the last value of each key.
-    private(set) var changed: [KeyBytes: [UInt8]] = [:]
-    /// Scopes among them that are not encoded yet: an expansion's page reads and sets its scope several times.
-    private var scopes: [KeyBytes: LaneScope] = [:]
+    /// Starts that the transaction writes, the last value of each key.
+    private var changed: [KeyBytes: [UInt8]] = [:]
+    /// Scopes that it writes, in the order in which they were first set: lanes that a group's sends come to one after the
+    /// other have the same.
+    private var scopes: [ChangedScope] = []
+    private var scopeNumbers: [KeyBytes: Int] = [:]
+    /// An expansion's page asks for its scope several times, and sets it.
+    private var inHand: ScopeInHand?
     /// Set where a newer program has written what stands here.
     private(set) var newerRecord: RecordError?
     /// The key that was asked for last: a start is asked for, and then entered.
@@ -41,12 +45,59 @@ final class StartsTable: LaneTable {
         self.log = log
     }
 
-    var isUnchanged: Bool { changed.isEmpty && scopes.isEmpty }
+    fileprivate enum Scope {
+        case plain(LaneScope)
+        case encoded(EncodedScope)
+
+        var value: LaneScope {
+            switch self {
+            case .plain(let scope): scope
+            case .encoded(let scope): scope.scope
+            }
+        }
+    }
+
+    fileprivate struct ChangedScope {
+        let key: KeyBytes
+        var scope: Scope
+        /// Empty until it is encoded.
+        var record: [UInt8] = []
+    }
+
+    private struct ScopeInHand {
+        let key: KeyBytes
+        var scope: Scope?
+        var isChanged = false
+    }
+
+    var isUnchanged: Bool { changed.isEmpty && scopes.isEmpty && inHand?.isChanged != true }
 
     func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? {
+        if let inHand, inHand.key.bytes == key { return inHand.scope?.value }
+        putDown()
         let key = Self.stored(key)
-        if let scope = scopes[key] { return scope }
-        return try look(key) { value throws(RecordError) in try decoded.value(of: value, decode: decode) }
+        let scope: LaneScope? =
+            if let number = scopeNumbers[key] {
+                scopes[number].scope.value
+            } else {
+                try look(key) { value throws(RecordError) in
+                    try decoded.value(of: value, decode: decode)
+                }
+            }
+        inHand = ScopeInHand(key: key, scope: scope.map { .plain($0) })
+        return scope
+    }
+
+    private func putDown() {
+        guard let last = inHand else { return }
+        inHand = nil
+        guard last.isChanged, let scope = last.scope else { return }
+        if let number = scopeNumbers[last.key] {
+            scopes[number].scope = scope
+        } else {
+            scopeNumbers[last.key] = scopes.count
+            scopes.append(ChangedScope(key: last.key, scope: scope))
+        }
     }
 
     func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? { try look(Self.stored(key), decode) }
@@ -84,7 +135,18 @@ final class StartsTable: LaneTable {
         return newest
     }
 
-    func set(_ scope: LaneScope, under key: [UInt8]) { scopes[Self.stored(key)] = scope }
+    func set(_ scope: LaneScope, under key: [UInt8]) { set(.plain(scope), under: key) }
+
+    func set(scope: EncodedScope, under key: [UInt8]) { set(.encoded(scope), under: key) }
+
+    private func set(_ scope: Scope, under key: [UInt8]) {
+        if inHand?.key.bytes != key {
+            putDown()
+            inHand = ScopeInHand(key: Self.stored(key))
+        }
+        inHand?.scope = scope
+        inHand?.isChanged = true
+    }
 
     func set(_ start: LedgerRow, under key: [UInt8]) { set(start: EncodedStart(start), under: key) }
 
@@ -100,18 +162,40 @@ final class StartsTable: LaneTable {
     func removeChanges() {
         changed.removeAll(keepingCapacity: true)
         scopes.removeAll(keepingCapacity: true)
+        scopeNumbers.removeAll(keepingCapacity: true)
+        inHand = nil
         newest = nil
     }
 
     /// Nothing is to be changed any more; it is to be written.
     func encodeScopes(with encoded: inout EncodedScopes) {
-        for (key, scope) in scopes { changed[key] = encoded.record(of: scope, under: key) }
-        scopes.removeAll(keepingCapacity: true)
+        putDown()
+        for number in scopes.indices {
+            scopes[number].record =
+                switch scopes[number].scope {
+                case .plain(let scope): encoded.record(of: scope, under: scopes[number].key)
+                case .encoded(let scope): scope.bytes
+                }
+        }
+    }
+
+    /// What is to be written, when scopes are encoded.
+    var records: Records { Records(starts: changed.makeIterator(), scopes: scopes.makeIterator()) }
+
+    struct Records: IteratorProtocol {
+        fileprivate var starts: Dictionary<KeyBytes, [UInt8]>.Iterator
+        fileprivate var scopes: IndexingIterator<[ChangedScope]>
+
+        mutating func next() -> (key: KeyBytes, value: [UInt8])? {
+            if let scope = scopes.next() { return (scope.key, scope.record) }
+            return starts.next()
+        }
     }
 
     /// What it wrote is looked at before the view until that has read it back.
     func commit(at now: Instant) {
         views.overlays[lane]?.committed(changed, at: now)
+        for scope in scopes { views.overlays[lane]?.committed(scope.key, scope.record, at: now) }
         removeChanges()
     }
 

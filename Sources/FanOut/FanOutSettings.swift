@@ -15,6 +15,9 @@ package struct FanOutSettings: OperatorSettings {
     package var prefetchKibibytesMax = 8192
     /// Of one partition in one answer of a broker, as it comes, which is compressed: answers have some of each.
     package var partitionKibibytesMax = 256
+    /// The same of a lane's expansions: about as many as the expander reads ahead of a lane. What comes behind them it
+    /// would have to throw away, and others' lanes would wait for it and fall behind.
+    package var laneKibibytesMax = 32
     /// How often every group is looked at for what has expired.
     package var sweepMilliseconds = 3_600_000
     /// How long a transaction of the expander may take; its pages grow and shrink to it.

@@ -95,7 +95,7 @@ final class ExpanderLoop: StageLoop {
             .group(layout.prefix + Self.group, instanceID: identity, topics: topics))
         options.sessionMilliseconds = settings.sessionMilliseconds
         options.prefetchKibibytesMax = settings.prefetchKibibytesMax
-        options.partitionKibibytesMax = settings.partitionKibibytesMax
+        options.partitionKibibytesMax = settings.laneKibibytesMax
         consumer = try Consumer(kafka, options, name: "expander-expansions", log: log, metrics: metrics)
         let writer = try PlainWriter(kafka, layout, name: "expander-plain", log: log, metrics: metrics)
         self.writer = writer

@@ -81,7 +81,7 @@ final class CatalogFollower {
     func poll(waitMilliseconds: Int32 = 0) throws -> Bool {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         let hasRecords = !batch.isEmpty
-        for index in 0..<batch.count { take(batch[index]) }
+        for index in 0..<batch.count { hear(batch[index]) }
         batch.clear()
         // What was compacted away at the very end leaves no record to tell it by; then an end does.
         if hasRecords, let end, next >= end { isAtEnd = true }
@@ -99,7 +99,7 @@ final class CatalogFollower {
         return hasRecords || !events.isEmpty
     }
 
-    private func take(_ record: borrowing Record) {
+    private func hear(_ record: borrowing Record) {
         if record.offset < next {
             // The topic was deleted and made anew: what was read before is of another life. A new topic
             // that is as long as the old one looks like it; then a restart is needed.

@@ -47,7 +47,7 @@ package final class MembersReader: EventHandler {
             let consumer = try connected()
             let events = consumer.poll(into: &batch, waitMilliseconds: 0)
             if !batch.isEmpty { isTroubled = false }
-            for index in 0..<batch.count { take(batch[index]) }
+            for index in 0..<batch.count { hear(batch[index]) }
             batch.clear()
             for event in events {
                 switch event {
@@ -74,7 +74,7 @@ package final class MembersReader: EventHandler {
         log.warning("cannot read who answers for which lanes", .field("error", trouble))
     }
 
-    private func take(_ record: borrowing Record) {
+    private func hear(_ record: borrowing Record) {
         guard let key = [UInt8](copying: record.key) else { return }
         let value = [UInt8](copying: record.value)
         if unfinished?.apply(key, value, with: reader) == nil { table.apply(key, value, with: reader) }

@@ -45,7 +45,7 @@ package struct TopicIdentity: Sendable {
     }
 
     /// Every record that is read, in the topic's order.
-    package mutating func take(_ key: Span<UInt8>?, _ value: Span<UInt8>?, offset: Int64) {
+    package mutating func hear(_ key: Span<UInt8>?, _ value: Span<UInt8>?, offset: Int64) {
         if case .awaiting(let wanted) = standing {
             if offset < wanted.offset { return }
             let found = LastRecord(key, value, offset: offset)

@@ -67,7 +67,7 @@ enum RegistryBenchmark {
     private static func restore(_ lane: Lane, _ rows: RegistryRows) throws {
         let restore = LaneRestore(lane)
         let taking = try Usage.of {
-            try rows.each { key, value, offset in try restore.take(key: key, value: value, offset: offset) }
+            try rows.each { key, value, offset in try restore.hear(key: key, value: value, offset: offset) }
         }
         let finishing = try Usage.of { try restore.finish(Applied(offset: Int64(rows.count), asOf: .now())) }
         let counts = try lane.counts()
@@ -134,7 +134,7 @@ enum RegistryBenchmark {
         let usage = try Usage.of {
             try rows.each(options.changes) { key, value, _ in
                 // Every second one goes.
-                try lane.take(
+                try lane.hear(
                     key: key, value: taken % 2 == 0 ? nil : value, offset: Int64(rows.count + taken))
                 taken += 1
                 if taken % 1000 == 0 {

@@ -30,7 +30,7 @@ enum RegistryThroughKafka {
                 _ = consumer.poll(into: &batch, waitMilliseconds: 100)
                 for index in 0..<batch.count {
                     let record = batch[index]
-                    try restore.take(key: record.key, value: record.value, offset: record.offset)
+                    try restore.hear(key: record.key, value: record.value, offset: record.offset)
                 }
                 read += batch.count
             }

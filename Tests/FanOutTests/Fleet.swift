@@ -65,9 +65,9 @@ final class LaneOwner {
             for offset in 0..<lane.committed.registry {
                 let record = lane.registry[offset]
                 if let value = record.value {
-                    try restore.take(key: record.key.span, value: value.span, offset: Int64(offset))
+                    try restore.hear(key: record.key.span, value: value.span, offset: Int64(offset))
                 } else {
-                    try restore.take(key: record.key.span, value: nil, offset: Int64(offset))
+                    try restore.hear(key: record.key.span, value: nil, offset: Int64(offset))
                 }
             }
             try restore.finish(Applied(offset: Int64(lane.committed.registry), asOf: .now()))
@@ -108,9 +108,9 @@ final class LaneOwner {
         while nextRegistry < plan.registryUpTo {
             let record = lane.registry[nextRegistry]
             if let value = record.value {
-                try registry.take(key: record.key.span, value: value.span, offset: Int64(nextRegistry))
+                try registry.hear(key: record.key.span, value: value.span, offset: Int64(nextRegistry))
             } else {
-                try registry.take(key: record.key.span, value: nil, offset: Int64(nextRegistry))
+                try registry.hear(key: record.key.span, value: nil, offset: Int64(nextRegistry))
             }
             nextRegistry += 1
         }

@@ -21,7 +21,7 @@ struct ForgettingTests {
             receipt.at = 1_000_000 + offset
             receipt.parts = [Receipt.Part(.accepted, LineSet(all: 1))]
             let json = receipt.encoded()
-            try file.take(receipt, at: offset, json: json.span, lines: lines.span)
+            try file.hear(receipt, at: offset, json: json.span, lines: lines.span)
         }
         try file.settle()
         var forgotten = 0

@@ -13,7 +13,7 @@ struct ReceiptBatchTests {
         var rows = MemoryRows()
         var batch = ReceiptBatch()
         for receipt in receipts {
-            try batch.take(receipt, on: [], over: rows)
+            try batch.hear(receipt, on: [], over: rows)
             if day.chance(1, in: 7) {
                 try rows.enter(batch)
                 batch.removeAll()
@@ -44,11 +44,11 @@ struct ReceiptBatchTests {
         var together = MemoryRows()
         for receipt in receipts {
             var batch = ReceiptBatch()
-            try batch.take(receipt, on: [], over: together)
+            try batch.hear(receipt, on: [], over: together)
             try together.enter(batch)
             var own = ReceiptBatch()
             let rows = apart[receipt.place.partition % 3, default: MemoryRows()]
-            try own.take(receipt, on: [], over: rows)
+            try own.hear(receipt, on: [], over: rows)
             try apart[receipt.place.partition % 3, default: MemoryRows()].enter(own)
         }
         for key in together.tallies.keys {
@@ -70,7 +70,7 @@ struct ReceiptBatchTests {
         var rows = MemoryRows()
         for _ in 0..<2 {
             var batch = ReceiptBatch()
-            for receipt in receipts { try batch.take(receipt, on: [], over: rows) }
+            for receipt in receipts { try batch.hear(receipt, on: [], over: rows) }
             try rows.enter(batch)
         }
         for (key, ends) in FirstWords(receipts).ends { #expect(try rows.tally(key)?.ends == ends) }
@@ -84,7 +84,7 @@ struct ReceiptBatchTests {
             return Receipt.Part(.rejected, lines, status: 400, reason: "Reason\(line)")
         }
         var batch = ReceiptBatch()
-        try batch.take(receipt, on: [], over: MemoryRows())
+        try batch.hear(receipt, on: [], over: MemoryRows())
         let tally = try #require(batch.tallies.values.first)
         #expect(tally.count(of: .rejected) == 400)
         #expect(tally.ends.count == SendTally.endsMax + 1)
@@ -105,7 +105,7 @@ struct ReceiptBatchTests {
         ]
         var batch = ReceiptBatch()
         // Of the last line nothing is said.
-        for _ in 0..<2 { try batch.take(receipt, on: [17, 26, 18, 17], over: MemoryRows()) }
+        for _ in 0..<2 { try batch.hear(receipt, on: [17, 26, 18, 17], over: MemoryRows()) }
         let tally = try #require(batch.tallies.values.first)
         func counts(_ outcome: ReceiptOutcome) -> [Int] {
             (tally.systems[outcome]?.all ?? []).flatMap { [Int($0.system), $0.count] }
@@ -130,7 +130,7 @@ struct ReceiptBatchTests {
         var receipt = RandomDay(seed: 1).receipt
         receipt.parts = [.init(.intent, LineSet(all: 3)), .init(.moved, LineSet(all: 1))]
         var batch = ReceiptBatch()
-        try batch.take(receipt, on: [], over: MemoryRows())
+        try batch.hear(receipt, on: [], over: MemoryRows())
         #expect(batch.isEmpty)
     }
 }

@@ -119,7 +119,7 @@ struct LaneFaultTests {
                 try life.judge(lane, what)
                 // The last record once more, and then what changes rows.
                 try life.run(lane)
-                for (key, _) in life.records.suffix(100) { try lane.take(key, nil, offset: 600) }
+                for (key, _) in life.records.suffix(100) { try lane.hear(key, nil, offset: 600) }
                 try lane.commit(601)
                 try lane.close()
                 let again = try openLane(directory.path)
@@ -170,7 +170,7 @@ struct LaneFaultTests {
             let lane = try openLane(directory.path)
             #expect(lane.beginning == .resumed)
             #expect(lane.start == 199)
-            try lane.take(key, row?.encoded(), offset: offset)
+            try lane.hear(key, row?.encoded(), offset: offset)
             defer { try? lane.close() }
             do { try lane.commit(offset + 1) } catch { return error as? StoreError }
             return nil

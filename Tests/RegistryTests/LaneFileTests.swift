@@ -19,7 +19,7 @@ struct LaneFileTests {
         app: "one", recipient: .user("ada"), installation: "i", entry: .update(activity: "x"))
 
     private func fill(_ lane: Lane) throws {
-        try lane.take(key, token(1, group: "g").encoded(), offset: 0)
+        try lane.hear(key, token(1, group: "g").encoded(), offset: 0)
         try lane.commit(1)
     }
 
@@ -31,7 +31,7 @@ struct LaneFileTests {
                 let key = RegistryKey(
                     app: "one", recipient: .user("u\(number)"), installation: "i",
                     entry: .update(activity: "x"))
-                try lane.take(key, token(number, group: "g").encoded(), offset: Int64(number))
+                try lane.hear(key, token(number, group: "g").encoded(), offset: Int64(number))
                 if number % 10 == 9 { try lane.commit(Int64(number + 1)) }
                 if number == 777 { kill(getpid(), SIGKILL) }
             }
@@ -58,7 +58,7 @@ struct LaneFileTests {
         #expect(lane.applied == nil)
         #expect(try lane.counts() == LaneCounts())
         let restore = LaneRestore(lane)
-        try restore.take(key: key.bytes.span, value: token(1, group: "g").encoded().span, offset: 0)
+        try restore.hear(key: key.bytes.span, value: token(1, group: "g").encoded().span, offset: 0)
         try restore.finish(Applied(offset: 1, asOf: .now()))
         #expect(try lane.all(selection).count == 1)
         try lane.close()
@@ -114,17 +114,17 @@ struct LaneFileTests {
             Array(repeating: 0x20, count: 1 << 20), noHash.encoded(),
         ]
         for (index, value) in poison.enumerated() {
-            try lane.take(key, value, offset: Int64(1 + index))
+            try lane.hear(key, value, offset: Int64(1 + index))
             let other = RegistryKey(
                 app: "one", recipient: .user("u\(index)"), installation: "i", entry: .update(activity: "x"))
-            try lane.take(other, token(100 + index, group: "g").encoded(), offset: Int64(1 + index))
+            try lane.hear(other, token(100 + index, group: "g").encoded(), offset: Int64(1 + index))
         }
         for bad in [
             "", "one", "one/u:/i/profile", "one/u:a/i/none:x", "one/u:a/%01/update:x", "o%zz/u:a/i/profile",
         ] {
-            try lane.take(key: Array(bad.utf8).span, value: good.encoded().span, offset: 20)
+            try lane.hear(key: Array(bad.utf8).span, value: good.encoded().span, offset: 20)
         }
-        try lane.take(key: nil, value: good.encoded().span, offset: 21)
+        try lane.hear(key: nil, value: good.encoded().span, offset: 21)
         try lane.commit(30)
         #expect(try Set(lane.all(selection).map(\.recipient)) == Set(poison.indices.map { "u:u\($0)" }))
         let refused = poison.count + 7

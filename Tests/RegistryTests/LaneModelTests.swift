@@ -23,11 +23,11 @@ struct LaneModelTests {
                     let row: TokenRow? = maker.random.below(4) == 0 ? nil : maker.row()
                     history.append((key, row))
                     model.tokens[key] = row
-                    try lane.take(key, row?.encoded(), offset: Int64(history.count))
+                    try lane.hear(key, row?.encoded(), offset: Int64(history.count))
                 }
                 // Everything of late once more, as after a restart.
                 for (key, row) in history.suffix(maker.random.below(8)) {
-                    try lane.take(key, row?.encoded(), offset: 0)
+                    try lane.hear(key, row?.encoded(), offset: 0)
                 }
                 try lane.commit(Int64(history.count))
                 if maker.random.below(10) == 0 {
@@ -37,7 +37,7 @@ struct LaneModelTests {
                     #expect(lane.applied == Int64(history.count))
                     // By its last record the lane knows its topic again.
                     if let (key, row) = history.last {
-                        try lane.take(key, row?.encoded(), offset: lane.start!)
+                        try lane.hear(key, row?.encoded(), offset: lane.start!)
                     }
                 }
                 try compare(lane, model, &maker, seed)
@@ -59,9 +59,9 @@ struct LaneModelTests {
                 let row: TokenRow? = maker.random.below(4) == 0 ? nil : maker.row()
                 model.tokens[key] = row
                 if let row {
-                    try restore.take(key: key.bytes.span, value: row.encoded().span, offset: offset)
+                    try restore.hear(key: key.bytes.span, value: row.encoded().span, offset: offset)
                 } else {
-                    try restore.take(key: key.bytes.span, value: nil, offset: offset)
+                    try restore.hear(key: key.bytes.span, value: nil, offset: offset)
                 }
             }
             try restore.finish(Applied(offset: 400, asOf: .now()))
@@ -69,7 +69,7 @@ struct LaneModelTests {
             for _ in 0..<20 { try compare(lane, model, &maker, seed) }
             // And it goes on as any other.
             let key = maker.key()
-            try lane.take(key, nil, offset: 400)
+            try lane.hear(key, nil, offset: 400)
             try lane.commit(401)
             model.tokens[key] = nil
             for _ in 0..<5 { try compare(lane, model, &maker, seed) }
@@ -111,14 +111,14 @@ struct LaneModelTests {
                 app: "one", recipient: .user($0), installation: "i-\($0)", entry: .update(activity: "x"))
         }
         func served() throws -> [String] { try lane.all(selection).map(\.recipient) }
-        try lane.take(keys[0], token(7, group: "g", registeredAt: start + 5).encoded(), offset: 0)
-        try lane.take(keys[1], token(7, group: "g", registeredAt: start).encoded(), offset: 1)
+        try lane.hear(keys[0], token(7, group: "g", registeredAt: start + 5).encoded(), offset: 0)
+        try lane.hear(keys[1], token(7, group: "g", registeredAt: start).encoded(), offset: 1)
         try lane.commit(2)
         #expect(try served() == ["u:a"])
-        try lane.take(keys[1], token(7, group: "g", registeredAt: start + 9).encoded(), offset: 2)
+        try lane.hear(keys[1], token(7, group: "g", registeredAt: start + 9).encoded(), offset: 2)
         try lane.commit(3)
         #expect(try served() == ["u:b"])
-        try lane.take(keys[1], nil, offset: 3)
+        try lane.hear(keys[1], nil, offset: 3)
         try lane.commit(4)
         #expect(try served() == ["u:a"])
         try lane.close()
@@ -146,7 +146,7 @@ struct LaneModelTests {
         ]
         for (number, row) in rows.enumerated() {
             let value = token(7, type: nil, registeredAt: start + row.1).encoded()
-            try lane.take(row.0, value, offset: Int64(number))
+            try lane.hear(row.0, value, offset: Int64(number))
         }
         try lane.commit(4)
         #expect(try served("Match") == ["u:ada start:Match"])
@@ -154,11 +154,11 @@ struct LaneModelTests {
         #expect(try served("Parcel") == ["u:ada start:"])
         // Another phone has it now: it alone is reached.
         let newest = token(7, type: nil, registeredAt: start + 10).encoded()
-        try lane.take(key("bob", "Order"), newest, offset: 4)
+        try lane.hear(key("bob", "Order"), newest, offset: 4)
         try lane.commit(5)
         #expect(try served("Order") == ["u:bob start:Order"])
         #expect(try served("Match") == [] && served("Parcel") == [])
-        try lane.take(key("bob", "Order"), nil, offset: 5)
+        try lane.hear(key("bob", "Order"), nil, offset: 5)
         try lane.commit(6)
         #expect(try served("Order") == ["u:ada start:Order"])
         #expect(try served("Parcel") == ["u:ada start:"])
@@ -179,7 +179,7 @@ struct LaneModelTests {
         // All at one time, but for one: ties cost no more.
         for number in 0..<count {
             let time = start + (number == 777 ? 1 : 0)
-            try lane.take(
+            try lane.hear(
                 key(number), token(7, group: "g", registeredAt: time).encoded(), offset: Int64(number))
         }
         try lane.commit(Int64(count))
@@ -188,7 +188,7 @@ struct LaneModelTests {
         let found = try lane.all(selection, leavingOut: &exclusions).map(\.recipient)
         #expect(found == ["u:user-777"])
         #expect(exclusions[.shadowed] == count - 1)
-        try lane.take(key(777), nil, offset: Int64(count))
+        try lane.hear(key(777), nil, offset: Int64(count))
         try lane.commit(Int64(count + 1))
         #expect(try lane.all(selection).count == 1)
         try lane.close()
@@ -209,7 +209,7 @@ struct LaneModelTests {
             }
         }
         for (number, key) in keys.enumerated() {
-            try lane.take(key, token(number, group: "g").encoded(), offset: Int64(number))
+            try lane.hear(key, token(number, group: "g").encoded(), offset: Int64(number))
         }
         try lane.commit(Int64(keys.count))
         // Whoever looks at another's row finds that it is not what was written.
@@ -253,7 +253,7 @@ struct LaneModelTests {
             // The last has the token of the first, and is older.
             var row = token(number == 5 ? 0 : number, group: "g", registeredAt: start - Int64(number))
             if number == 1 { row.expiresAt = start }
-            try lane.take(key, row.encoded(), offset: Int64(number))
+            try lane.hear(key, row.encoded(), offset: Int64(number))
         }
         try lane.commit(6)
         let ada = try lane.known(.recipient(.user("ada")), app: "one", now: start)

@@ -41,7 +41,7 @@ struct LaneNewsTests {
         lane.newsBegins = 0
         var row = hashed(1, group: nil)
         func next(_ offset: Int64) throws -> [String] {
-            try lane.take(key, row.encoded(), offset: offset)
+            try lane.hear(key, row.encoded(), offset: offset)
             return try told(lane, offset + 1)
         }
         #expect(try next(0) == ["one u:ada token: nothing > 1 -"])
@@ -63,7 +63,7 @@ struct LaneNewsTests {
         (row.token, row.tokenHash, row.dismissedAt) = ("", "", start + 4000)
         #expect(try next(8) == ["one u:ada dismissal: 2 h >  h"])
         #expect(try next(9) == [])
-        try lane.take(key, nil, offset: 10)
+        try lane.hear(key, nil, offset: 10)
         #expect(try told(lane, 11) == [])
         try lane.close()
     }
@@ -73,11 +73,11 @@ struct LaneNewsTests {
         lane.newsBegins = 0
         var other = key
         (other.recipient, other.installation) = (.user("bob"), "j")
-        try lane.take(key, hashed(1, group: "g").encoded(), offset: 0)
-        try lane.take(other, hashed(1, group: "g", registeredAt: start + 1).encoded(), offset: 1)
+        try lane.hear(key, hashed(1, group: "g").encoded(), offset: 0)
+        try lane.hear(other, hashed(1, group: "g", registeredAt: start + 1).encoded(), offset: 1)
         #expect(
             try told(lane, 2) == ["one u:ada group: nothing > 1 g", "one u:bob token group: nothing > 1 g"])
-        try lane.take(other, nil, offset: 2)
+        try lane.hear(other, nil, offset: 2)
         #expect(try told(lane, 3) == ["one u:ada token: 1 g > 1 g"])
         try lane.close()
     }
@@ -88,13 +88,13 @@ struct LaneNewsTests {
     {
         var lane = try openLane(directory.path)
         lane.newsBegins = 2
-        func take(_ number: Int) throws {
+        func hear(_ number: Int) throws {
             var own = key
             own.recipient = .user("user-\(number)")
-            try lane.take(own, hashed(number + 1, group: "g").encoded(), offset: Int64(number))
+            try lane.hear(own, hashed(number + 1, group: "g").encoded(), offset: Int64(number))
         }
         // The table is behind the committed offset.
-        for number in 0..<4 { try take(number) }
+        for number in 0..<4 { try hear(number) }
         let first = try told(lane, 4)
         #expect(first.map { $0.prefix(12) } == ["one u:user-2", "one u:user-3"])
         // The process dies before it has committed them, and another goes on.
@@ -102,7 +102,7 @@ struct LaneNewsTests {
         lane = try openLane(directory.path)
         lane.newsBegins = 2
         #expect(lane.start == 2)
-        for number in 2..<5 { try take(number) }
+        for number in 2..<5 { try hear(number) }
         #expect(
             try told(lane, 5) == (2..<5).map { "one u:user-\($0) token group: nothing > \($0 + 1) g" })
         #expect(try told(lane, 5) == [], "once")
@@ -139,7 +139,7 @@ struct LaneNewsTests {
                 var (repeated, fresh) = (Set<RegistryKey>(), Set<RegistryKey>())
                 for offset in next..<records.count {
                     let (key, row) = records[offset]
-                    try lane.take(key, row?.encoded(), offset: Int64(offset))
+                    try lane.hear(key, row?.encoded(), offset: Int64(offset))
                     if offset >= held {
                         model.tokens[key] = row
                         fresh.insert(key)

@@ -23,7 +23,7 @@ struct LanePageTests {
 
     private func fill(_ lane: Lane, _ numbers: Range<Int>) throws {
         for number in numbers {
-            try lane.take(key(number), token(number, group: "g").encoded(), offset: Int64(number))
+            try lane.hear(key(number), token(number, group: "g").encoded(), offset: Int64(number))
         }
         try lane.commit(Int64(numbers.upperBound))
     }
@@ -40,12 +40,12 @@ struct LanePageTests {
                 // The even ones stay and change, the odd ones go, and others come.
                 let number = random.below(300)
                 if number % 2 == 0 {
-                    try lane.take(
+                    try lane.hear(
                         key(number), token(number, group: "g", registeredAt: start + offset).encoded(),
                         offset: offset)
                 } else {
-                    try lane.take(key(number), nil, offset: offset)
-                    try lane.take(
+                    try lane.hear(key(number), nil, offset: offset)
+                    try lane.hear(
                         key(1000 + number), token(1000 + number, group: "g").encoded(), offset: offset)
                 }
                 offset += 1
@@ -71,7 +71,7 @@ struct LanePageTests {
         let restore = LaneRestore(lane)
         for number in 0..<count {
             let (key, row) = (key(number), token(number, group: "g"))
-            try restore.take(key: key.bytes.span, value: row.encoded().span, offset: Int64(number))
+            try restore.hear(key: key.bytes.span, value: row.encoded().span, offset: Int64(number))
         }
         try restore.finish(Applied(offset: Int64(count), asOf: .now()))
         var offset = Int64(count)
@@ -100,7 +100,7 @@ struct LanePageTests {
             var last = change(0)
             for _ in 0..<50 {
                 last = change(random.below(count))
-                try lane.take(last.key, last.value, offset: offset)
+                try lane.hear(last.key, last.value, offset: offset)
                 offset += 1
             }
             try lane.commit(offset)
@@ -110,7 +110,7 @@ struct LanePageTests {
             try lane.close()
             lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
             #expect(lane.start == offset - 1)
-            try lane.take(last.key, last.value, offset: offset - 1)
+            try lane.hear(last.key, last.value, offset: offset - 1)
         }
         #expect(met.allSatisfy { $0 <= 1 }, "seed \(seed): a token twice")
         for number in stride(from: 0, to: count, by: 5) where met[number] != 1 {
@@ -215,7 +215,7 @@ struct LanePageTests {
             let user = number % 128 == 127 ? "many" : "user-\(number)"
             let key = RegistryKey(
                 app: "one", recipient: .user(user), installation: "i", entry: .update(activity: name(number)))
-            try lane.take(key, token(1000 + number, group: "h").encoded(), offset: Int64(count + number))
+            try lane.hear(key, token(1000 + number, group: "h").encoded(), offset: Int64(count + number))
             wanted.insert("u:\(user) update:\(name(number))")
         }
         try lane.commit(20_000)
@@ -243,7 +243,7 @@ struct LanePageTests {
             var row = token(number, group: "g")
             // The first ones are not served.
             if number % 2 == 0 { row.activitiesEnabled = false }
-            try lane.take(key(number), row.encoded(), offset: Int64(number))
+            try lane.hear(key(number), row.encoded(), offset: Int64(number))
         }
         try lane.commit(Int64(count))
         var named = selection

@@ -34,10 +34,10 @@ struct Life {
                 let (key, row) = records[offset]
                 try Self.trying(whenFull) {
                     if let row {
-                        try restore.take(
+                        try restore.hear(
                             key: key.bytes.span, value: row.encoded().span, offset: Int64(offset))
                     } else {
-                        try restore.take(key: key.bytes.span, value: nil, offset: Int64(offset))
+                        try restore.hear(key: key.bytes.span, value: nil, offset: Int64(offset))
                     }
                 }
             }
@@ -48,7 +48,7 @@ struct Life {
             let end = min(records.count, next + Self.batch)
             for offset in next..<end {
                 try Self.trying(whenFull) {
-                    try lane.take(records[offset].key, records[offset].row?.encoded(), offset: Int64(offset))
+                    try lane.hear(records[offset].key, records[offset].row?.encoded(), offset: Int64(offset))
                 }
             }
             try Self.trying(whenFull) { try lane.commit(Int64(end)) }

@@ -156,18 +156,18 @@ struct SegmentTests {
                 var key = RegistryKey(
                     app: "one", recipient: .user(user), installation: "i-\(number)",
                     entry: .start(type: "Match"))
-                try lane.take(key, token(number).encoded(), offset: 0)
+                try lane.hear(key, token(number).encoded(), offset: 0)
                 key.entry = .profile
                 let isTagged = random.below(4) == 0
                 if random.below(3) > 0 {
-                    try lane.take(
+                    try lane.hear(
                         key, ProfileRow(tags: isTagged ? ["vip"] : [], updatedAt: 0).encoded(), offset: 0)
                     if isTagged { wanted.insert("i-\(number)") }
                 }
                 // What a backend said of every fifth user.
                 if number % 5 == 0, number < 40 {
                     key.installation = nil
-                    try lane.take(key, ProfileRow(tags: ["vip"], updatedAt: 0).encoded(), offset: 0)
+                    try lane.hear(key, ProfileRow(tags: ["vip"], updatedAt: 0).encoded(), offset: 0)
                 }
                 if number % 40 % 5 == 0 { wanted.insert("i-\(number)") }
             }

@@ -21,11 +21,11 @@ func openLane(
 }
 
 extension Lane {
-    func take(_ key: RegistryKey, _ value: [UInt8]?, offset: Int64) throws {
+    func hear(_ key: RegistryKey, _ value: [UInt8]?, offset: Int64) throws {
         if let value {
-            try take(key: key.bytes.span, value: value.span, offset: offset)
+            try hear(key: key.bytes.span, value: value.span, offset: offset)
         } else {
-            try take(key: key.bytes.span, value: nil, offset: offset)
+            try hear(key: key.bytes.span, value: nil, offset: offset)
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 struct TopicIdentityTests {
     private func identity(_ taken: Int64...) throws -> Applied {
         var identity = TopicIdentity(nil)
-        for offset in taken { identity.take([1].span, [UInt8(offset)].span, offset: offset) }
+        for offset in taken { identity.hear([1].span, [UInt8(offset)].span, offset: offset) }
         let last = try identity.confirmed("file")
         return Applied(offset: 10, asOf: WallTime(milliseconds: 5), last: last)
     }
@@ -16,11 +16,11 @@ struct TopicIdentityTests {
         #expect(Applied(applied.bytes.span) == applied)
         var again = TopicIdentity(applied)
         #expect(again.start == 7)
-        again.take([1].span, [3].span, offset: 3)
+        again.hear([1].span, [3].span, offset: 3)
         #expect(again.start == 7, "an older one says nothing")
-        again.take([1].span, [7].span, offset: 7)
+        again.hear([1].span, [7].span, offset: 7)
         #expect(again.start == nil)
-        again.take([1].span, nil, offset: 12)
+        again.hear([1].span, nil, offset: 12)
         #expect(try again.confirmed("file")?.offset == 12)
     }
 
@@ -31,11 +31,11 @@ struct TopicIdentityTests {
             do { _ = try again.confirmed("file") } catch { return error.isCorruption }
             return false
         }
-        #expect(try doubt { $0.take([1].span, [8].span, offset: 7) })
-        #expect(try doubt { $0.take([2].span, [7].span, offset: 7) })
-        #expect(try doubt { $0.take([1].span, nil, offset: 7) })
-        #expect(try doubt { $0.take(nil, [7].span, offset: 7) })
-        #expect(try doubt { $0.take([1].span, [7].span, offset: 8) })
+        #expect(try doubt { $0.hear([1].span, [8].span, offset: 7) })
+        #expect(try doubt { $0.hear([2].span, [7].span, offset: 7) })
+        #expect(try doubt { $0.hear([1].span, nil, offset: 7) })
+        #expect(try doubt { $0.hear(nil, [7].span, offset: 7) })
+        #expect(try doubt { $0.hear([1].span, [7].span, offset: 8) })
         #expect(try doubt { $0.reached(8) })
         #expect(try !doubt { $0.reached(7) })
         #expect(try !doubt { _ in }, "nothing was read yet")

@@ -161,7 +161,7 @@ final class ExpanderLoop: StageLoop {
         try readViews(waitMilliseconds: isWaiting ? Self.troubleMilliseconds : 0)
         try member.startOver()
         let events = consumer.poll(into: &batch, waitMilliseconds: isIdle ? rest() : waitMilliseconds)
-        for event in events { try member.take(event) }
+        for event in events { try member.hear(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
             if !member.mustStartOver { queueRequests() }

@@ -30,13 +30,13 @@ final class RegistryLanes {
             taken = lane.applied ?? 0
         }
 
-        func take(_ record: borrowing Kafka.Record) throws(StoreError) {
+        func hear(_ record: borrowing Kafka.Record) throws(StoreError) {
             if let restore, record.offset < lane.newsBegins ?? .max {
-                try restore.take(key: record.key, value: record.value, offset: record.offset)
+                try restore.hear(key: record.key, value: record.value, offset: record.offset)
             } else {
                 try finishRestore()
                 waiting += 1
-                try lane.take(key: record.key, value: record.value, offset: record.offset)
+                try lane.hear(key: record.key, value: record.value, offset: record.offset)
             }
             taken = max(taken, record.offset + 1)
             if let time = record.timestamp { asOf = WallTime(milliseconds: time) }
@@ -228,7 +228,7 @@ final class RegistryLanes {
             guard let entry = entries[partition] else { continue }
             let record = batch[index]
             do throws(StoreError) {
-                try entry.take(record)
+                try entry.hear(record)
             } catch {
                 return try repair(partition, error)
             }

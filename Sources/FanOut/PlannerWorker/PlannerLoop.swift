@@ -131,7 +131,7 @@ final class PlannerLoop: StageLoop {
         if gatheringLeft > 0 { usleep(UInt32(gatheringLeft * 1000)) }
         let began = Instant.now()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
-        for event in events { try member.take(event) }
+        for event in events { try member.hear(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
             if !member.mustStartOver, member.serves(batch) { try plan(epoch: consumer.epoch) }

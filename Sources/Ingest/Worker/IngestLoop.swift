@@ -127,7 +127,7 @@ final class IngestLoop: StageLoop {
         try readViews()
         try member.startOver()
         let events = reports.poll(into: &batch, waitMilliseconds: reportsWaitMilliseconds)
-        for event in events { try member.take(event) }
+        for event in events { try member.hear(event) }
         noteStamps(events, polledBefore: lastPoll)
         lastPoll = .now()
         if !batch.isEmpty {

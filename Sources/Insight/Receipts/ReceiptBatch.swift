@@ -20,7 +20,7 @@ package struct ReceiptBatch {
 
     /// - Parameter systems: of the phones, in the order of the receipt's lines; where these are fewer, the rest has not
     ///   said its system.
-    package mutating func take<Rows: ReceiptRows>(
+    package mutating func hear<Rows: ReceiptRows>(
         _ receipt: Receipt, on systems: [UInt8], over rows: Rows
     ) throws(Rows.Failure) {
         // Marks on a job's way say nothing of how it ended.

@@ -31,7 +31,7 @@ final class RowFile: LaneFile {
     /// For whoever reads beside the loop.
     var environment: Environment { file.environment }
 
-    func take(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+    func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
         try form.enter(record, with: reader, into: pending)
     }
 

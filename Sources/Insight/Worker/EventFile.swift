@@ -39,18 +39,18 @@ final class EventFile: LaneFile {
 
     // MARK: Taking
 
-    func take(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+    func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
         guard let json = record.value else { return "unreadable" }
         do throws(RecordError) {
             let event = try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
                 try unsafe Event.decode(bytes, with: reader)
             }
-            take(event, at: record.offset, stamp: record.timestamp ?? event.receivedAt)
+            hear(event, at: record.offset, stamp: record.timestamp ?? event.receivedAt)
             return "entered"
         } catch { return "unreadable" }
     }
 
-    func take(_ event: Event, at offset: Int64, stamp: Int64) {
+    func hear(_ event: Event, at offset: Int64, stamp: Int64) {
         events.append((offset, stamp, event))
         counts.add(event)
     }

@@ -12,7 +12,7 @@ extension InsightLoop {
 
     // MARK: Coming and going
 
-    func take(_ event: ConsumerEvent) throws {
+    func hear(_ event: ConsumerEvent) throws {
         switch event {
         case .offered(let partitions): takeOver(partitions)
         case .revoked, .lost:
@@ -27,7 +27,7 @@ extension InsightLoop {
             // All of it is said again: nothing may come for a day that would make it good.
             if outcome != .committed { committed = [:] }
         case .suspended: break
-        case .failed(let failure): try take(failure)
+        case .failed(let failure): try hear(failure)
         }
     }
 
@@ -35,7 +35,7 @@ extension InsightLoop {
         consumer.topics.firstIndex(of: place.topic).flatMap(InsightTopic.init)
     }
 
-    private func take(_ failure: ConsumerFailure) throws {
+    private func hear(_ failure: ConsumerFailure) throws {
         switch failure {
         case .outOfRange(let place, let text):
             // What the file wants next is gone from its topic: it would have a gap.

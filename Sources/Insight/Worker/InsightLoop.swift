@@ -99,7 +99,7 @@ final class InsightLoop: StageLoop {
             enter(batch)
             batch.clear()
         }
-        for event in events { try take(event) }
+        for event in events { try hear(event) }
         settle()
         try answerOffer()
         openNext()
@@ -131,7 +131,7 @@ final class InsightLoop: StageLoop {
             }
             if let time = batch[index].timestamp { oldest = min(oldest, time) }
             do {
-                let outcome = try lane.take(batch[index], of: topic, with: reader)
+                let outcome = try lane.hear(batch[index], of: topic, with: reader)
                 outcomes[topic, default: [:]][outcome, default: 0] += 1
             } catch {
                 reopen(partition, FileTrouble(error, of: topic))

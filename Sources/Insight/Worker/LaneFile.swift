@@ -13,7 +13,7 @@ protocol LaneFile: AnyObject {
     /// A record that was not met before.
     ///
     /// - Returns: what became of it, for the metrics.
-    func take(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String
+    func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String
     /// Enters what was taken, with the offset it stands for, in one step.
     func settle() throws
     /// Removes some rows that are older.

@@ -31,7 +31,7 @@ final class LaneFiles {
     /// A record of one of the topics.
     ///
     /// - Returns: what became of it, for the metrics.
-    func take(
+    func hear(
         _ record: borrowing Kafka.Record, of topic: InsightTopic, with reader: JSONReader
     ) throws -> String {
         isTouched = true
@@ -39,7 +39,7 @@ final class LaneFiles {
         isAtEnd[topic.rawValue] = false
         let file = files[topic.rawValue]
         guard file.mark.meet(record) else { return "known" }
-        return try file.take(record, with: reader)
+        return try file.hear(record, with: reader)
     }
 
     func reached(_ end: Int64, of topic: InsightTopic) {

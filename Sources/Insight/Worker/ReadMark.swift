@@ -27,7 +27,7 @@ struct ReadMark {
     ///
     /// - Returns: false for one that is known already: it came to show that the topic is the same.
     mutating func meet(_ record: borrowing Kafka.Record) -> Bool {
-        identity.take(record.key, record.value, offset: record.offset)
+        identity.hear(record.key, record.value, offset: record.offset)
         guard record.offset >= taken.offset else { return false }
         taken.offset = record.offset + 1
         if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }

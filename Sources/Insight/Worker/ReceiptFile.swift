@@ -45,7 +45,7 @@ final class ReceiptFile: LaneFile {
 
     // MARK: Taking
 
-    func take(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+    func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
         guard let json = record.value else { return "unreadable" }
         let receipt: Receipt
         do throws(RecordError) {
@@ -54,11 +54,11 @@ final class ReceiptFile: LaneFile {
             }
         } catch { return "unreadable" }
         if let header = record.headers.last(ReceiptLines.header), let lines = header.value {
-            try take(receipt, at: record.offset, json: json, lines: lines)
+            try hear(receipt, at: record.offset, json: json, lines: lines)
         } else {
             // An older sender's: it counts, and is in nobody's timeline.
             let nobody: [UInt8] = []
-            try take(receipt, at: record.offset, json: json, lines: nobody.span)
+            try hear(receipt, at: record.offset, json: json, lines: nobody.span)
         }
         return "entered"
     }
@@ -66,10 +66,10 @@ final class ReceiptFile: LaneFile {
     /// - Parameters:
     ///   - json: the record's value.
     ///   - lines: its header `to`.
-    func take(
+    func hear(
         _ receipt: Receipt, at offset: Int64, json: Span<UInt8>, lines: Span<UInt8>
     ) throws(StoreError) {
-        try batch.take(receipt, on: ReceiptLines.systems(lines), over: stored)
+        try batch.hear(receipt, on: ReceiptLines.systems(lines), over: stored)
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         swap(&key, &self.key)
         swap(&value, &self.value)

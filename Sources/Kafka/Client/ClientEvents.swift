@@ -59,7 +59,7 @@ final class ClientEvents {
     }
 
     /// What a queue that is polled for events brings in place of the callbacks.
-    func take(_ event: OpaquePointer) {
+    func hear(_ event: OpaquePointer) {
         switch unsafe rd_kafka_event_type(event) {
         case RD_KAFKA_EVENT_ERROR:
             unsafe failed(

@@ -65,7 +65,7 @@ package final class Consumer {
             if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, state.pending == nil {
                 unsafe batch.append(message, topic: table.index(of: message.pointee.rkt), of: client)
             } else {
-                unsafe take(message, &events)
+                unsafe hear(message, &events)
                 unsafe rd_kafka_message_destroy(message)
             }
         }
@@ -91,7 +91,7 @@ package final class Consumer {
 
     /// A message that is no record, or one that nobody may have while its partition is being
     /// revoked: its next owner reads it again.
-    private func take(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ events: inout [ConsumerEvent]) {
+    private func hear(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ events: inout [ConsumerEvent]) {
         let code = unsafe ErrorCode(message.pointee.err)
         let partition = unsafe message.pointee.rkt.map { topic in
             unsafe TopicPartition(String(cString: rd_kafka_topic_name(topic)), message.pointee.partition)

@@ -80,9 +80,9 @@ package final class Producer: Sendable {
         while deliveries.count < limit {
             guard let event = unsafe rd_kafka_queue_poll(client.queue, wait) else { return false }
             if unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR {
-                unsafe take(event, &deliveries)
+                unsafe hear(event, &deliveries)
             } else {
-                unsafe client.events.take(event)
+                unsafe client.events.hear(event)
             }
             unsafe rd_kafka_event_destroy(event)
             wait = 0
@@ -91,7 +91,7 @@ package final class Producer: Sendable {
         return true
     }
 
-    private func take(_ event: OpaquePointer, _ deliveries: inout [Delivery]) {
+    private func hear(_ event: OpaquePointer, _ deliveries: inout [Delivery]) {
         let before = deliveries.count
         var latency: Int64 = -1
         while let message = unsafe rd_kafka_event_message_next(event) {

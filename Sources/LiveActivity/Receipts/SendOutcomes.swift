@@ -13,7 +13,7 @@ package struct SendOutcomes: Sendable {
 
     package subscript(_ outcome: ReceiptOutcome) -> Int { counts[outcome] ?? 0 }
 
-    package mutating func take(_ receipt: Receipt) {
+    package mutating func hear(_ receipt: Receipt) {
         for part in receipt.parts where part.outcome.isFinal {
             let fresh = insert(part.lines, at: receipt.place)
             guard fresh > 0 else { continue }

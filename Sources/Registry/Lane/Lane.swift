@@ -77,10 +77,10 @@ package final class Lane {
 
     /// Takes one record of the topic, in the topic's order; it counts from the next commit on. What was
     /// applied before may come again, and changes nothing.
-    package func take(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
+    package func hear(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
         let isNews = newsBegins.map { offset >= $0 } ?? false
         if let applied, offset < applied {
-            identity.take(key, value, offset: offset)
+            identity.hear(key, value, offset: offset)
             if isNews, let key { try decoder.append(changedKey: key, to: &repeated, names: &names, in: file) }
             return
         }
@@ -174,7 +174,7 @@ package final class Lane {
     func decode(
         key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64, into batch: inout RowBatch
     ) throws(StoreError) {
-        identity.take(key, value, offset: offset)
+        identity.hear(key, value, offset: offset)
         let problem = try decoder.append(key: key, value: value, to: &batch, names: &names, in: file)
         guard let problem else { return }
         metrics.refused()

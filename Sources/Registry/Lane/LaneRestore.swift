@@ -37,7 +37,7 @@ package final class LaneRestore {
 
     /// Takes one record of the topic, in the topic's order. When it throws, the record is not taken:
     /// give it again when there is room.
-    package func take(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
+    package func hear(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
         try changes.makeRoom()
         try lane.decode(key: key, value: value, offset: offset, into: &changes.batch)
     }

@@ -70,10 +70,10 @@ package struct LetterJournal {
         guard record.headers.last(LetterMark.header) != nil, let value = [UInt8](copying: record.value),
             let mark = try? LetterMark.decode(value, with: reader)
         else { return }
-        take(mark, at: record.offset, stamp: record.timestamp ?? mark.at)
+        hear(mark, at: record.offset, stamp: record.timestamp ?? mark.at)
     }
 
-    private mutating func take(_ mark: LetterMark, at offset: Int64, stamp: Int64) {
+    private mutating func hear(_ mark: LetterMark, at offset: Int64, stamp: Int64) {
         switch (mark.deed, mark.phase) {
         case (.discard, _): for letter in mark.letters { insert(letter, into: \.discarded) }
         case (.redrive, .begun):

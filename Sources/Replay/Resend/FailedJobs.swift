@@ -32,10 +32,10 @@ struct FailedJobs {
 
     mutating func read(_ record: borrowing Kafka.Record) {
         guard let receipt = filter.receipt(in: record) else { return }
-        for part in receipt.parts where part.outcome.isFinal { take(part, at: receipt.place) }
+        for part in receipt.parts where part.outcome.isFinal { hear(part, at: receipt.place) }
     }
 
-    private mutating func take(_ part: Receipt.Part, at place: JobPlace) {
+    private mutating func hear(_ part: Receipt.Part, at place: JobPlace) {
         let isGone = part.status == 410 || part.reason.flatMap(Reason.init(text:))?.isOfToken == true
         part.lines.forEachLine { line in
             guard sheets[place, default: Sheet()].decided.insert(line).inserted else { return }

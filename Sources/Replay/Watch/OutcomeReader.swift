@@ -29,7 +29,7 @@ package final class OutcomeReader {
         for lane in starts.indices {
             let partition = TopicPartition(layout.name(.receipts), Int32(lane))
             let end = try scanner.read(partition, from: starts[lane]) { record in
-                if let receipt = filter.receipt(in: record) { outcomes.take(receipt) }
+                if let receipt = filter.receipt(in: record) { outcomes.hear(receipt) }
             }
             starts[lane] = .offset(end)
         }

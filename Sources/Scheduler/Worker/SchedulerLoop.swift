@@ -133,7 +133,7 @@ final class SchedulerLoop: StageLoop {
         try makeRoom()
         try member.startOver()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
-        for event in events { try member.take(event) }
+        for event in events { try member.hear(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
             if !member.mustStartOver, member.serves(batch) { try decide(epoch: consumer.epoch) }

@@ -56,7 +56,7 @@ final class ReceiptsReader {
         }
         let isFull = batch.isFull
         batch.clear()
-        for event in events { try take(event, at: now) }
+        for event in events { try hear(event, at: now) }
         let ended = reading.takeEnded()
         // Otherwise it would go on, and fetch what this sender writes.
         if !wasIdle, reading.isIdle { try consumer.release() }
@@ -64,7 +64,7 @@ final class ReceiptsReader {
         return isFull
     }
 
-    private func take(_ event: ConsumerEvent, at now: Instant) throws {
+    private func hear(_ event: ConsumerEvent, at now: Instant) throws {
         switch event {
         case .end(let partition, let offset): reading.reachedEnd(partition.partition, at: offset)
         case .failed(.outOfRange(let partition, _)):

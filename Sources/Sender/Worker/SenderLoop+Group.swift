@@ -27,7 +27,7 @@ extension SenderLoop {
         }
         if batch.isFull { ringForJobs() } else { core.readAllFetched() }
         batch.clear()
-        for event in events { try take(event) }
+        for event in events { try hear(event) }
     }
 
     private func noteStamps() {
@@ -36,7 +36,7 @@ extension SenderLoop {
         }
     }
 
-    private func take(_ event: ConsumerEvent) throws {
+    private func hear(_ event: ConsumerEvent) throws {
         switch event {
         case .offered(let partitions):
             offered = partitions

@@ -89,7 +89,7 @@ package final class GroupMember<Part: OwnedPart> {
 
     // MARK: Coming and going
 
-    package func take(_ event: ConsumerEvent) throws {
+    package func hear(_ event: ConsumerEvent) throws {
         switch event {
         case .offered(let partitions): try takeOver(partitions)
         case .revoked, .lost:
@@ -100,11 +100,11 @@ package final class GroupMember<Part: OwnedPart> {
                 "this process was stopped for a while; what is not ours any more will not be committed",
                 .field("milliseconds", milliseconds))
         case .end, .committed: break
-        case .failed(let failure): try take(failure)
+        case .failed(let failure): try hear(failure)
         }
     }
 
-    private func take(_ failure: ConsumerFailure) throws {
+    private func hear(_ failure: ConsumerFailure) throws {
         switch failure {
         case .outOfRange(let partition, _):
             owned[partition.partition]?.condition = .outOfRange(failure.description)

@@ -82,8 +82,8 @@ package final class TopicView {
     package var pending: Int { rows.count + derived.count + kept.count }
 
     /// A record of the topic; `settle` enters it.
-    package func take(_ record: borrowing Kafka.Record) {
-        identity.take(record.key, record.value, offset: record.offset)
+    package func hear(_ record: borrowing Kafka.Record) {
+        identity.hear(record.key, record.value, offset: record.offset)
         // The last record that is there comes once more, to tell the topic; its row may know more by now.
         guard record.offset >= taken.offset else { return }
         guard let key = record.key, !key.isEmpty else { return }

@@ -221,7 +221,7 @@ package final class TopicViews {
         for index in 0..<batch.count {
             let partition = batch[index].partition
             guard let view = files[partition] else { continue }
-            view.take(batch[index])
+            view.hear(batch[index])
             touched.insert(partition)
             if view.pending >= Self.enteredMax { try settle(partition) }
         }

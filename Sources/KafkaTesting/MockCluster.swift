@@ -10,6 +10,7 @@ package final class MockCluster: Sendable {
     /// What is asked of it becomes a message to the library's one thread for it.
     nonisolated(unsafe) let cluster: OpaquePointer
     nonisolated(unsafe) private let client: OpaquePointer
+    let held = HeldPorts()
 
     /// Nil when the library cannot make one, for want of threads or sockets.
     package init?(brokers: Int = 3) {

@@ -31,9 +31,16 @@ extension MockCluster {
     }
 
     /// Brokers are numbered from 1.
-    package func takeDown(broker: Int32) { unsafe rd_kafka_mock_broker_set_down(cluster, broker) }
+    package func takeDown(broker: Int32) {
+        let address = brokers[Int(broker) - 1]
+        unsafe rd_kafka_mock_broker_set_down(cluster, broker)
+        held.hold(broker, address)
+    }
 
-    package func bringUp(broker: Int32) { unsafe rd_kafka_mock_broker_set_up(cluster, broker) }
+    package func bringUp(broker: Int32) {
+        unsafe rd_kafka_mock_broker_set_up(cluster, broker)
+        held.release(broker)
+    }
 
     /// How long each answer of the broker takes.
     package func setRoundTrip(broker: Int32, milliseconds: Int32) {

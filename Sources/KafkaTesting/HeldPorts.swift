@@ -1,0 +1,43 @@
+internal import Glibc
+internal import Synchronization
+
+/// The ports of brokers that are down. The library ends the process where a broker that comes back does not get its
+/// port again, and whatever connects meanwhile may have been given it: so each is held by a socket that does not
+/// listen, which lets a listener in and nobody else.
+final class HeldPorts: Sendable {
+    private let sockets = Mutex<[Int32: Int32]>([:])
+
+    deinit {
+        sockets.withLock { sockets in
+            for descriptor in sockets.values { close(descriptor) }
+        }
+    }
+
+    /// - Parameter address: `host:port`, of this machine.
+    func hold(_ broker: Int32, _ address: String) {
+        guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else { return }
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        var on: Int32 = 1
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        var local = sockaddr_in()
+        local.sin_family = sa_family_t(AF_INET)
+        local.sin_port = port.bigEndian
+        local.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isBound = unsafe withUnsafeBytes(of: &local) { bytes in
+            unsafe bind(
+                descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self),
+                socklen_t(bytes.count)) == 0
+        }
+        guard isBound else {
+            close(descriptor)
+            return
+        }
+        release(broker)
+        sockets.withLock { $0[broker] = descriptor }
+    }
+
+    func release(_ broker: Int32) {
+        if let held = sockets.withLock({ $0.removeValue(forKey: broker) }) { close(held) }
+    }
+}

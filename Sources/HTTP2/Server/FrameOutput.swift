@@ -11,7 +11,6 @@
     private var spillStart = 0
     private var spillEnd = 0
 
-    static let frameHeaderBytes = 9
     /// What nghttp2 asks a body for at most, whatever the peer's SETTINGS_MAX_FRAME_SIZE.
     static let dataBytesMax = 16_384
 
@@ -44,7 +43,7 @@
         guard spillStart == spillEnd, count <= FrameOutput.dataBytesMax else { return false }
         spillStart = 0
         spillEnd = 0
-        unsafe take(UnsafeRawPointer(header), FrameOutput.frameHeaderBytes)
+        unsafe take(UnsafeRawPointer(header), FrameHeader.bytes)
         unsafe take(body, count)
         return true
     }
@@ -61,7 +60,7 @@
         guard taken < count, let source = unsafe source else { return }
         if unsafe spill == nil {
             unsafe spill = .allocate(
-                byteCount: FrameOutput.frameHeaderBytes + FrameOutput.dataBytesMax, alignment: 16)
+                byteCount: FrameHeader.bytes + FrameOutput.dataBytesMax, alignment: 16)
         }
         unsafe (spill! + spillEnd).copyMemory(from: source + taken, byteCount: count - taken)
         spillEnd += count - taken

@@ -6,7 +6,7 @@ internal import SenderHistories
 enum SenderHistoriesProof {
     private static let countUsual = 20_000
     /// Of so many histories one has the pools that are shipped: they cost more.
-    private static let joinedEvery = 10
+    private static let joinedEvery: UInt64 = 10
 
     static func run(_ arguments: [String]) throws {
         var count = countUsual
@@ -44,9 +44,9 @@ enum SenderHistoriesProof {
 
     private static func live(_ number: Int, from first: UInt64) -> [String] {
         let seed = first &+ UInt64(number)
-        let history = SenderHistory(
-            seed: seed, mayDie: number / 2 % 2 == 0, isJoined: number / 4 % joinedEvery == 0)
+        let history = SenderHistory(seed: seed, mayDie: seed / 2 % 2 == 0, isJoined: seed / 4 % joinedEvery == 0)
         return history.faults.isEmpty
-            ? [] : ["TEST_SEED=\(seed): \(history.faults.joined(separator: "; "))"]
+            ? []
+            : ["\(history.faults.joined(separator: "; ")); again: sender-histories --histories 1 --seed \(seed)"]
     }
 }

@@ -14,34 +14,16 @@ import Testing
 
     /// Leaves with one push that failed so that it goes on in a tier, after a stop.
     init() throws {
-        // An earlier owner died, and what he had out is over.
-        try begin(CommitNote(receiptsFrom: 0, window: 0))
-        core.suspended()
-        fail()
-    }
-
-    private mutating func begin(_ note: CommitNote) throws {
-        core = SenderCore(SenderLimits(), seed: 1)
         core.informed()
         core.assigned([
-            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) })
+            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: nil) })
         ])
         core.foundAll(lane: 0, end: 0, moment)
         let record = try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: moment)
         core.arrived(record, from: .usual, lane: 0, at: 0, moment)
-        var pushes: [SenderOrders.Push] = []
-        if note.endedAt == nil {
-            _ = turn(isLeased: true, after: 7_000)
-            core.foundAll(lane: 0, end: 0, moment)
-            let orders = turn(isLeased: true)
-            core.committed(orders.commitNumber, isDone: true, moment)
-            pushes = orders.pushes
-        }
-        pushes += turn(isLeased: true, after: 0).pushes
-        push = try #require(pushes.first).tag
-    }
-
-    private mutating func fail() {
+        core.leaveWord(moment)
+        push = try #require(turn(isLeased: true, after: 0).pushes.first).tag
+        core.suspended()
         core.ended(
             push, as: PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"), moment)
     }
@@ -57,18 +39,6 @@ import Testing
 
     private func movesOf(_ orders: SenderOrders) -> Int {
         orders.writes.count { if case .tier = $0.write.kind { true } else { false } }
-    }
-
-    @Test mutating func `nothing goes to a tier before a successor would see that somebody had the lane`()
-        throws
-    {
-        try begin(CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0))
-        fail()
-        let orders = turn(isLeased: true)
-        #expect(orders.writes.isEmpty)
-        #expect(!orders.commits.isEmpty && orders.commits.allSatisfy { $0.note.endedAt == nil })
-        core.committed(orders.commitNumber, isDone: true, moment)
-        #expect(movesOf(turn(isLeased: true)) == 1)
     }
 
     @Test mutating func `nothing goes to a tier before the group has said that the lane is ours`() {

@@ -30,6 +30,7 @@ import Testing
                 core.arrived(sheet, from: topic, lane: Int32(lane), at: offset, moment)
             }
         }
+        core.leaveWord(moment)
     }
 
     /// What leaves after a while; what is to be written is stored, and offsets are committed.

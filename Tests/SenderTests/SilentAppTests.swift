@@ -35,6 +35,7 @@ import Testing
                 of: app, to: "\(offset)", in: "g\(offset)", version: Int64(offset) + 1, at: moment)
             core.arrived(record, from: topic, lane: 0, at: Int64(offset), moment)
         }
+        core.leaveWord(moment)
     }
 
     /// Lets so much time go by, in turns of which each write is stored and each commit done.

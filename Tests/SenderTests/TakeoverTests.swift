@@ -77,8 +77,13 @@ import Testing
         #expect(core.sheetsInHand == 0)
     }
 
-    @Test mutating func `the first owner of a lane says so before anything leaves`() throws {
-        assign(nil)
+    @Test(arguments: [nil, CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)])
+    mutating func
+        `who has a lane that nobody had before, or that was given back, says so before anything leaves`(
+            note: CommitNote?
+        ) throws
+    {
+        assign(note)
         core.foundAll(lane: 0, end: 0, moment)
         core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
         let before = turn(after: 1)

@@ -24,3 +24,12 @@ extension SheetRecord {
                     phones.map { "00\ti\($0)\tupdate:a\($0)\ti:i\($0)\n" }.joined().utf8)), origin: nil)
     }
 }
+
+extension SenderCore {
+    /// The group has our word on the lanes, so that what was read of them may leave.
+    mutating func leaveWord(_ moment: Moment) {
+        turn(moment) { _, _ in .open(room: 0) }
+        committed(orders.commitNumber, isDone: true, moment)
+        orders.removeAll()
+    }
+}

@@ -75,12 +75,20 @@ final class Lane {
             note = start.note
             let touched = start.note?.window ?? window
             touchedBelow = start.base + touched
-            // Until our own note is there, a successor goes by the earlier owner's; where there is none he would not
-            // wait for what we have out.
-            grantedBelow = start.base + (start.note == nil ? 0 : min(touched, window))
+            // Until our own note is there, a successor goes by the earlier owner's; where there is none, or it says that
+            // nothing is out, he would not wait for what we have out.
+            grantedBelow = start.base + (Self.saysThatSomethingIsOut(start.note) ? min(touched, window) : 0)
             receiptsFrom = start.note?.receiptsFrom ?? 0
             notedFrom = receiptsFrom
         }
+
+        private static func saysThatSomethingIsOut(_ note: CommitNote?) -> Bool {
+            guard let note else { return false }
+            return note.endedAt == nil
+        }
+
+        /// Nothing may be begun before our own note is there.
+        var needsOwnNote: Bool { grantedBelow == committed && !Self.saysThatSomethingIsOut(note) }
 
         /// Sheets that an earlier owner began, or that he wrote to a tier, may be unfinished: also those that were not
         /// read yet, or that are held back.
@@ -103,8 +111,6 @@ final class Lane {
     /// Its receipts were read, so that its notes are our own; and whatever an earlier owner had out has ended.
     var hasBegun = false
     var isSettled = false
-    /// A successor sees that somebody had the lane since it was given back in order: a receipt of ours, or a note.
-    var hasLeftWord = false
     /// As an orphan: until then its next owner still reads what hands jobs on to him.
     var handsOnUntil = Instant(nanoseconds: 0)
     /// Something was found in `receipts` from where his notes begin.
@@ -144,11 +150,12 @@ final class Lane {
         }
     }
 
-    /// Sheets that no earlier owner began wait behind his for our own note, and all of them where nobody left one.
+    /// Sheets that no earlier owner began wait behind his for our own note; all of them do where his does not say that
+    /// something is out.
     func wantsWindow(_ topic: JobTopic, _ window: Int64) -> Bool {
         let track = tracks[topic.rawValue]
         if track.ahead.isEmpty { return false }
-        if track.note == nil, track.grantedBelow == track.committed { return true }
+        if track.needsOwnNote { return true }
         return isWaitingForEarlierOwner && track.grantedBelow < track.touchedBelow + window
     }
 

@@ -5,17 +5,16 @@ extension SenderCore {
     /// Whether what makes jobs another's to push may be written: a tier's record, and that a start did not leave.
     enum HandingOn {
         case now
-        /// When there is a lease, and a word of ours.
+        /// When there is a lease.
         case later
         /// The jobs are another's: he has them from where we had them.
         case never
     }
 
-    /// Of a lane that another has had for a while he has pushed them already, and asks `receipts` for them no more. And
-    /// a successor who sees no word of ours does not wait for what was on its way to a tier.
+    /// Of a lane that another has had for a while he has pushed them already, and asks `receipts` for them no more.
     func handingOn(_ lane: Lane) -> HandingOn {
         let until = lane.phase == .orphaned ? lane.handsOnUntil : leaseUntil
-        if lane.hasLeftWord, moment.now < until { return .now }
+        if moment.now < until { return .now }
         return lane.isLeaving ? .never : .later
     }
 

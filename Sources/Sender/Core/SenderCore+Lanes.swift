@@ -45,7 +45,6 @@ extension SenderCore {
             if unsettled.isEmpty {
                 open(lane)
             } else {
-                lane.hasLeftWord = true
                 let until = moment.now.advanced(byMilliseconds: limits.settleMilliseconds)
                 lane.phase = .settling(until: until)
                 isSettling = true
@@ -168,25 +167,22 @@ extension SenderCore {
     /// Commits what has advanced, now and then; sooner where sheets wait for it.
     mutating func commit() {
         guard commitsAsked.isEmpty, releaseBy == nil, !lanes.isEmpty else { return }
-        // Also where nothing is new: to hear that lanes are ours, or to leave a word.
-        let asksAnyway = (mustConfirm || !keptBack.isEmpty) && moment.now >= nextConfirm
-        let confirms = asksAnyway && mustConfirm
-        if asksAnyway {
+        // Also where nothing is new: to hear that lanes are ours.
+        let confirms = mustConfirm && moment.now >= nextConfirm
+        if confirms {
             nextConfirm = moment.now.advanced(byMilliseconds: limits.commitMilliseconds)
         }
         let isDue = moment.now >= nextCommit || confirms
         if isDue {
             nextCommit = moment.now.advanced(byMilliseconds: limits.commitMilliseconds)
-        } else if sheetsAhead == 0, !asksAnyway {
+        } else if sheetsAhead == 0 {
             return
         }
         for lane in lanes.values {
-            let mustLeaveWord =
-                asksAnyway && !lane.hasLeftWord && lane.hasBegun && keptBack.contains { $0.lane === lane }
             for topic in JobTopic.allCases {
                 let track = lane.tracks[topic.rawValue]
                 let isNew = track.tracker.base > track.committed && (isDue || !track.ahead.isEmpty)
-                if isNew || mustLeaveWord || confirms && lane.hasBegun
+                if isNew || confirms && lane.hasBegun
                     || lane.wantsWindow(topic, limits.window)
                     || isDue && isNoteOld(lane, topic)
                 {
@@ -235,7 +231,6 @@ extension SenderCore {
         guard isDone else { return }
         for commit in asked {
             guard let lane = lanes[commit.lane] else { continue }
-            lane.hasLeftWord = true
             lane.tracks[commit.topic.rawValue].committed = commit.offset
             lane.tracks[commit.topic.rawValue].notedFrom = commit.note.receiptsFrom
             lane.tracks[commit.topic.rawValue].grantedBelow = commit.offset + commit.note.window

@@ -111,7 +111,6 @@ extension SenderCore {
             lane.tracks[malformed.topic.rawValue].tracker.finished(malformed.offset)
         case .receipt(let parts):
             if let offset { lane.receiptsEnd = max(lane.receiptsEnd, offset + 1) }
-            lane.hasLeftWord = true
             guard let sheet = write.sheet else { return }
             if parts.first?.outcome == .intent {
                 intended(sheet, write.lines)

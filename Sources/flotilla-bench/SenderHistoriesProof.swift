@@ -44,9 +44,9 @@ enum SenderHistoriesProof {
 
     private static func live(_ number: Int, from first: UInt64) -> [String] {
         let seed = first &+ UInt64(number)
-        let history = SenderHistory(seed: seed, mayDie: seed / 2 % 2 == 0, isJoined: seed / 4 % joinedEvery == 0)
-        return history.faults.isEmpty
-            ? []
-            : ["\(history.faults.joined(separator: "; ")); again: sender-histories --histories 1 --seed \(seed)"]
+        let history = SenderHistory(
+            seed: seed, mayDie: seed / 2 % 2 == 0, isJoined: seed / 4 % joinedEvery == 0)
+        guard !history.faults.isEmpty else { return [] }
+        return history.faults + ["again: sender-histories --histories 1 --seed \(seed)"]
     }
 }

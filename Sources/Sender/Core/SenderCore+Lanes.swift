@@ -71,13 +71,13 @@ extension SenderCore {
     mutating func settleLanes() {
         if !orphans.isEmpty {
             orphans.removeAll { $0.isDrained }
-            for lane in lanes.values where lane.phase == .awaitingOrphan {
+            for lane in lanesInOrder where lane.phase == .awaitingOrphan {
                 if !orphans.contains(where: { $0.number == lane.number }) { read(lane) }
             }
         }
         guard isSettling else { return }
         isSettling = false
-        for lane in lanes.values {
+        for lane in lanesInOrder {
             guard case .settling(let until) = lane.phase else { continue }
             if moment.now < until {
                 isSettling = true
@@ -94,7 +94,7 @@ extension SenderCore {
     /// The group wants the lanes back: what has left comes home, and the rest is the next owner's.
     package mutating func revoked(by deadline: Instant, _ moment: Moment) {
         self.moment = moment
-        for lane in lanes.values {
+        for lane in lanesInOrder {
             lane.phase = .releasing
             leave(lane)
         }
@@ -104,17 +104,20 @@ extension SenderCore {
     /// The lanes are another's already.
     package mutating func lost(_ moment: Moment) {
         self.moment = moment
-        for lane in lanes.values {
+        for lane in lanesInOrder {
             lane.phase = .orphaned
             leave(lane)
         }
         letGo()
     }
 
+    /// What is done lane by lane is done in the same order whenever a seed is lived again.
+    private var lanesInOrder: [Lane] { lanes.values.sorted { $0.number < $1.number } }
+
     private mutating func letGo() {
         // Who was stopped does not know for how long the lanes have been another's.
         let handsOnFor = mustConfirm ? 0 : limits.settleMilliseconds / 2
-        for lane in lanes.values where !lane.isDrained {
+        for lane in lanesInOrder where !lane.isDrained {
             lane.phase = .orphaned
             lane.handsOnUntil = moment.now.advanced(byMilliseconds: handsOnFor)
             orphans.append(lane)
@@ -153,7 +156,7 @@ extension SenderCore {
         isLastCommitAsked = true
         orders.isLastCommit = true
         commitsAsked = []
-        for lane in lanes.values {
+        for lane in lanesInOrder {
             if !lane.isDrained { orders.notes.append(.drainedLate(lane: lane.number)) }
             // Where nothing was begun, the earlier owner's word stands.
             guard lane.hasBegun else { continue }
@@ -195,6 +198,8 @@ extension SenderCore {
 
     private mutating func orderCommits() {
         commitNumber += 1
+        // Lanes begin in the order in which their commits are answered.
+        commitsAsked.sort { ($0.lane, $0.topic.rawValue) < ($1.lane, $1.topic.rawValue) }
         orders.commits = commitsAsked
         orders.commitNumber = commitNumber
     }

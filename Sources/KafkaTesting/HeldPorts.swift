@@ -16,7 +16,7 @@ final class HeldPorts: Sendable {
     /// - Parameter address: `host:port`, of this machine.
     func hold(_ broker: Int32, _ address: String) {
         guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else { return }
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         var on: Int32 = 1
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))

@@ -9,8 +9,7 @@ package func listeningPort(of identifier: Int32) -> Int? {
         names.compactMap {
             try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
         })
-    let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
-    for line in table.split(separator: "\n").dropFirst() {
+    for line in connectionTable().split(separator: "\n").dropFirst() {
         let columns = line.split(separator: " ")
         guard columns.count > 9, columns[3] == "0A", sockets.contains("socket:[\(columns[9])]") else {
             continue
@@ -18,6 +17,16 @@ package func listeningPort(of identifier: Int32) -> Int? {
         return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }
     }
     return nil
+}
+
+/// All connections of the machine, in the kernel's columns. Foundation reads a page of what has no size, and nothing
+/// behind it.
+private func connectionTable() -> String {
+    guard let file = FileHandle(forReadingAtPath: "/proc/net/tcp") else { return "" }
+    defer { try? file.close() }
+    var text = Data()
+    while let part = try? file.read(upToCount: 65_536), !part.isEmpty { text += part }
+    return String(decoding: text, as: UTF8.self)
 }
 
 extension ChildProcess {

@@ -5,6 +5,8 @@ package struct ProducerOptions: Sendable {
     /// How long a record may wait for others that share its batch.
     package var lingerMilliseconds = 5
     package var compression = Compression.zstd
+    /// Topics that are written in another way.
+    package var compressionOfTopics: [String: Compression] = [:]
     /// After this time a record that no broker acknowledged is given up.
     package var deliveryMillisecondsMax = 30_000
     /// What may wait for acknowledgement; then `send` says `full`.

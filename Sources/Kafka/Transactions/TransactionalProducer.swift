@@ -15,6 +15,7 @@ package final class TransactionalProducer {
     package static let initialiseMilliseconds = 15_000
 
     private let client: Client
+    private let compressionOfTopics: [String: ProducerOptions.Compression]
     private var begunAt = Instant.now()
 
     /// - Parameters:
@@ -31,6 +32,7 @@ package final class TransactionalProducer {
         options.lingerMilliseconds = 0
         var configuration = try Configuration(settings)
         options.apply(to: &configuration)
+        compressionOfTopics = options.compressionOfTopics
         configuration.set("transactional.id", transactionalID)
         configuration.set("transaction.timeout.ms", "\(timeout)")
         configuration.set("retry.backoff.ms", "5")
@@ -39,7 +41,9 @@ package final class TransactionalProducer {
         client = try Client(.transactionalProducer, configuration, events: events)
     }
 
-    package func topic(_ name: String) throws(KafkaError) -> Topic { try Topic(name, of: client) }
+    package func topic(_ name: String) throws(KafkaError) -> Topic {
+        try Topic(name, of: client, compression: compressionOfTopics[name])
+    }
 
     package var fatalError: KafkaError? { client.fatalError }
 

@@ -1,0 +1,53 @@
+import Broker
+import Foundation
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+@Suite struct CompressionTests {
+    private static let size = 100_000
+
+    @Test func `a topic is written in its own compression, and the client's others in the client's`()
+        async throws
+    {
+        try await onThread {
+            let settings = try BrokerSettings.temporary()
+            let broker = try RunningBroker(settings)
+            defer { broker.stop() }
+            let kafka = KafkaSettings(brokers: ["\(broker.host):\(broker.port)"])
+            let names = ["plain", "packed"]
+            let admin = try Admin(kafka, log: .silent, metrics: Metrics())
+            _ = try admin.create(names.map { NewTopic($0, partitions: 1, replication: 1) })
+            var options = ProducerOptions()
+            options.compression = .lz4
+            options.compressionOfTopics = ["plain": .none]
+            let producer = try TransactionalProducer(
+                kafka, options, transactionalID: "flotilla.test.0", name: "test", log: .silent,
+                metrics: Metrics())
+            let topics = try names.map { name throws(KafkaError) in try producer.topic(name) }
+            try producer.initialise()
+            try producer.warmUp(topics)
+            try producer.begin()
+            let value = [UInt8](repeating: 7, count: Self.size)
+            for topic in topics {
+                #expect(producer.send(to: topic, partition: 0, key: nil, value: value.span) == .queued)
+            }
+            try producer.commit()
+            #expect(try Self.bytes(of: "plain", in: settings.dataDirectory) > Self.size)
+            #expect(try Self.bytes(of: "packed", in: settings.dataDirectory) < Self.size / 10)
+        }
+    }
+
+    /// What the broker has written of a topic's records, in all of its partitions.
+    private static func bytes(of topic: String, in directory: String) throws -> Int {
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: directory)
+        let logs = paths.filter { $0.contains(topic) && $0.hasSuffix(".log") }
+        #expect(!logs.isEmpty)
+        return try logs.reduce(0) { sum, path in
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory)/\(path)")
+            return sum + (attributes[.size] as? Int ?? 0)
+        }
+    }
+}

@@ -181,6 +181,7 @@ extension SenderCore {
         sheet.app.inFlight += 1
         if sheet.app.silentSince == nil { sheet.app.silentSince = moment.now }
         hold(sheet, line)
+        sheet.isBegun = true
         orders.pushes.append(SenderOrders.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
 
@@ -205,6 +206,7 @@ extension SenderCore {
             lines.append(line)
         }
         turn.permits -= lines.count
+        sheet.isBegun = true
         order(
             .receipt([Receipt.Part(.intent, sheet.origin(of: lines))]), of: sheet, lines: lines,
             in: sheet.lane)

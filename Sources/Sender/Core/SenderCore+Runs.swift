@@ -32,7 +32,10 @@ extension SenderCore {
         turn.permits -= count
         sheet.lane.inFlight += count
         app.inFlight += count
-        if count > 0, app.silentSince == nil { app.silentSince = moment.now }
+        if count > 0 {
+            sheet.isBegun = true
+            if app.silentSince == nil { app.silentSince = moment.now }
+        }
         permits.take(count)
         return count
     }

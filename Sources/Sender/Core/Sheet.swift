@@ -57,6 +57,8 @@ package final class Sheet {
     let dueAt: Int64
     /// The worker was asked for it, and can push it.
     var hasWay = false
+    /// Some line of it has had its turn, and was not dropped.
+    var isBegun = false
     /// It is in the queue of its app.
     var isQueued = false
     var isAbandoned = false

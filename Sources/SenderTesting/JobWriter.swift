@@ -13,7 +13,7 @@ package final class JobWriter {
     package init(_ bed: IngestBed) throws {
         var options = ProducerOptions()
         // As fan-out has it: how dear reading is depends on it.
-        options.compression = .lz4
+        options.compression = .none
         let producer = try CountedProducer(bed, options, name: "fan-out")
         self.producer = producer
         topics = try Dictionary(

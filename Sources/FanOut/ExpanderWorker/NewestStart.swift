@@ -55,11 +55,17 @@ enum NewestStart {
 
     /// Milliseconds since 1970, and the ledger's key; nil for what is no such row.
     static func read(_ value: Span<UInt8>) -> (at: Int64, key: LedgerKey)? {
+        guard let time = time(of: value) else { return nil }
+        let rest = [UInt8](copying: value.extracting(timeBytes..<value.count))
+        return LedgerKey(bytes: rest).map { (time, $0) }
+    }
+
+    /// Its time alone.
+    static func time(of value: Span<UInt8>) -> Int64? {
         guard value.count > timeBytes else { return nil }
         var time: Int64 = 0
         for index in 0..<timeBytes { time = time << 8 | Int64(value[index]) }
-        let rest = [UInt8](copying: value.extracting(timeBytes..<value.count))
-        return LedgerKey(bytes: rest).map { (time, $0) }
+        return time
     }
 
     /// Whether the generation is that of activities that their app began.

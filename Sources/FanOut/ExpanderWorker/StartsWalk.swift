@@ -53,15 +53,16 @@ struct StartsWalk {
         _ key: Span<UInt8>, _ value: Span<UInt8>, at now: Int64, with reader: JSONReader,
         into found: inout Found
     ) {
-        let ledger = unsafe key.withUnsafeBytes { unsafe LedgerKey(bytes: $0) }
         let at: Int64?
         if NewestStart.isKey(key) {
-            at = NewestStart.read(value)?.at
-        } else if let ledger {
+            at = NewestStart.time(of: value)
+        } else if isLedgerKey(key) {
             let row = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
                 try unsafe LedgerRow.decode(bytes, with: reader)
             }
-            if let row, SafetyEnd.isDue(row, at: now) { found.due.append(ledger) }
+            if let row, SafetyEnd.isDue(row, at: now), let ledger = LedgerKey(bytes: [UInt8](copying: key)) {
+                found.due.append(ledger)
+            }
             at = row?.at
         } else {
             at = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
@@ -70,5 +71,10 @@ struct StartsWalk {
         }
         guard let at, now - at > keptMilliseconds else { return }
         found.outlived.append([UInt8](copying: key))
+    }
+
+    /// Nearly all are starts of groups, and of millions of them nothing is due: those are known by their slashes.
+    private static func isLedgerKey(_ key: Span<UInt8>) -> Bool {
+        LedgerKeyParts(key) != nil || LedgerKey(bytes: [UInt8](copying: key)) != nil
     }
 }

@@ -18,6 +18,15 @@ package struct Instant: Sendable, Hashable, Comparable {
             nanoseconds: nanoseconds.addingReportingOverflow(Int64(milliseconds) &* 1_000_000).partialValue)
     }
 
+    /// The next multiple of a step; itself where it is one, or the step is none.
+    package func roundedUp(toMilliseconds step: Int) -> Instant {
+        guard step > 0 else { return self }
+        let step = Int64(step) * 1_000_000
+        let past = nanoseconds % step
+        return past <= 0
+            ? self : Instant(nanoseconds: nanoseconds.addingReportingOverflow(step - past).partialValue)
+    }
+
     /// Negative when `earlier` is later.
     package func milliseconds(since earlier: Instant) -> Int {
         Int((nanoseconds &- earlier.nanoseconds) / 1_000_000)

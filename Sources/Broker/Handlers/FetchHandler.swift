@@ -13,6 +13,10 @@ final class FetchHandler: TurnHook {
 
     /// No client needs to be left without an answer for longer.
     private static let waitMillisecondsMax: Int32 = 60_000
+    /// Waits end together, at multiples of so much, up to a fifth later than asked for: the readers of quiet logs then
+    /// come and go side by side, in a few turns of the loop.
+    private static let stepMillisecondsMax = 100
+    private static let stepShare = 5
 
     init(_ node: BrokerNode) {
         self.node = node
@@ -55,7 +59,8 @@ final class FetchHandler: TurnHook {
             self.leave(parked)
             self.answer(parked)
         }
-        timer.schedule(at: node.loop.now.advanced(byMilliseconds: Int(wait)))
+        let step = min(Self.stepMillisecondsMax, Int(wait) / Self.stepShare)
+        timer.schedule(at: node.loop.now.advanced(byMilliseconds: Int(wait)).roundedUp(toMilliseconds: step))
         parked.timer = timer
         for log in parked.logs { waiting[log.id, default: []].append(parked) }
         parked.exchange.onAbandon = { [weak self, weak parked] in

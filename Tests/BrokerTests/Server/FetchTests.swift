@@ -35,6 +35,25 @@ struct FetchTests {
         }
     }
 
+    @Test func `reads that came one after the other and wait in vain are answered together`() throws {
+        try withBroker { broker in
+            let readers = try (0..<10).map { _ in try broker.client() }
+            _ = try readers[0].create("t")
+            for reader in readers {
+                reader.fetch("t", from: 0, wait: 500, correlation: 1)
+                usleep(10_000)
+            }
+            var last: Date?
+            var times = 0
+            for reader in readers {
+                _ = try reader.receive()
+                if Date().timeIntervalSince(last ?? .distantPast) > 0.003 { times += 1 }
+                last = Date()
+            }
+            #expect(times <= 5, "two, and more where the machine is busy; ten times one")
+        }
+    }
+
     @Test func `a read that wants more than there is waits for more`() throws {
         try withBroker { broker in
             let reader = try broker.client()

@@ -104,13 +104,29 @@ import Testing
     let tokens = PhoneTokens(seed: 2, bytes: 32)
     for kind in [PhoneTokens.Identity.Kind.start, .update] {
         let identity = PhoneTokens.Identity(
-            kind: kind, phone: 999_999, index: 4_000_000, life: 65_535, generation: 7)
+            kind: kind, phone: 999_999, index: 4_000_000, life: 65_535, generation: 7, run: 65_534)
         #expect(tokens.identity(of: tokens.token(of: identity)) == identity)
         #expect(PhoneTokens(seed: 3, bytes: 32).identity(of: tokens.token(of: identity)) == nil)
         #expect(tokens.token(of: identity).bytes.count == 32)
     }
-    let future = fixture.phones.tokens.token(of: .init(kind: .update, phone: 0, index: 99, generation: 0))
+    let future = fixture.phones.tokens.token(
+        of: .init(kind: .update, phone: 0, index: 99, generation: 0, run: fixture.phones.run))
     #expect(standing(future, .production, "com.example.shop") == .unknown)
+}
+
+@Test func `what ran before the simulator was started again is gone, and nobody else's`() {
+    var before = PhonesFixture(2)
+    let old = [before.started(0), before.started(1)]
+    var after = PhonesFixture(2, secondsLater: 60)
+    #expect(after.standing(before.startToken(0)) == .good, "a phone keeps its start token")
+    let new = after.started(0)
+    for token in old {
+        #expect(after.standing(token) == .gone(since: (PhonesFixture.begin + 60) * 1_000))
+        #expect(after.send(after.update(7, at: after.now / 1_000 + 1), to: token) == .noLongerShown)
+    }
+    #expect(new != old[0] && after.standing(new) == .good)
+    #expect(after.activity()?.text == #"{"score":0}"#)
+    #expect(after.activity()?.id != before.activity()?.id)
 }
 
 @Test func `users come and go, and the app says so`() {

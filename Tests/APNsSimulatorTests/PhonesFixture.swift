@@ -41,8 +41,10 @@ struct PhonesFixture {
 
     init(
         _ count: Int = 3, settings change: (inout PhoneSettings) -> Void = { _ in },
-        population: (inout Population) -> Void = { _ in }, types: [String] = ["Match"]
+        population: (inout Population) -> Void = { _ in }, types: [String] = ["Match"],
+        secondsLater: Int64 = 0
     ) {
+        now += secondsLater * 1_000
         var settings = PhoneSettings()
         change(&settings)
         phones = Phones(settings)

@@ -17,6 +17,8 @@ struct PhoneTokens: Sendable {
         /// Of an activity: which of those that had its index.
         var life: UInt16 = 0
         var generation: UInt16
+        /// Of an activity: which process with this seed has it, or had it.
+        var run: UInt16 = 0
     }
 
     static let bytesMin = 32
@@ -69,7 +71,8 @@ struct PhoneTokens: Sendable {
     private static func words(_ identity: Identity) -> (UInt64, UInt64) {
         (
             UInt64(identity.phone) << 32 | UInt64(identity.index),
-            UInt64(identity.kind.rawValue) << 32 | UInt64(identity.life) << 16 | UInt64(identity.generation)
+            UInt64(identity.run) << 48 | UInt64(identity.kind.rawValue) << 32 | UInt64(identity.life) << 16
+                | UInt64(identity.generation)
         )
     }
 
@@ -77,6 +80,7 @@ struct PhoneTokens: Sendable {
         guard let kind = Identity.Kind(rawValue: UInt16(truncatingIfNeeded: second >> 32)) else { return nil }
         return Identity(
             kind: kind, phone: Int(first >> 32), index: Int(first & 0xFFFF_FFFF),
-            life: UInt16(truncatingIfNeeded: second >> 16), generation: UInt16(truncatingIfNeeded: second))
+            life: UInt16(truncatingIfNeeded: second >> 16), generation: UInt16(truncatingIfNeeded: second),
+            run: UInt16(truncatingIfNeeded: second >> 48))
     }
 }

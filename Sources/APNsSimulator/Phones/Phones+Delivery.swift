@@ -31,7 +31,7 @@ extension Phones {
         switch identity.kind {
         case .start: return start(push, identity, at: time)
         case .update:
-            guard identity.index < activities.count else { return .noLongerShown }
+            guard identity.run == run, identity.index < activities.count else { return .noLongerShown }
             let activity = activities[identity.index]
             guard activity.life == identity.life, activity.state != .free else { return .noLongerShown }
             guard activity.generation == identity.generation else { return .deadToken }

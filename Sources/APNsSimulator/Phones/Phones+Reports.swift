@@ -161,7 +161,7 @@ extension Phones {
 
     /// As the system's `activity.id`: nobody else's, ever.
     func activityID(_ index: Int, _ life: UInt16) -> String {
-        let occurrence = UInt64(index) << 16 | UInt64(life)
+        let occurrence = UInt64(run) << 48 | UInt64(index) << 16 | UInt64(life)
         let high = mixing.number(Mixing.Purpose.activityID.rawValue, and: occurrence, with: 0)
         let low = mixing.number(Mixing.Purpose.activityID.rawValue, and: occurrence, with: 1)
         let digits = [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }

@@ -36,6 +36,9 @@ extension Phones: SimulatedPhones {
     }
 
     private func updateStanding(_ identity: PhoneTokens.Identity, _ time: Int64) -> TokenStanding {
+        if identity.run != run, let beganAt {
+            return isRemembered(beganAt, at: time) ? .good : .gone(since: beganAt)
+        }
         guard identity.index < activities.count else { return .unknown }
         let activity = activities[identity.index]
         if activity.life != identity.life || activity.state == .free {

@@ -15,6 +15,11 @@ package final class Phones {
     @safe @exclusivity(unchecked) var phones: [Phone] = []
     @safe @exclusivity(unchecked) var startTokens: [StartToken] = []
     @safe @exclusivity(unchecked) var activities: [PhoneActivity] = []
+    /// When there were phones here for the first time, milliseconds since 1970. A process before this one with
+    /// the same seed had the same phones; what ran on them is gone since then.
+    var beganAt: Int64?
+    /// Tells its activities from those of this process.
+    var run: UInt16 = 0
     /// The first free one among the activities; -1 for none.
     var freeActivity: Int32 = -1
 
@@ -89,6 +94,6 @@ package final class Phones {
         return tokens.token(
             of: .init(
                 kind: .update, phone: Int(activity.phone), index: index, life: activity.life,
-                generation: activity.generation))
+                generation: activity.generation, run: run))
     }
 }

@@ -41,6 +41,10 @@ extension Phones {
     @discardableResult
     package func add(_ population: Population, at time: Int64) -> Range<Int> {
         precondition(phones.count + population.phones < Int(Int32.max), "phones are counted in 31 bits")
+        if beganAt == nil {
+            beganAt = time
+            run = UInt16(truncatingIfNeeded: time / 1_000)
+        }
         let app = UInt16(apps.count)
         apps.append(population.app)
         populations.append(population)

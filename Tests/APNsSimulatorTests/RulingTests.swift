@@ -109,7 +109,7 @@ import Testing
         let phones = KnownTokens()
         let journal = KeptEntries()
         var late = Ruling()
-        late.delayMilliseconds = 3_000
+        late.delayMilliseconds = 6_000
         let subject = try subject(phones: phones, journal: journal, [1: late])
         let client = subject.client()
         async let answer = client.send(.push(subject.token()))

@@ -5,6 +5,10 @@ import Synchronization
 import Testing
 
 struct HTTPStopTests {
+    private final class Stop: Sendable {
+        let isOver = Atomic(false)
+    }
+
     private let request = "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"
 
     /// A server whose one handler keeps its replies.
@@ -73,11 +77,13 @@ struct HTTPStopTests {
                 routes.onAsync(.get, "/wait") { _ in .text("later") }
             }
             let port = server.port
+            // Then the port may be another process's.
+            let stop = Stop()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
                         try await onThread {
-                            while let peer = try? RawPeer(port: port) {
+                            while !stop.isOver.load(ordering: .relaxed), let peer = try? RawPeer(port: port) {
                                 peer.send(
                                     "GET /wait HTTP/1.1\r\nHost: x\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
                                 )
@@ -90,6 +96,7 @@ struct HTTPStopTests {
                     try await onThread {
                         usleep(20_000)
                         server.server.stop(by: .now().advanced(byMilliseconds: 1000))
+                        stop.isOver.store(true, ordering: .relaxed)
                     }
                 }
                 try await group.waitForAll()

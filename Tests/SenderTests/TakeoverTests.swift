@@ -89,6 +89,7 @@ import Testing
         let before = turn(after: 1)
         #expect(before.pushes.isEmpty)
         #expect(before.commits.contains { $0.topic == .usual && $0.offset == 0 && $0.note.window > 0 })
+        #expect(before.commits.map(\.topic) == JobTopic.allCases, "no other topic waits for its own later")
         core.committed(before.commitNumber, isDone: true, moment)
         #expect(turn(after: 1).pushes.count == 1)
     }

@@ -159,6 +159,9 @@ final class Lane {
         return isWaitingForEarlierOwner && track.grantedBelow < track.touchedBelow + window
     }
 
+    /// A topic of it needs our own note at once; those of the others go with it, so that none waits for its own later.
+    var leavesWord: Bool { tracks.contains { !$0.ahead.isEmpty && $0.needsOwnNote } }
+
     var mayPush: Bool {
         switch phase {
         case .settling, .rereading, .open: true

@@ -182,11 +182,12 @@ extension SenderCore {
             return
         }
         for lane in lanes.values {
+            let leavesWord = lane.leavesWord
             for topic in JobTopic.allCases {
                 let track = lane.tracks[topic.rawValue]
                 let isNew = track.tracker.base > track.committed && (isDue || !track.ahead.isEmpty)
                 if isNew || confirms && lane.hasBegun
-                    || lane.wantsWindow(topic, limits.window)
+                    || lane.wantsWindow(topic, limits.window) || leavesWord && track.needsOwnNote
                     || isDue && isNoteOld(lane, topic)
                 {
                     askCommit(lane, topic, isEnding: false)

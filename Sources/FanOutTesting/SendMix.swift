@@ -16,6 +16,7 @@ package struct SendMix {
             switch request {
             case .send(let send): send.encoded()
             case .cancel(let cancel): cancel.encoded()
+            case .enquiry(let enquiry): enquiry.encoded()
             }
         }
     }

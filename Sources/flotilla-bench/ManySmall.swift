@@ -37,8 +37,7 @@ final class ManySmall {
             stand.report(user(number), .update(activity: "a-\(number)"), group: group(number))
         }
         try stand.storeRegistry()
-        let urgent = try stand.watch([.jobsUrgent])
-        try fresh(urgent)
+        try fresh()
         let latencies = try stream(options.rate, count: options.rate * options.seconds)
         print(
             "  \(grouped(Double(options.rate))) updates a second for \(options.seconds) s, until the job is visible: "
@@ -46,7 +45,7 @@ final class ManySmall {
         try everyGroupOnce()
         print("  private memory of the process: \(try stand.stop()) MiB")
         print("  its state: \(try recordsThatAreState())")
-        try fresh(urgent)
+        try fresh()
         let again = try stream(options.rate, count: options.rate * min(options.seconds, 20))
         print("  the same rate then, until the job is visible: \(again)")
         print("  private memory of the process: \(try stand.stop()) MiB")
@@ -57,7 +56,8 @@ final class ManySmall {
     private func group(_ number: Int) -> String { isPrivate(number) ? Self.privateGroup : "match-\(number)" }
 
     /// A process without state files.
-    private func fresh(_ urgent: TopicWatch) throws {
+    private func fresh() throws {
+        let urgent = try stand.watch([.jobsUrgent])
         let begun = Instant.now()
         try stand.start(jobsPerSheet: options.jobsPerSheet)
         var lanes = Set<Int32>()

@@ -17,7 +17,7 @@ final class ExpanderStage: Sendable {
     /// - Parameter before: the stage that this one begins again; it has the same slot.
     init(
         _ bed: IngestBed, directory: String, after before: ExpanderStage? = nil,
-        sealingKeys: SealingKeys? = nil,
+        sealingKeys: SealingKeys? = nil, loops: [FanOutService.Loop] = [.expander],
         _ change: (inout FanOutSettings) -> Void = { _ in },
         clock: @escaping @Sendable () -> WallTime = { .now() },
         onStep: @escaping @Sendable (ExpanderStep) -> Void = { _ in }
@@ -27,7 +27,7 @@ final class ExpanderStage: Sendable {
         change(&settings)
         environment = try before?.environment ?? bed.environment(under: directory, sealingKeys: sealingKeys)
         service = FanOutService(
-            settings, in: environment, loops: [.expander], clock: clock, onPlannerStep: { _ in },
+            settings, in: environment, loops: loops, clock: clock, onPlannerStep: { _ in },
             onExpanderStep: onStep)
         let failures = failures
         try await service.start(

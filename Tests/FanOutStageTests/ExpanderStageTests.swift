@@ -150,7 +150,7 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
         let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
         let world = try ExpanderBed(bed)
         let early = world.report("p1", .update(activity: "a1"), group: "match")
@@ -182,6 +182,45 @@ import Topics
         let jobs = try ExpanderBed.jobs(in: bed)
         #expect(jobs.filter { $0.send == "u1" }.map(\.token).sorted() == [early, late, later].sorted())
         #expect(jobs.filter { $0.send == "u2" }.count == 3 && jobs.count == 6)
+    }
+
+    @Test func `who comes to a group whose update has passed the lane is brought it by way of the planner`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        let names = (0..<20).map { "p\($0)" }
+        let there = names[0]
+        let other = try #require(
+            names.first { world.lane(of: .installation($0)) != world.lane(of: .installation(there)) })
+        let early = world.report(there, .update(activity: "a1"), group: "match")
+        #expect(world.finish())
+        let stage = try await ExpanderStage(
+            bed, directory: directory.path, loops: FanOutService.Loop.allCases)
+        let sends = try ReportSender(bed, to: .sends)
+        var content = PushContent(.update)
+        content.contentState = try RawJSON(checking: Array(#"{"goals":1}"#.utf8), with: JSONReader())
+        let send = Send(
+            id: "u1", app: ExpanderBed.app, group: "match", audience: .group, content: content, priority: 10,
+            acceptedAt: WallTime.now().milliseconds)
+        sends.send(key: send.groupKey?.bytes, value: send.encoded())
+        #expect(sends.finish())
+        try await eventually("both lanes are through") {
+            try ExpanderBed.tallies(of: "u1", in: bed).count == 2 || stage.failure != nil
+        }
+        let late = world.report(other, .update(activity: "a2"), group: "match")
+        #expect(world.finish())
+        try await eventually("the late token") {
+            try ExpanderBed.jobs(in: bed).count == 2 || stage.failure != nil
+        }
+        #expect(stage.failure == nil)
+        #expect(stage.metric("flotilla_fan_out_enquiries_total") == 1)
+        await stage.stop()
+        let jobs = try ExpanderBed.jobs(in: bed)
+        #expect(Set(jobs.map(\.token)) == [early, late] && jobs.allSatisfy { $0.send == "u1" })
+        #expect(Set(jobs.map(\.version)).count == 1)
     }
 
     @Test

@@ -50,7 +50,7 @@ final class LaneOwner {
     /// It takes the lane over where the group's offsets are, with whatever file it finds.
     init(
         _ number: Int, _ directory: String, _ lane: VirtualLane, jobsPerSheet: Int = 3,
-        recipientsAtATime: Int = 1, catalog: OneApp = OneApp(), emptyLanes: EmptyLanes = EmptyLanes()
+        recipientsAtATime: Int = 1, catalog: OneApp = OneApp()
     ) throws {
         self.catalog = catalog
         self.number = number
@@ -75,7 +75,8 @@ final class LaneOwner {
         nextRegistry = Int(registry.start ?? 0)
         expander = Expander(
             lane: number, registry, LaneRows(replaying: lane.starts), catalog: catalog,
-            emptyLanes: emptyLanes, jobsPerSheet: jobsPerSheet, recipientsAtATime: recipientsAtATime)
+            isNew: lane.committed == (0, 0, 0), jobsPerSheet: jobsPerSheet,
+            recipientsAtATime: recipientsAtATime)
     }
 
     /// The next record of the registry to be read.
@@ -99,6 +100,7 @@ final class LaneOwner {
         var jobs: [Job] = []
         var sheets = 0
         var progress: [LiveActivity.Progress] = []
+        var enquiries: [Enquiry] = []
     }
 
     func run(_ plan: Plan, on lane: VirtualLane, now: Int64) throws -> Outcome {
@@ -154,6 +156,7 @@ final class LaneOwner {
             if continuation.isUrgent { outcome.urgent.append(bytes) } else { outcome.usual.append(bytes) }
         }
         outcome.progress = output.progress
+        outcome.enquiries = output.enquiries
         outcome.sheets = output.sheets.count
         for sheet in output.sheets {
             outcome.jobs += Self.jobs(of: sheet, output.heads[sheet.head], body: output.bodies[sheet.body])
@@ -189,7 +192,7 @@ extension Expander {
     fileprivate var outputCopy: OutputCopy {
         OutputCopy(
             bodies: output.bodies, heads: output.heads, sheets: output.sheets,
-            continuations: output.continuations, progress: output.progress)
+            continuations: output.continuations, progress: output.progress, enquiries: output.enquiries)
     }
 }
 
@@ -199,4 +202,5 @@ private struct OutputCopy {
     var sheets: [JobOutput.Sheet]
     var continuations: [JobOutput.Continuation]
     var progress: [LiveActivity.Progress]
+    var enquiries: [Enquiry]
 }

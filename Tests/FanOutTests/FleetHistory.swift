@@ -31,8 +31,10 @@ final class FleetHistory {
     private var activities = 0
     private var sends = 0
     private(set) var steps = 0
-    /// Of all lanes, as those of one process.
-    private let emptyLanes = EmptyLanes()
+    /// What lanes have asked, in its order.
+    private var enquiries: [Enquiry] = []
+    /// When they are answered, beside all else that happens.
+    private var patience: SeededGenerator
     /// Some phones do not tell the group of what they started: then there is one group only that can be started.
     private let isSilent: Bool
     /// Of each life of a scope and installation: how many starts it got.
@@ -44,6 +46,7 @@ final class FleetHistory {
 
     init(seed: UInt64) throws {
         random = SeededGenerator(seed)
+        patience = SeededGenerator(seed &+ 1)
         isSilent = random.below(2) == 0
         directory = try TemporaryDirectory()
         let lanes = lanes
@@ -73,6 +76,7 @@ final class FleetHistory {
 
     private func step() throws {
         steps += 1
+        if patience.below(100) < 30 { try answer() }
         switch random.below(100) {
         case 0..<18: try send()
         case 18..<22: try cancel()
@@ -137,6 +141,18 @@ final class FleetHistory {
         try take(plan)
     }
 
+    /// One lane's enquiry, which comes behind whatever was planned before.
+    private func answer() throws {
+        if enquiries.isEmpty { return }
+        let enquiry = enquiries.removeFirst()
+        for part in try planner.plan(.enquiry(enquiry), stamp: stamp, app: nil, in: &rows).parts {
+            guard let lane = part.lane, part.expansion.isAnswer, !part.isUrgent else {
+                throw Wrong(description: "an enquiry of lane \(enquiry.lane) was answered with a send")
+            }
+            topics[lane].usual.append(part.expansion.encoded())
+        }
+    }
+
     private func take(_ plan: Plan) throws {
         if let one = plan.held { held.append(one) }
         if let stop = plan.stop {
@@ -163,8 +179,7 @@ final class FleetHistory {
 
     private func owner(of lane: Int) throws -> LaneOwner {
         if let owner = owners[lane] { return owner }
-        let owner = try LaneOwner(
-            lane, path(lane, random.below(2)), topics[lane], emptyLanes: emptyLanes)
+        let owner = try LaneOwner(lane, path(lane, random.below(2)), topics[lane])
         owners[lane] = owner
         return owner
     }
@@ -193,6 +208,7 @@ final class FleetHistory {
         for progress in outcome.progress { closed["\(progress.send)/\(lane)", default: 0] += 1 }
         for job in outcome.jobs { try look(at: job, after: before) }
         waiting += outcome.jobs
+        enquiries += outcome.enquiries
     }
 
     /// What must be true of jobs in the order in which a lane writes them.
@@ -319,6 +335,7 @@ final class FleetHistory {
         for round in 0..<400 {
             try goOn(5)
             for lane in topics.indices { try turn(lane, isCalm: true) }
+            while !enquiries.isEmpty { try answer() }
             while let job = waiting.popLast() { try deliver(job) }
             var isQuiet = held.isEmpty && topics.allSatisfy(\.isDone)
             for index in phones.indices {

@@ -33,7 +33,6 @@ struct LaneRows: LaneTable {
     }
 
     mutating func set(_ scope: LaneScope, under key: [UInt8]) { write(key, scope.encoded()) }
-    mutating func set(scope: EncodedScope, under key: [UInt8]) { write(key, scope.bytes) }
     mutating func set(_ start: LedgerRow, under key: [UInt8]) { write(key, start.encoded()) }
     mutating func set(start: EncodedStart, under key: [UInt8]) { write(key, start.bytes) }
 

@@ -13,16 +13,15 @@ final class OneLane {
     private(set) var jobs: [Job] = []
     private(set) var sheets = 0
     private(set) var progress: [Progress] = []
+    private(set) var enquiries: [Enquiry] = []
     /// Milliseconds since 1970.
     var now = dawn * 1000
     private var tokens = 0
 
-    init(
-        jobsPerSheet: Int = 3, catalog: OneApp = OneApp(), emptyLanes: EmptyLanes = EmptyLanes()
-    ) throws {
+    init(jobsPerSheet: Int = 3, catalog: OneApp = OneApp()) throws {
         directory = try TemporaryDirectory()
         owner = try LaneOwner(
-            0, directory.path, topic, jobsPerSheet: jobsPerSheet, catalog: catalog, emptyLanes: emptyLanes)
+            0, directory.path, topic, jobsPerSheet: jobsPerSheet, catalog: catalog)
     }
 
     var starts: [(key: [UInt8], value: [UInt8])] { topic.starts }
@@ -47,6 +46,18 @@ final class OneLane {
             installation: installation, entry: entry)
         topic.registry.append(VirtualLane.Record(key: key.bytes, value: row.encoded()))
         try run(expansions: 0)
+    }
+
+    func unregister(_ installation: String, _ entry: RegistryKey.Entry) throws {
+        let key = RegistryKey(
+            app: "shop", recipient: .installation(installation), installation: installation, entry: entry)
+        topic.registry.append(VirtualLane.Record(key: key.bytes, value: nil))
+        try run(expansions: 0)
+    }
+
+    func expandUrgently(_ expansion: Expansion) throws {
+        topic.urgent.append(expansion.encoded())
+        try run(isUrgent: true)
     }
 
     /// The first page of an expansion, or all of it.
@@ -81,6 +92,7 @@ final class OneLane {
         jobs += outcome.jobs
         sheets += outcome.sheets
         progress += outcome.progress
+        enquiries += outcome.enquiries
     }
 
     func takeJobs() -> [Job] {

@@ -554,3 +554,40 @@ func `one user's update waits behind the whole group's, also where its own versi
 }
 
 struct Missing: Error {}
+
+// MARK: Enquiries
+
+private func answer(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) throws -> Plan {
+    let enquiry = Enquiry(lane: lane, app: "shop", group: "match")
+    return try planner.plan(.enquiry(enquiry), stamp: (dawn + seconds) * 1000, app: nil, in: &rows)
+}
+
+@Test func `a lane that asks is told what its group was told last, and nobody else is`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    #expect(try answer(at: 1, in: &rows) == Plan(), "of a start every lane has a row")
+    let update = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
+    let before = rows
+    let plan = try answer(at: 9, in: &rows)
+    #expect(rows == before)
+    #expect(plan.progress.isEmpty && plan.note == nil)
+    let part = try #require(plan.parts.first)
+    #expect(plan.parts.count == 1 && part.lane == 1 && !part.isUrgent)
+    var same = try #require(update.parts.first).expansion
+    same.isAnswer = true
+    #expect(part.expansion == same)
+    _ = try planner.plan(makeSend(.end, state: 5), at: 10, in: &rows)
+    #expect(try answer(at: 11, in: &rows).parts.first?.expansion.content.event == .end)
+}
+
+@Test func `a lane that asks is not told what nobody wants any more`() throws {
+    var rows = Rows()
+    #expect(try answer(at: 0, in: &rows) == Plan(), "nobody has heard of the group")
+    _ = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
+    #expect(try answer(3, at: 6, in: &rows) == Plan(), "there is no such lane")
+    #expect(try answer(at: 6 + 8 * 3600, in: &rows) == Plan(), "its deadline has passed")
+    let cancel = Cancel(
+        send: "u", app: "shop", key: GroupKey(app: "shop", group: "match"), acceptedAt: dawn * 1000)
+    _ = try planner.plan(.cancel(cancel), stamp: (dawn + 7) * 1000, app: shop, in: &rows)
+    #expect(try answer(at: 8, in: &rows) == Plan(), "it was taken back")
+}

@@ -90,6 +90,7 @@ private func makeHeld() -> Send {
     expansion.onUnknownStart = .resend
     expansion.restart = true
     expansion.dryRun = true
+    expansion.isAnswer = true
     expansion.cursor = [0, 255, 16]
     expansion.tally.targeted = 10
     expansion.tally.expanded = 7
@@ -198,4 +199,19 @@ private func makeHeld() -> Send {
         #expect(problem(event, .users(["ben", "ada"]), owner: ben) != nil)
         #expect(problem(event, .everyone, owner: ben) != nil)
     }
+}
+
+@Test func `an enquiry reads back among sends, and one of no lane does not`() throws {
+    let enquiry = Enquiry(lane: 11, app: "shop", group: "m/1")
+    let request = try SendRequest.decode(enquiry.encoded(), with: reader)
+    #expect(request == .enquiry(enquiry))
+    #expect(request.groupKey == GroupKey(app: "shop", group: "m/1"))
+    let text = String(decoding: enquiry.encoded(), as: UTF8.self).replacing("11", with: "-1")
+    #expect(throws: RecordError.self) { try SendRequest.decode(Array(text.utf8), with: reader) }
+}
+
+@Test func `a lane's row of a scope says that it may lack updates`() throws {
+    var scope = LaneScope()
+    scope.mayLackUpdates = true
+    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
 }

@@ -69,6 +69,7 @@ extension Expander {
             let key = GroupKey(app: app, group: text)
             heard = HeardGroup(app: app, name: bytes, text: text, key: key, scope: try table.scope(key.bytes))
             heardGroup = heard
+            ask(for: key, knowing: heard.scope)
         }
         if let scope = heard.scope { scopes.append((heard.key, scope)) }
         return heard.text

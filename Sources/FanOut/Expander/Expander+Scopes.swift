@@ -9,12 +9,14 @@ extension Expander {
     /// ones have overtaken it, changes nothing that is newer.
     ///
     /// - Parameter key: of the expansion's scope, as everywhere here; made once for all of a page.
-    mutating func begin(with expansion: Expansion, under key: [UInt8]) throws(StoreError) {
+    mutating func begin(
+        with expansion: Expansion, under key: [UInt8], isUrgent: Bool
+    ) throws(StoreError) {
         if case .recipients = expansion.targets {
             // Each of them begins when its turn comes; of the whole group only a start says something.
             guard expansion.content.event == .start, expansion.key.recipient == nil else { return }
         }
-        var scope = try table.scope(key) ?? LaneScope()
+        var scope = try table.scope(key) ?? .unheard
         if expansion.content.event == .update, expansion.isTakenBack(by: scope) { return }
         let before = scope
         if expansion.saysOwnState {
@@ -23,6 +25,8 @@ extension Expander {
             if scope != before { set(scope, under: key) }
             return
         }
+        // What was planned before it has come before it, unless it has overtaken that.
+        if !isUrgent { scope.mayLackUpdates = false }
         scope.begin(
             with: expansion, generation: expansion.generation, version: expansion.version,
             walk: expansion.content.event == .start ? nil : WalkCursor(ordinal: expansion.ordinal).bytes)

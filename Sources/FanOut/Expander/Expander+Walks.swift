@@ -60,7 +60,7 @@ extension Expander {
         under name: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
         let isPrivate = walk.expansion.key.recipient != nil
-        var whole = isPrivate ? LaneScope() : try table.scope(name) ?? LaneScope()
+        var whole = isPrivate ? LaneScope() : try table.scope(name) ?? .unheard
         var named: [[UInt8]: Expansion.ScopedRecipient] = [:]
         var mayHaveJoined = mayHaveJoined(walk, whole)
         for scoped in some {

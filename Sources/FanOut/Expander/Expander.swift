@@ -28,14 +28,14 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     var heardGroup: HeardGroup?
     /// Bodies of this turn that others can share.
     var variants: [VariantName: JobOutput.Variant] = [:]
-    private let emptyLanes: EmptyLanes
+    var passing: PassedUpdates
 
-    /// - Parameter emptyLanes: of all lanes of the thread.
+    /// - Parameter isNew: no process has expanded anything of the lane before.
     package init(
-        lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, emptyLanes: EmptyLanes,
+        lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, isNew: Bool,
         jobsPerSheet: Int, recipientsAtATime: Int = 256
     ) {
-        self.emptyLanes = emptyLanes
+        passing = PassedUpdates(mayBeSome: !isNew)
         self.recipientsAtATime = recipientsAtATime
         self.lane = lane
         self.registry = registry
@@ -74,21 +74,22 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         _ expansion: Expansion, isUrgent: Bool, rowsMax: Int, page: inout TokenPage
     ) throws(StoreError) -> Int {
         guard let app = app(expansion.key.app) else {
-            output.close(expansion, lane: lane, at: now)
+            close(expansion)
             return 0
         }
-        let mayBeEmpty = EmptyLanes.takes(expansion)
-        if mayBeEmpty, try isEmpty(for: expansion) { return 0 }
         var expansion = expansion
         let name = expansion.key.bytes
-        let before = mayBeEmpty ? try table.scope(name) : nil
         if expansion.cursor == nil {
+            if try passes(expansion, under: name) {
+                close(expansion)
+                return 0
+            }
             if try mustWait(&expansion, under: name) {
                 output.goOn(expansion, lane: lane, isUrgent: false)
                 return 0
             }
             try nameRecipients(of: &expansion, app, by: &page)
-            if !expansion.dryRun { try begin(with: expansion, under: name) }
+            if !expansion.dryRun { try begin(with: expansion, under: name, isUrgent: isUrgent) }
         }
         var walk = Walk(expansion, app, isUrgent: isUrgent, rowsMax: rowsMax)
         let next =
@@ -102,36 +103,20 @@ package struct Expander<Table: LaneTable>: ~Copyable {
             walk.expansion.cursor = next.bytes
             output.goOn(walk.expansion, lane: lane, isUrgent: isUrgent)
         } else {
-            output.close(walk.expansion, lane: lane, at: now)
-        }
-        if mayBeEmpty, next == nil, walk.rows == 0, let after = try table.scope(name), after != before {
-            let made = EmptyLanes.Made(expansion, key: name, from: before, to: after)
-            table.set(scope: made.after, under: name)
-            emptyLanes.add(made)
+            close(walk.expansion)
         }
         return walk.rows
     }
 
-    /// Does what another lane has done that had nobody of the group, where this one has nobody either and its row is the
-    /// same.
-    private mutating func isEmpty(for expansion: Expansion) throws(StoreError) -> Bool {
-        guard let made = emptyLanes.made(of: expansion, at: now), let group = expansion.key.group,
-            made.isMade(from: try table.scope(made.key)),
-            try !registry.hasActivities(of: group, app: expansion.key.app)
-        else { return false }
-        if made.after.scope.hasStarts, try registry.hasActivities(of: nil, app: expansion.key.app) {
-            return false
-        }
-        table.set(scope: made.after, under: made.key)
-        output.close(expansion, lane: lane, at: now)
-        return true
+    private mutating func close(_ expansion: Expansion) {
+        if !expansion.isAnswer { output.close(expansion, lane: lane, at: now) }
     }
 
     /// A send was taken back. What of it is still to come is dropped when its turn comes, in this process or
     /// the next. An end is not stopped: its planner has closed the scope, and half of a group must not live on.
     package mutating func stop(_ stop: Stop) throws(StoreError) {
         let key = stop.key.bytes
-        var scope = try table.scope(key) ?? LaneScope()
+        var scope = try table.scope(key) ?? .unheard
         if scope.cancelled.contains(stop.send) { return }
         if scope.cancelled.count >= LaneScope.cancelledMax { scope.cancelled.removeFirst() }
         scope.cancelled.append(stop.send)

@@ -56,12 +56,15 @@ package struct JobOutput: ~Copyable {
     package private(set) var jobs = 0
     package private(set) var continuations: [Continuation] = []
     package private(set) var progress: [Progress] = []
+    package private(set) var enquiries: [Enquiry] = []
 
     package init(jobsPerSheet: Int) {
         self.jobsPerSheet = min(max(1, jobsPerSheet), SheetHead.jobsMax)
     }
 
-    package var isEmpty: Bool { sheets.isEmpty && continuations.isEmpty && progress.isEmpty }
+    package var isEmpty: Bool {
+        sheets.isEmpty && continuations.isEmpty && progress.isEmpty && enquiries.isEmpty
+    }
 
     package mutating func removeAll() {
         shares.removeAll(keepingCapacity: true)
@@ -71,6 +74,7 @@ package struct JobOutput: ~Copyable {
         jobs = 0
         continuations.removeAll(keepingCapacity: true)
         progress.removeAll(keepingCapacity: true)
+        enquiries.removeAll(keepingCapacity: true)
     }
 
     // MARK: Jobs
@@ -147,6 +151,8 @@ package struct JobOutput: ~Copyable {
     package mutating func goOn(_ expansion: Expansion, lane: Int, isUrgent: Bool) {
         continuations.append(Continuation(lane: lane, isUrgent: isUrgent, expansion: expansion))
     }
+
+    package mutating func ask(_ enquiry: Enquiry) { enquiries.append(enquiry) }
 
     package mutating func close(_ expansion: Expansion, lane: Int, at now: Int64) {
         progress.append(

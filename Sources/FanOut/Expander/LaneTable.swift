@@ -13,8 +13,6 @@ package protocol LaneTable {
         app: String, recipient: Recipient, installation: String, type: String
     ) throws(StoreError) -> LedgerKey?
     mutating func set(_ scope: LaneScope, under key: [UInt8])
-    /// A scope that is encoded already: many lanes have the same.
-    mutating func set(scope: EncodedScope, under key: [UInt8])
     mutating func set(_ start: LedgerRow, under key: [UInt8])
     /// A row of the ledger that is encoded already: a page's rows all say the same.
     mutating func set(start: EncodedStart, under key: [UInt8])
@@ -28,16 +26,5 @@ package struct EncodedStart: Sendable {
     package init(_ row: LedgerRow) {
         self.row = row
         bytes = row.encoded()
-    }
-}
-
-/// A scope's row that several lanes share.
-package final class EncodedScope: Sendable {
-    package let scope: LaneScope
-    package let bytes: [UInt8]
-
-    package init(_ scope: LaneScope) {
-        self.scope = scope
-        bytes = scope.encoded()
     }
 }

@@ -80,7 +80,7 @@ extension ExpanderLoop: TopicViewsOwner {
         }
         if lane.worker == nil {
             let table = StartsTable(of: lane.partition, in: starts, decoded: scopes, reader: reader, log: log)
-            lane.worker = LaneWorker(file, table, emptyLanes: emptyLanes, jobsPerSheet: settings.jobsPerSheet)
+            lane.worker = LaneWorker(file, table, isNew: lane.isNew, jobsPerSheet: settings.jobsPerSheet)
         }
         if registry.isComplete(lane.partition), member.serve(lane.partition) { onStep(.restored) }
     }

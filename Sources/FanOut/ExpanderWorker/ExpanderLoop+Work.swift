@@ -402,6 +402,7 @@ extension ExpanderLoop {
             metrics.age.observe(acceptedAt: head.acceptedAt, now: now, jobs: sheet.lines.count)
         }
         metrics.shared.records("expanded").add(share.taken)
+        metrics.enquiries.add(share.worker.expander.output.enquiries.count)
         for progress in share.worker.expander.output.progress {
             if case .lanes(_, let tally) = progress.part { metrics.count(tally) }
         }
@@ -461,6 +462,17 @@ extension ExpanderLoop {
             }
         }
         onStep(.continuationsSent)
+        for share in shares {
+            for enquiry in share.worker.expander.output.enquiries {
+                let key = enquiry.groupKey.bytes
+                guard
+                    sender.send(
+                        key: key, value: enquiry.encoded(), to: topics[Place.sendsTimed.rawValue],
+                        partition: Int32(lanes.partition(of: key)))
+                else { return false }
+            }
+        }
+        onStep(.enquiriesSent)
         return true
     }
 }

@@ -52,7 +52,6 @@ final class ExpanderLoop: StageLoop {
     var news = LaneNews()
     let requests = DecodedRecords<ExpansionRequest>()
     let scopes = DecodedRecords<LaneScope>()
-    let emptyLanes = EmptyLanes()
     var pageSize: PageSize
     var nextUpkeep = Instant.now()
     /// When offsets of the registry alone are committed next: news that nobody is to be told of can wait.
@@ -140,6 +139,7 @@ final class ExpanderLoop: StageLoop {
         case progress
         case expansionsUrgent
         case expansions
+        case sendsTimed
 
         var topic: TopicName {
             switch self {
@@ -149,6 +149,7 @@ final class ExpanderLoop: StageLoop {
             case .progress: .progress
             case .expansionsUrgent: .expansionsUrgent
             case .expansions: .expansions
+            case .sendsTimed: .sendsTimed
             }
         }
     }

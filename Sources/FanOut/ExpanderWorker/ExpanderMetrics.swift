@@ -13,6 +13,7 @@ struct ExpanderMetrics {
     let sheets: Counter
     let caughtUp: Counter
     let safetyEnds: Counter
+    let enquiries: Counter
     let pageRows: Gauge
     let blocked: Gauge
     let views: TopicViewMetrics
@@ -33,6 +34,9 @@ struct ExpanderMetrics {
         safetyEnds = metrics.counter(
             "flotilla_fan_out_safety_ends_total",
             help: "jobs that ended an activity shortly before the system would have")
+        enquiries = metrics.counter(
+            "flotilla_fan_out_enquiries_total",
+            help: "groups whose newest state a lane asked the planner for, when somebody came")
         pageRows = metrics.gauge(
             "flotilla_fan_out_page_rows", help: "tokens that a transaction may look at, as it has adapted")
         blocked = metrics.gauge(

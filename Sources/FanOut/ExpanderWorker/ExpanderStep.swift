@@ -10,6 +10,7 @@ package enum ExpanderStep: Int, Sendable, CaseIterable {
     case startsSent
     case progressSent
     case continuationsSent
+    case enquiriesSent
     case offsetsSent
     case committed
     case overlaid

@@ -92,6 +92,9 @@ final class OwnedLane: OwnedPart {
     func next(in topic: Int) -> Int64? { queues[ExpandedTopic(index: topic)].next }
     func begin(at offset: Int64?, in topic: Int) { queues[ExpandedTopic(index: topic)].begin(at: offset) }
 
+    /// No process has committed anything of it before.
+    var isNew: Bool { registryCommitted == nil && queues.all.allSatisfy { $0.committed == nil } }
+
     /// Its views begin anew.
     func beginViews(registryCommitted offset: Int64?) {
         registryCommitted = offset
@@ -106,10 +109,10 @@ final class LaneWorker {
     let table: StartsTable
     var expander: Expander<StartsTable>
 
-    init(_ registry: Lane, _ table: StartsTable, emptyLanes: EmptyLanes, jobsPerSheet: Int) {
+    init(_ registry: Lane, _ table: StartsTable, isNew: Bool, jobsPerSheet: Int) {
         self.table = table
         expander = Expander(
-            lane: Int(table.lane), registry, table, catalog: NoCatalog(), emptyLanes: emptyLanes,
+            lane: Int(table.lane), registry, table, catalog: NoCatalog(), isNew: isNew,
             jobsPerSheet: jobsPerSheet)
     }
 }

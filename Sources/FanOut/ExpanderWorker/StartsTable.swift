@@ -45,46 +45,34 @@ final class StartsTable: LaneTable {
         self.log = log
     }
 
-    fileprivate enum Scope {
-        case plain(LaneScope)
-        case encoded(EncodedScope)
-
-        var value: LaneScope {
-            switch self {
-            case .plain(let scope): scope
-            case .encoded(let scope): scope.scope
-            }
-        }
-    }
-
     fileprivate struct ChangedScope {
         let key: KeyBytes
-        var scope: Scope
+        var scope: LaneScope
         /// Empty until it is encoded.
         var record: [UInt8] = []
     }
 
     private struct ScopeInHand {
         let key: KeyBytes
-        var scope: Scope?
+        var scope: LaneScope?
         var isChanged = false
     }
 
     var isUnchanged: Bool { changed.isEmpty && scopes.isEmpty && inHand?.isChanged != true }
 
     func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? {
-        if let inHand, inHand.key.bytes == key { return inHand.scope?.value }
+        if let inHand, inHand.key.bytes == key { return inHand.scope }
         putDown()
         let key = Self.stored(key)
         let scope: LaneScope? =
             if let number = scopeNumbers[key] {
-                scopes[number].scope.value
+                scopes[number].scope
             } else {
                 try look(key) { value throws(RecordError) in
                     try decoded.value(of: value, decode: decode)
                 }
             }
-        inHand = ScopeInHand(key: key, scope: scope.map { .plain($0) })
+        inHand = ScopeInHand(key: key, scope: scope)
         return scope
     }
 
@@ -135,11 +123,7 @@ final class StartsTable: LaneTable {
         return newest
     }
 
-    func set(_ scope: LaneScope, under key: [UInt8]) { set(.plain(scope), under: key) }
-
-    func set(scope: EncodedScope, under key: [UInt8]) { set(.encoded(scope), under: key) }
-
-    private func set(_ scope: Scope, under key: [UInt8]) {
+    func set(_ scope: LaneScope, under key: [UInt8]) {
         if inHand?.key.bytes != key {
             putDown()
             inHand = ScopeInHand(key: Self.stored(key))
@@ -171,11 +155,7 @@ final class StartsTable: LaneTable {
     func encodeScopes(with encoded: inout EncodedScopes) {
         putDown()
         for number in scopes.indices {
-            scopes[number].record =
-                switch scopes[number].scope {
-                case .plain(let scope): encoded.record(of: scope, under: scopes[number].key)
-                case .encoded(let scope): scope.bytes
-                }
+            scopes[number].record = encoded.record(of: scopes[number].scope, under: scopes[number].key)
         }
     }
 

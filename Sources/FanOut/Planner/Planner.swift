@@ -26,6 +26,10 @@ package struct Planner: Sendable {
         switch request {
         case .cancel(let cancel): return try plan(cancel, stamp: stamp, in: &table)
         case .send(let send): return try plan(send, stamp: stamp, app: app, in: &table)
+        case .enquiry(let enquiry):
+            var job = Planning(self, key: enquiry.groupKey, stamp: stamp)
+            try job.answer(enquiry, in: table)
+            return job.plan
         }
     }
 

@@ -57,31 +57,3 @@ package struct Cancel: Record, Hashable {
         if groupKey == nil { record["group"].report("must be given, unless an activity is named") }
     }
 }
-
-/// What lies in `sends` and `sends.timed`.
-package enum SendRequest: Sendable, Hashable {
-    case send(Send)
-    case cancel(Cancel)
-
-    package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader) throws(RecordError)
-        -> SendRequest
-    {
-        // Both have the same version as long as they share the topic.
-        try unsafe Send.read(bytes, with: reader) { object in
-            object["cancels"].isMissing ? .send(Send(from: object)) : .cancel(Cancel(from: object))
-        }
-    }
-
-    package static func decode(_ bytes: [UInt8], with reader: JSONReader) throws(RecordError) -> SendRequest {
-        try unsafe bytes.span.withUnsafeBytes { bytes throws(RecordError) in
-            try unsafe decode(bytes, with: reader)
-        }
-    }
-
-    package var groupKey: GroupKey? {
-        switch self {
-        case .send(let send): send.groupKey
-        case .cancel(let cancel): cancel.groupKey
-        }
-    }
-}

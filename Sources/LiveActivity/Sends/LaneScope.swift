@@ -47,6 +47,8 @@ package struct LaneScope: Record, Hashable {
     package var hasRecipients = false
     /// Of a whole group: what recipients of the lane have still to be told by their names, the newest last.
     package var openLists: [OpenList] = []
+    /// Of a whole group: updates of it may have passed the lane before there was a row.
+    package var mayLackUpdates = false
     /// The ledger has starts of this scope.
     package var hasStarts = false
     /// Sends that were taken back, the newest last.
@@ -76,6 +78,7 @@ package struct LaneScope: Record, Hashable {
             writer.field("send", list.send)
             writer.field("deadline", list.deadline)
         }
+        writer.field("mayLackUpdates", mayLackUpdates ? true : nil)
         writer.field("hasStarts", hasStarts ? true : nil)
         writer.field("cancelled", cancelled.isEmpty ? nil : cancelled)
         if let joined {
@@ -100,6 +103,7 @@ package struct LaneScope: Record, Hashable {
         openLists = record["openLists"].objects(countMax: Self.openListsMax) { list in
             OpenList(send: list["send"].name(), deadline: list["deadline"].seconds())
         }
+        mayLackUpdates = record["mayLackUpdates"].optional?.bool() ?? false
         hasStarts = record["hasStarts"].optional?.bool() ?? false
         cancelled = record["cancelled"].optional?.names(countMax: Self.cancelledMax) ?? []
         joined = record["joined"].optional?.object().groupKey()

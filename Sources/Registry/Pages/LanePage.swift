@@ -21,16 +21,14 @@ extension Lane {
     }
 
     /// Whether a page of the group's activities could have, or leave out, anybody at all.
-    ///
-    /// - Parameter group: nil for activities whose group nobody has told.
-    package func hasActivities(of group: String?, app: String) throws(StoreError) -> Bool {
+    package func hasActivities(of group: String, app: String) throws(StoreError) -> Bool {
         let (tables, names) = (tables, names)
         return try file.read { picture throws(StoreError) in
             guard let number = try names.known(Array(app.utf8).span, picture) else { return false }
             var prefix: [UInt8] = []
             OrderedNumber.append(number, to: &prefix)
-            let name = Array((group ?? "").utf8)
-            guard TableKey.append(group: group == nil ? nil : name.span, to: &prefix) else { return false }
+            let name = Array(group.utf8)
+            guard TableKey.append(group: name.span, to: &prefix) else { return false }
             let cursor = try picture.cursor(of: tables.updates, from: prefix.span)
             guard cursor.isOnRow else { return false }
             return cursor.key.hasPrefix(prefix.span)

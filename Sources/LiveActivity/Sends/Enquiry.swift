@@ -1,0 +1,31 @@
+package import JSON
+
+/// A lane asks for what a group was told last: a record of `sends.timed`, so that it comes behind what was planned
+/// for the group before. A lane that has nobody of a group keeps nothing of its updates; when somebody comes, it asks.
+package struct Enquiry: Record, Hashable {
+    package static let schemaVersion = 1
+
+    package var lane: Int
+    package var app: String
+    package var group: String
+
+    package init(lane: Int, app: String, group: String) {
+        self.lane = lane
+        self.app = app
+        self.group = group
+    }
+
+    package var groupKey: GroupKey { GroupKey(app: app, group: group) }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.field("enquiry", lane)
+        writer.field("app", app)
+        writer.field("group", group)
+    }
+
+    package init(from record: JSONObject) {
+        lane = record["enquiry"].int(in: 0...Int(Int32.max))
+        app = record["app"].appID()
+        group = record["group"].name()
+    }
+}

@@ -102,6 +102,7 @@ private final class OneBig {
             for event in [PushEvent.update, .start] { try rounds(event, bodyBytes: bytes) }
         }
         try startsOfReportingPhones()
+        print(String(format: "  idle again after %.0f s", try stand.waitUntilIdle()))
         print("  one user's send when idle, until its job is visible: \(try singles(during: nil))")
         for event in [PushEvent.update, .start] {
             print("  the same while \(event.rawValue)s expand: \(try singles(during: event))")

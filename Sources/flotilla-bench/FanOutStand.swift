@@ -83,6 +83,28 @@ final class FanOutStand {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// Of a core, below which the stage has nothing to do but to wait.
+    private static let idleShare = 0.06
+    private static let idleSecondsMax = 120.0
+
+    /// Until the stage has heard, told and kept what came before.
+    ///
+    /// - Returns: seconds that it took.
+    func waitUntilIdle() throws -> Double {
+        let begun = Instant.now()
+        var quiet = 0
+        while quiet < 2 {
+            let before = processorSeconds
+            usleep(1_000_000)
+            quiet = processorSeconds - before < Self.idleShare ? quiet + 1 : 0
+            try checkThatItRuns()
+            guard Instant.now().seconds(since: begun) < Self.idleSecondsMax else {
+                throw BenchmarkFailure("fan-out did not come to rest")
+            }
+        }
+        return Instant.now().seconds(since: begun)
+    }
+
     // MARK: Registry
 
     func report(_ user: String, _ entry: RegistryKey.Entry, group: String? = nil) {

@@ -15,8 +15,11 @@ package enum SafetyEnd {
     static let ownGeneration: Int64 = 0
 
     package static func isDue(_ row: LedgerRow, at now: Int64) -> Bool {
-        row.endedAt == 0 && now >= row.at + milliseconds
+        row.endedAt == 0 && isPast(row.at, at: now)
     }
+
+    /// Of a start at a time, if it has not been ended.
+    static func isPast(_ start: Int64, at now: Int64) -> Bool { now >= start + milliseconds }
 }
 
 extension Expander {

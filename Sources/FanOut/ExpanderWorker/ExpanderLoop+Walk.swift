@@ -16,21 +16,27 @@ extension ExpanderLoop {
             let view = starts[partition]
         else { return }
         var range = startsWalk.range
-        var found = StartsWalk.Found()
+        var due: [LedgerKey] = []
+        var outlived: [[UInt8]] = []
         let more: Bool
         do throws(StoreError) {
             more = try view.page(&range, rows: StartsWalk.rowsMax) { key, value in
+                guard let finding = StartsWalk.look(key, value, at: time, with: reader) else { return }
                 // Of what is newer than the view, everything that has to be known is known.
-                guard starts.overlays[partition]?[KeyBytes([UInt8](copying: key))] == nil else { return }
-                StartsWalk.look(key, value, at: time, with: reader, into: &found)
+                let name = [UInt8](copying: key)
+                guard starts.overlays[partition]?[KeyBytes(name)] == nil else { return }
+                switch finding {
+                case .due(let start): due.append(start)
+                case .outlived: outlived.append(name)
+                }
             }
         } catch {
             return try starts.rebuild(partition, error)
         }
         onStep(.walked)
-        guard try endSafely(found.due, in: partition, at: time) else { return }
-        for key in found.outlived { view.drop(key.span) }
-        if !found.outlived.isEmpty { try starts.settle(partition) }
+        guard try endSafely(due, in: partition, at: time) else { return }
+        for key in outlived { view.drop(key.span) }
+        if !outlived.isEmpty { try starts.settle(partition) }
         startsWalk.range = range
         if !more { startsWalk.finish() }
     }

@@ -62,6 +62,8 @@ extension ExpanderLoop {
     private static let startRows = 6
     /// How long a transaction may walk before its commit, so that urgent ones do not wait for it.
     private static let walkMilliseconds = 50
+    /// How long after an urgent request another is expected.
+    private static let urgentMilliseconds = 1000
     /// How long a transaction enters news, a piece at a time, while there is more. What waits in the loop waits as
     /// long.
     private static let newsMilliseconds = 25
@@ -143,13 +145,14 @@ extension ExpanderLoop {
         let serving = member.owned.values.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
         let urgent = serving.filter { isWaiting(.urgent, in: $0) }
         let others = isFull ? [] : serving.filter { isWaiting(.usual, in: $0) || hasNews($0) }
+        let began = Instant.now()
+        if !urgent.isEmpty { lastUrgent = began }
         wasUrgent = !urgent.isEmpty && (others.isEmpty || !wasUrgent)
         let topic: ExpandedTopic = wasUrgent ? .urgent : .usual
         // News of lanes that nothing urgent is in would hold up what is.
         let lanes = wasUrgent ? urgent : others
         guard !lanes.isEmpty else { return }
         turn += 1
-        let began = Instant.now()
         // Of the assignment that the requests were read under: nothing was polled since.
         let epoch = consumer.epoch
         let first = turn % lanes.count
@@ -182,6 +185,12 @@ extension ExpanderLoop {
         }
     }
 
+    /// Where urgent requests come now and then, the next one will wait for half a page.
+    private func isUrgentLikely(at now: Instant) -> Bool {
+        guard let lastUrgent else { return false }
+        return now.milliseconds(since: lastUrgent) < Self.urgentMilliseconds
+    }
+
     private func isWaiting(_ topic: ExpandedTopic, in lane: OwnedLane) -> Bool {
         lane.isServing && !lane.queues[topic].isEmpty
     }
@@ -209,7 +218,8 @@ extension ExpanderLoop {
         let pagesBegan = Instant.now()
         walked.newsSeconds = pagesBegan.seconds(since: began)
         let busy = lanes.count { isWaiting(topic, in: $0) }
-        let share = PageShare(of: pageSize.rows, among: busy)
+        let rows = isUrgentLikely(at: began) ? pageSize.rows / 2 : pageSize.rows
+        let share = PageShare(of: rows, among: busy)
         guard try walkInTurn(&walked.list, topic, within: share, began: began) else { return nil }
         walked.rows = walked.list.reduce(0) { $0 + $1.rows }
         walked.pageSeconds = Instant.now().seconds(since: pagesBegan)

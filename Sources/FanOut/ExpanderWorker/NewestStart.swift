@@ -9,7 +9,6 @@ enum NewestStart {
     static let mark: UInt8 = 0
     private static let separator = UInt8(ascii: "/")
     private static let type = Array(#""type":""#.utf8)
-    private static let at = Array(#""at":"#.utf8)
     private static let quote = UInt8(ascii: "\"")
     private static let escape = UInt8(ascii: "\\")
     private static let timeBytes = 8
@@ -29,7 +28,7 @@ enum NewestStart {
     @Sendable
     static func row(of key: Span<UInt8>, _ value: Span<UInt8>) -> (key: [UInt8], value: [UInt8])? {
         guard let parts = LedgerKeyParts(key), !isOwn(key, parts), let name = typeName(in: value),
-            let time = time(in: value)
+            let time = RowTime.first(in: value)
         else { return nil }
         var newest: [UInt8] = [mark]
         newest.reserveCapacity(key.count + name.count)
@@ -78,18 +77,6 @@ enum NewestStart {
         var end = start
         while end < value.count, value[end] != quote { end += value[end] == escape ? 2 : 1 }
         return start < end && end < value.count ? start..<end : nil
-    }
-
-    private static func time(in value: Span<UInt8>) -> Int64? {
-        guard var index = end(of: at, in: value) else { return nil }
-        var time: Int64 = 0
-        while index < value.count, (0x30...0x39).contains(value[index]) {
-            let (product, isTooMuch) = time.multipliedReportingOverflow(by: 10)
-            if isTooMuch { return nil }
-            time = product &+ Int64(value[index] - 0x30)
-            index += 1
-        }
-        return time
     }
 
     /// Where the name of a member ends.

@@ -16,10 +16,10 @@ struct StartsWalk {
     /// What the topic keeps, and a margin for clocks that differ.
     private static let keptMilliseconds: Int64 = (48 + 1) * 3_600_000
 
-    /// What one page of it has found.
-    struct Found {
-        var due: [LedgerKey] = []
-        var outlived: [[UInt8]] = []
+    /// What is to be done about a row; nil for nearly all.
+    enum Finding: Equatable {
+        case due(LedgerKey)
+        case outlived
     }
 
     private(set) var lane: Int32?
@@ -49,28 +49,27 @@ struct StartsWalk {
     /// The lane has no more.
     mutating func finish() { lane = nil }
 
+    /// Of millions of rows nothing is due: they are told by their time alone, and only the others are decoded.
     static func look(
-        _ key: Span<UInt8>, _ value: Span<UInt8>, at now: Int64, with reader: JSONReader,
-        into found: inout Found
-    ) {
+        _ key: Span<UInt8>, _ value: Span<UInt8>, at now: Int64, with reader: JSONReader
+    ) -> Finding? {
         let at: Int64?
         if NewestStart.isKey(key) {
             at = NewestStart.time(of: value)
         } else if isLedgerKey(key) {
+            at = RowTime.first(in: value)
+            if let at, now - at > keptMilliseconds { return .outlived }
+            guard let at, SafetyEnd.isPast(at, at: now) else { return nil }
             let row = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
                 try unsafe LedgerRow.decode(bytes, with: reader)
             }
-            if let row, SafetyEnd.isDue(row, at: now), let ledger = LedgerKey(bytes: [UInt8](copying: key)) {
-                found.due.append(ledger)
-            }
-            at = row?.at
+            guard let row, SafetyEnd.isDue(row, at: now) else { return nil }
+            return LedgerKey(bytes: [UInt8](copying: key)).map { .due($0) }
         } else {
-            at = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
-                try unsafe LaneScope.read(bytes, with: reader) { $0["at"].time() }
-            }
+            at = RowTime.last(in: value)
         }
-        guard let at, now - at > keptMilliseconds else { return }
-        found.outlived.append([UInt8](copying: key))
+        guard let at, now - at > keptMilliseconds else { return nil }
+        return .outlived
     }
 
     /// Nearly all are starts of groups, and of millions of them nothing is due: those are known by their slashes.

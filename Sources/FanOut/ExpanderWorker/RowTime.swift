@@ -1,0 +1,46 @@
+/// When a row of `starts` was written, in milliseconds since 1970: read from its record in place, without decoding the rest.
+enum RowTime {
+    private static let name = Array(#""at":"#.utf8)
+
+    /// Of a record in which nothing stands before the time that could have a name in it.
+    static func first(in record: Span<UInt8>) -> Int64? {
+        var start = 0
+        while start + name.count <= record.count {
+            if isName(at: start, in: record) { return number(from: start + name.count, in: record)?.value }
+            start += 1
+        }
+        return nil
+    }
+
+    /// Of a record that ends with its time. What people have written stands before it.
+    static func last(in record: Span<UInt8>) -> Int64? {
+        var start = record.count - name.count
+        while start >= 0 {
+            if isName(at: start, in: record) {
+                guard let (value, end) = number(from: start + name.count, in: record),
+                    end == record.count - 1, record[end] == UInt8(ascii: "}")
+                else { return nil }
+                return value
+            }
+            start -= 1
+        }
+        return nil
+    }
+
+    private static func isName(at start: Int, in record: Span<UInt8>) -> Bool {
+        for index in 0..<name.count where record[start + index] != name[index] { return false }
+        return true
+    }
+
+    private static func number(from start: Int, in record: Span<UInt8>) -> (value: Int64, end: Int)? {
+        var (value, index): (Int64, Int) = (0, start)
+        while index < record.count, (0x30...0x39).contains(record[index]) {
+            let (product, isTooMuch) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isMore) = product.addingReportingOverflow(Int64(record[index] - 0x30))
+            if isTooMuch || isMore { return nil }
+            value = sum
+            index += 1
+        }
+        return index > start ? (value, index) : nil
+    }
+}

@@ -1,0 +1,55 @@
+import JSON
+import LiveActivity
+import Testing
+
+@testable import FanOut
+
+struct StartsWalkTests {
+    private static let hour: Int64 = 3_600_000
+    private let reader = JSONReader()
+    private let start = LedgerKey(
+        app: "shop", .group("match"), recipient: .user("ben"), generation: 7, installation: "p1")
+
+    private func look(_ key: [UInt8], _ row: [UInt8], at now: Int64) -> StartsWalk.Finding? {
+        StartsWalk.look(key.span, row.span, at: now, with: reader)
+    }
+
+    @Test
+    func `a start is due shortly before the system's own end, once, and outlived when the topic lets it go`()
+    {
+        var row = LedgerRow(version: 7, at: 1000, type: #"Of "at":5, and \ more"#)
+        #expect(look(start.bytes, row.encoded(), at: 1000 + 7 * Self.hour) == nil)
+        #expect(look(start.bytes, row.encoded(), at: 1000 + SafetyEnd.milliseconds) == .due(start))
+        #expect(look(start.bytes, row.encoded(), at: 1001 + 49 * Self.hour) == .outlived)
+        row.endedAt = 8
+        #expect(look(start.bytes, row.encoded(), at: 1000 + 9 * Self.hour) == nil)
+        let newest = NewestStart.row(of: start.bytes.span, row.encoded().span)
+        #expect(newest.map { look($0.key, $0.value, at: 1000 + 9 * Self.hour) } == .some(nil))
+        #expect(newest.flatMap { look($0.key, $0.value, at: 1001 + 49 * Self.hour) } == .outlived)
+    }
+
+    @Test func `an activity without a group is due like any other`() {
+        let alone = LedgerKey(
+            app: "shop", .activity("a1"), recipient: .user("ben"), generation: 0, installation: "p1")
+        let row = LedgerRow(version: 0, at: 1000, type: "Match")
+        #expect(look(alone.bytes, row.encoded(), at: 1000 + 8 * Self.hour) == .due(alone))
+    }
+
+    @Test func `a scope is outlived by its own time, whatever its state says`() throws {
+        var content = PushContent(.update)
+        content.contentState = raw(#"{"at":1,"text":"\"at\":2}"}"#)
+        var scope = LaneScope()
+        scope.newest = ScopeState(
+            send: "s", version: 1, content: content, priority: 5, deadline: 1, expiration: 1, acceptedAt: 1)
+        scope.at = 100 * Self.hour
+        #expect(look(match.bytes, scope.encoded(), at: 149 * Self.hour) == nil)
+        #expect(look(match.bytes, scope.encoded(), at: 149 * Self.hour + 1) == .outlived)
+    }
+
+    @Test(arguments: [
+        "", "{", #"{"at":"#, #"{"at":}"#, #"{"at":99999999999999999999}"#, #"{"at":1"#, #"{"to":1}"#,
+    ])
+    func `what is no record has no time`(text: String) {
+        #expect(RowTime.last(in: Array(text.utf8).span) == nil)
+    }
+}

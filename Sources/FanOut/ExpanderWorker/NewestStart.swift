@@ -73,22 +73,10 @@ enum NewestStart {
     }
 
     private static func typeName(in value: Span<UInt8>) -> Range<Int>? {
-        guard let start = end(of: type, in: value) else { return nil }
+        guard let start = value.end(ofFirst: type) else { return nil }
         var end = start
         while end < value.count, value[end] != quote { end += value[end] == escape ? 2 : 1 }
         return start < end && end < value.count ? start..<end : nil
-    }
-
-    /// Where the name of a member ends.
-    private static func end(of name: [UInt8], in value: Span<UInt8>) -> Int? {
-        var start = 0
-        while start + name.count <= value.count {
-            var matched = 0
-            while matched < name.count, value[start + matched] == name[matched] { matched += 1 }
-            if matched == name.count { return start + name.count }
-            start += 1
-        }
-        return nil
     }
 }
 

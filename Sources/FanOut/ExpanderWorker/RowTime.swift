@@ -1,15 +1,12 @@
+internal import Glibc
+
 /// When a row of `starts` was written, in milliseconds since 1970: read from its record in place, without decoding the rest.
 enum RowTime {
     private static let name = Array(#""at":"#.utf8)
 
     /// Of a record in which nothing stands before the time that could have a name in it.
     static func first(in record: Span<UInt8>) -> Int64? {
-        var start = 0
-        while start + name.count <= record.count {
-            if isName(at: start, in: record) { return number(from: start + name.count, in: record)?.value }
-            start += 1
-        }
-        return nil
+        record.end(ofFirst: name).flatMap { number(from: $0, in: record)?.value }
     }
 
     /// Of a record that ends with its time. What people have written stands before it.
@@ -42,5 +39,28 @@ enum RowTime {
             index += 1
         }
         return index > start ? (value, index) : nil
+    }
+}
+
+extension Span<UInt8> {
+    /// Where the first such bytes end.
+    func end(ofFirst bytes: [UInt8]) -> Int? {
+        unsafe withUnsafeBytes { own in
+            unsafe bytes.withUnsafeBytes { wanted -> Int? in
+                guard let begin = own.baseAddress, let first = unsafe wanted.first,
+                    let name = wanted.baseAddress
+                else { return nil }
+                var start = 0
+                while start + wanted.count <= own.count {
+                    let rest = own.count - wanted.count - start + 1
+                    guard let found = unsafe memchr(begin + start, Int32(first), rest) else { return nil }
+                    if unsafe memcmp(found, name, wanted.count) == 0 {
+                        return unsafe UnsafeRawPointer(found) - begin + wanted.count
+                    }
+                    start = unsafe UnsafeRawPointer(found) - begin + 1
+                }
+                return nil
+            }
+        }
     }
 }

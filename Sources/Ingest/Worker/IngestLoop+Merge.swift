@@ -231,7 +231,7 @@ extension IngestLoop {
         }
         var entry = roster.index(of: key, murmur: murmur)
         if entry == nil {
-            let key = KeyBytes(key, murmur: murmur)
+            let key = KeyBytes(key)
             let known =
                 if let record = overlay[key] { remembered(record) } else {
                     try look(key, in: view, seen: picture, roster: &roster)

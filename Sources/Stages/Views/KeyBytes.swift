@@ -1,22 +1,19 @@
 internal import Glibc
-internal import Kafka
 
-/// The key of a record, as dictionaries want it: its hash is made once, and by words instead of bytes.
+/// The key of a record, as dictionaries want it: its bytes are hashed once, however often it is looked for.
 package struct KeyBytes: Hashable, Sendable {
     package let bytes: [UInt8]
-    private let murmur: UInt32
+    /// By the process's own seed, as keys come from outside.
+    private let hash: Int
 
-    package init(_ bytes: [UInt8], murmur: UInt32) {
+    package init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        self.murmur = murmur
-    }
-
-    package init(_ bytes: [UInt8]) { self.init(bytes, murmur: Murmur2.hash(bytes.span)) }
-
-    /// Seeded by the hasher, as all hashes of dictionaries are: keys come from outside.
-    package func hash(into hasher: inout Hasher) {
+        var hasher = Hasher()
         unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        hash = hasher.finalize()
     }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
     /// Byte by byte, as the view has its rows.
     package func precedes(_ other: KeyBytes) -> Bool {
@@ -31,5 +28,5 @@ package struct KeyBytes: Hashable, Sendable {
         return order != 0 ? order < 0 : bytes.count < other.bytes.count
     }
 
-    package static func == (a: KeyBytes, b: KeyBytes) -> Bool { a.murmur == b.murmur && a.bytes == b.bytes }
+    package static func == (a: KeyBytes, b: KeyBytes) -> Bool { a.hash == b.hash && a.bytes == b.bytes }
 }

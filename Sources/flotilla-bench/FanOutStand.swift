@@ -52,6 +52,9 @@ final class FanOutStand {
         memory = PrivateMemory(of: started.process.identifier)
     }
 
+    /// The private memory that it has had at most, in MiB.
+    var privateMemory: Int { memory?.most ?? 0 }
+
     /// It is started by hand here, so nobody starts it again.
     func checkThatItRuns() throws {
         guard let worker, !worker.isRunning else { return }

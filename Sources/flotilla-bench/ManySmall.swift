@@ -42,8 +42,9 @@ final class ManySmall {
         print(
             "  \(grouped(Double(options.rate))) updates a second for \(options.seconds) s, until the job is visible: "
                 + "\(latencies)")
+        print("  private memory of the process: \(stand.privateMemory) MiB")
         try everyGroupOnce()
-        print("  private memory of the process: \(try stand.stop()) MiB")
+        print("  private memory of the process then: \(try stand.stop()) MiB")
         print("  its state: \(try recordsThatAreState())")
         try fresh()
         let again = try stream(options.rate, count: options.rate * min(options.seconds, 20))

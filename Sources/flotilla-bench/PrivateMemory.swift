@@ -21,11 +21,15 @@ final class PrivateMemory: Sendable {
         }
     }
 
-    /// In MiB.
-    func stop() -> Int {
-        isStopped.store(true, ordering: .relaxed)
+    /// The most so far, in MiB.
+    var most: Int {
         look()
         return peak.load(ordering: .relaxed) >> 10
+    }
+
+    func stop() -> Int {
+        isStopped.store(true, ordering: .relaxed)
+        return most
     }
 
     private func look() {

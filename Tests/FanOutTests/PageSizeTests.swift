@@ -29,4 +29,12 @@ struct PageSizeTests {
         size.took(400, walking: 30, for: 10_000)
         #expect(size.rows == 7_000)
     }
+
+    @Test func `half a page in half the time says what a whole one would`() {
+        var size = PageSize(rowsAtStart: 10_000, millisecondsMax: 100)
+        size.took(30, walking: 20, for: 5000, of: 0.5)
+        #expect(size.rows == 12_500)
+        size.took(60, walking: 40, for: 6250, of: 0.5)
+        #expect(size.rows == 8_750)
+    }
 }

@@ -25,8 +25,13 @@ package struct PageSize: Sendable {
     ///   - milliseconds: what the transaction took, but for that.
     ///   - walking: how much of it the page took.
     ///   - looked: tokens of the transaction; one that had less to do than it might says nothing, unless it took too long.
-    package mutating func took(_ milliseconds: Double, walking: Double, for looked: Int) {
+    ///   - share: of a page, that it was to look at: so much of the time is its, too.
+    package mutating func took(
+        _ milliseconds: Double, walking: Double, for looked: Int, of share: Double = 1
+    ) {
         if looked == 0 { return }
+        let millisecondsMax = millisecondsMax * share
+        let looked = Int(Double(looked) / share)
         if milliseconds > millisecondsMax {
             guard walking > Self.pageShareMin * millisecondsMax else { return }
             rows = max(Self.rowsMin, Int(Double(min(rows, looked)) * Self.shrink))

@@ -24,6 +24,8 @@ private struct WalkedLanes {
     var list: [LaneShare] = []
     /// Of their pages.
     var rows = 0
+    /// How much of a page they were to walk through.
+    var pageShare = 1.0
     /// What the registry's news took, and what the pages did, for all of them together.
     var newsSeconds = 0.0
     var pageSeconds = 0.0
@@ -64,6 +66,8 @@ extension ExpanderLoop {
     private static let walkMilliseconds = 50
     /// How long after an urgent request another is expected.
     private static let urgentMilliseconds = 1000
+    /// Urgent requests of a transaction; with more of them they are not few.
+    private static let urgentFewMax = 50
     /// How long a transaction enters news, a piece at a time, while there is more. What waits in the loop waits as
     /// long.
     private static let newsMilliseconds = 25
@@ -146,7 +150,6 @@ extension ExpanderLoop {
         let urgent = serving.filter { isWaiting(.urgent, in: $0) }
         let others = isFull ? [] : serving.filter { isWaiting(.usual, in: $0) || hasNews($0) }
         let began = Instant.now()
-        if !urgent.isEmpty { lastUrgent = began }
         wasUrgent = !urgent.isEmpty && (others.isEmpty || !wasUrgent)
         let topic: ExpandedTopic = wasUrgent ? .urgent : .usual
         // News of lanes that nothing urgent is in would hold up what is.
@@ -178,17 +181,20 @@ extension ExpanderLoop {
         guard try commit(shares.list, of: topic, group) else { return }
         let took = Instant.now().seconds(since: began)
         metrics.shared.batchSeconds.observe(took)
-        if topic == .usual {
+        if topic == .urgent {
+            lastUrgent = (began, shares.list.reduce(0) { $0 + $1.taken })
+        } else {
             pageSize.took(
                 (took - shares.newsSeconds - startsSeconds) * 1000, walking: shares.pageSeconds * 1000,
-                for: shares.rows)
+                for: shares.rows, of: shares.pageShare)
         }
     }
 
-    /// Where urgent requests come now and then, the next one will wait for half a page.
+    /// Where single urgent requests come now and then, the next one is to wait for half a page only. Where they come in
+    /// hundreds they wait for one another above all, and smaller pages would make all of them slower.
     private func isUrgentLikely(at now: Instant) -> Bool {
-        guard let lastUrgent else { return false }
-        return now.milliseconds(since: lastUrgent) < Self.urgentMilliseconds
+        guard let lastUrgent, lastUrgent.requests <= Self.urgentFewMax else { return false }
+        return now.milliseconds(since: lastUrgent.began) < Self.urgentMilliseconds
     }
 
     private func isWaiting(_ topic: ExpandedTopic, in lane: OwnedLane) -> Bool {
@@ -218,8 +224,8 @@ extension ExpanderLoop {
         let pagesBegan = Instant.now()
         walked.newsSeconds = pagesBegan.seconds(since: began)
         let busy = lanes.count { isWaiting(topic, in: $0) }
-        let rows = isUrgentLikely(at: began) ? pageSize.rows / 2 : pageSize.rows
-        let share = PageShare(of: rows, among: busy)
+        if isUrgentLikely(at: began) { walked.pageShare = 0.5 }
+        let share = PageShare(of: Int(Double(pageSize.rows) * walked.pageShare), among: busy)
         guard try walkInTurn(&walked.list, topic, within: share, began: began) else { return nil }
         walked.rows = walked.list.reduce(0) { $0 + $1.rows }
         walked.pageSeconds = Instant.now().seconds(since: pagesBegan)

@@ -64,8 +64,8 @@ final class ExpanderLoop: StageLoop {
     var startsSeconds = 0.0
     /// The transaction before was one of urgent requests.
     var wasUrgent = false
-    /// When there was an urgent request last.
-    var lastUrgent: Instant?
+    /// The last transaction of urgent requests: when it began, and how many it took.
+    var lastUrgent: (began: Instant, requests: Int)?
     var startsWalk = StartsWalk()
     var provenTime = ProvenTime()
     /// When the cluster is asked next whether this machine's clock is ahead.

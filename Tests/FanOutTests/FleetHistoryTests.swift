@@ -24,4 +24,10 @@ struct FleetHistoryTests {
     @Test func `a start that joins a recipient's own life leaves what a list was told since`() throws {
         try FleetHistory(seed: 11_603_813_200_654_409_399).live(steps: 160)
     }
+
+    @Test func `a list of which one has a life of their own tells the lane the group's state all the same`()
+        throws
+    {
+        try FleetHistory(seed: 5_196_232_824_023_861_490).live(steps: 160)
+    }
 }

@@ -100,6 +100,26 @@ struct PassingTests {
         #expect(states(lane.takeJobs()) == ["p1 3"])
     }
 
+    @Test func `an answer is nothing to who was started with the same`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(update(3))
+        let one = Expansion.ScopedRecipient(
+            .installation("p1"), scope: .group, generation: dawn + 1, version: dawn + 3)
+        var start = makeExpansion(
+            .start, to: .recipients([one]), generation: 1, version: 3, state: 3, send: "s4")
+        start.saysOwnState = true
+        try lane.expandUrgently(start)
+        #expect(states(lane.takeJobs()) == ["p1 3"])
+        try lane.phone("p1", .update(activity: "a1"))
+        try lane.phone("p2", .update(activity: "a2"))
+        #expect(lane.enquiries.count == 1)
+        var answer = update(3, isAnswer: true)
+        answer.generation = dawn + 1
+        try lane.expand(answer)
+        #expect(states(lane.takeJobs()) == ["p2 3"])
+    }
+
     @Test func `a send that was taken back does not hide what has passed`() throws {
         let lane = try makePassedLane()
         try lane.stop("other", match)

@@ -90,6 +90,7 @@ private func makeHeld() -> Send {
     expansion.onUnknownStart = .resend
     expansion.restart = true
     expansion.dryRun = true
+    expansion.saysOwnState = true
     expansion.isAnswer = true
     expansion.cursor = [0, 255, 16]
     expansion.tally.targeted = 10

@@ -45,7 +45,8 @@ extension Expander {
             return
         }
         if let group, newest.isFirstLife,
-            try wasStarted(row, with: newest, LedgerKeyWriter(app: id, group: group))
+            try wasStarted(
+                row, in: newest.life, with: newest.state.version, LedgerKeyWriter(app: id, group: group))
         {
             return
         }
@@ -77,13 +78,12 @@ extension Expander {
 
     /// A phone shows what its start carried. Not asked where an earlier life of the scope has ended: the token
     /// may be of an activity of that one.
-    private mutating func wasStarted(
-        _ row: borrowing TokenPageRow, with newest: Newest, _ keys: LedgerKeyWriter
+    mutating func wasStarted(
+        _ row: borrowing TokenPageRow, in life: Int64, with version: Int64, _ keys: LedgerKeyWriter
     ) throws(StoreError) -> Bool {
-        keys.start(
-            of: row.recipient, on: row.installation, generation: Array(String(newest.life).utf8), into: &key)
+        keys.start(of: row.recipient, on: row.installation, generation: Array(String(life).utf8), into: &key)
         guard let start = try table.start(key) else { return false }
-        return start.version >= newest.state.version
+        return start.version >= version
     }
 
     private mutating func variant(of newest: Newest, _ recipient: Recipient, _ app: App) -> JobOutput.Variant
@@ -166,13 +166,17 @@ private struct Newest {
         isFirstLife = endedAt == 0
     }
 
+    var content: PushContent { state.content.saidToWhatIsThere }
+}
+
+extension PushContent {
     /// As it is said to an activity that is there: of a start, the state that it came with.
-    var content: PushContent {
-        guard state.content.event == .start else { return state.content }
+    var saidToWhatIsThere: PushContent {
+        guard event == .start else { return self }
         var content = PushContent(.update)
-        content.contentState = state.content.contentState
-        content.staleDate = state.content.staleDate
-        content.relevanceScore = state.content.relevanceScore
+        content.contentState = contentState
+        content.staleDate = staleDate
+        content.relevanceScore = relevanceScore
         return content
     }
 }

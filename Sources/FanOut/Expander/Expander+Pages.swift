@@ -68,6 +68,11 @@ extension Expander {
                         continue
                     }
                 }
+                if walk.expansion.isAnswer, whole.endedAt == 0, let keys,
+                    try wasStarted(page[index], in: generation, with: version, keys)
+                {
+                    continue
+                }
                 add(page[index], as: variant, of: &walk)
             }
         }

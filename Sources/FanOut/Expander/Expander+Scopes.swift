@@ -22,6 +22,7 @@ extension Expander {
         if expansion.saysOwnState {
             scope.hasStarts = true
             scope.generation = max(scope.generation, expansion.generation)
+            if scope.version < expansion.version { scope.mayLackUpdates = true }
             if scope != before { set(scope, under: key) }
             return
         }
@@ -148,12 +149,6 @@ extension Expansion {
         ScopeState(
             send: send, version: version, content: content, priority: priority, deadline: deadline,
             expiration: expiration, acceptedAt: acceptedAt)
-    }
-
-    /// A start of one recipient who has a newer state than the group carries that one, which is not the group's.
-    fileprivate var saysOwnState: Bool {
-        guard case .recipients(let list) = targets, content.event == .start else { return false }
-        return list.contains { $0.version > version }
     }
 
     func isTakenBack(by scope: LaneScope) -> Bool {

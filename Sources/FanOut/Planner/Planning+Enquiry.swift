@@ -3,16 +3,15 @@ internal import Store
 
 extension Planning {
     /// What the group was told last, for one lane. Of what is planned later the lane is told as all are.
-    ///
-    /// A start is none of it: a lane keeps a row of each, whoever it has.
     mutating func answer(_ enquiry: Enquiry, in table: some GroupTable) throws(StoreError) {
         guard enquiry.lane < planner.lanes else { return }
         let row = try known(key, in: table)
-        guard let newest = row.newest, newest.content.event != .start, newest.deadline > now,
+        guard let newest = row.newest, newest.deadline > now,
             !row.cancelled.contains(where: { newest.isTakenBack(in: [$0.send]) })
         else { return }
         var expansion = Expansion(
-            send: newest.send, key: key, targets: .group, content: newest.content, priority: newest.priority,
+            send: newest.send, key: key, targets: .group, content: newest.content.saidToWhatIsThere,
+            priority: newest.priority,
             generation: row.generation, version: newest.version, deadline: newest.deadline,
             expiration: newest.expiration, acceptedAt: newest.acceptedAt)
         expansion.isAnswer = true

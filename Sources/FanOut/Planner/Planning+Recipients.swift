@@ -13,11 +13,13 @@ extension Planning {
         var isUrgent = false
         // Of a list nothing is kept here for each of its recipients.
         var keepsReplaced = true
+        var saysOwnState = false
         if let user = users.first, users.count == 1 {
             let own = try known(key.of(.user(user)), in: table)
             if hold(send, own, whole: row, of: .user(user), in: &table) { return }
-            if send.content.event == .start, own.version > row.version {
+            if send.content.event == .start, own.newest != nil, own.version > row.version {
                 send.content = own.joined(send.content)
+                saysOwnState = true
             }
             keepsReplaced = isShownOnlyInLanes(own, row)
             isUrgent = send.content.event != .start || !keepsReplaced
@@ -43,6 +45,7 @@ extension Planning {
             let targets = Expansion.Targets.recipients(list.map(\.scoped))
             var expansion = expansion(send, to: targets, as: row, version: row.version)
             expansion.keepsReplaced = keepsReplaced && send.content.event == .update
+            expansion.saysOwnState = saysOwnState
             plan.parts.append(Plan.Part(expansion: expansion, lane: lane, isUrgent: isUrgent))
         }
         say(

@@ -50,6 +50,8 @@ package struct Expansion: Record, Hashable {
     package var onUnknownStart = Send.UnknownStart.skip
     package var restart = false
     package var dryRun = false
+    /// Of a start of one recipient: it carries what that one was told last, which is not the group's.
+    package var saysOwnState = false
     /// It answers an enquiry of its lane, which has had it already where it was in the know by then. Nobody counts it.
     package var isAnswer = false
     /// Of an update: what its recipients were told before may be known in the lanes alone, which keep it for the case
@@ -95,6 +97,7 @@ package struct Expansion: Record, Hashable {
         writer.field("onUnknownStart", onUnknownStart == .skip ? nil : onUnknownStart.rawValue)
         writer.field("restart", restart ? true : nil)
         writer.field("dryRun", dryRun ? true : nil)
+        writer.field("saysOwnState", saysOwnState ? true : nil)
         writer.field("answer", isAnswer ? true : nil)
         writer.field("keepsReplaced", keepsReplaced ? true : nil)
         writer.field("waitsFor", waitsFor.isEmpty ? nil : waitsFor)
@@ -117,6 +120,7 @@ package struct Expansion: Record, Hashable {
         onUnknownStart = record["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
         restart = record["restart"].optional?.bool() ?? false
         dryRun = record["dryRun"].optional?.bool() ?? false
+        saysOwnState = record["saysOwnState"].optional?.bool() ?? false
         isAnswer = record["answer"].optional?.bool() ?? false
         keepsReplaced = record["keepsReplaced"].optional?.bool() ?? false
         waitsFor = record["waitsFor"].optional?.names(countMax: LaneScope.openListsMax) ?? []

@@ -30,4 +30,8 @@ struct FleetHistoryTests {
     {
         try FleetHistory(seed: 5_196_232_824_023_861_490).live(steps: 160)
     }
+
+    @Test func `a list that joins a life of one's own is not taken for what opened it`() throws {
+        try FleetHistory(seed: 17_327_760_086_977_875_635).live(steps: 160)
+    }
 }

@@ -96,12 +96,12 @@ extension Planning {
         if send.content.event == .start, life == .open {
             let hasOwn = own.generation > whole.generation
             // The version is that of the state that comes with it. Where that is the whole group's, the lane knows
-            // what is newer for the recipient.
+            // what is newer for the recipient; what opened a life of the recipient's own may still be on its way there.
             let isOwnState = isAlone(send) && own.newest != nil && own.version > whole.version
             return Expansion.ScopedRecipient(
                 recipient, scope: hasOwn ? .recipient : .group,
                 generation: max(own.generation, whole.generation),
-                version: isOwnState ? own.version : max(whole.version, own.generation))
+                version: isOwnState ? own.version : whole.version)
         }
         if send.content.event != .start, life == .ended || own.hasEnded(since: send.scheduledAt) {
             return nil

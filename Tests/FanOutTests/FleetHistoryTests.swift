@@ -34,4 +34,8 @@ struct FleetHistoryTests {
     @Test func `a list that joins a life of one's own is not taken for what opened it`() throws {
         try FleetHistory(seed: 17_327_760_086_977_875_635).live(steps: 160)
     }
+
+    @Test func `a start does not hide that somebody waits for an answer`() throws {
+        try FleetHistory(seed: 2_375_391_917_584_070_166).live(steps: 160)
+    }
 }

@@ -100,6 +100,24 @@ struct PassingTests {
         #expect(states(lane.takeJobs()) == ["p1 3"])
     }
 
+    @Test func `a start does not hide what has passed from who has asked for it`() throws {
+        let lane = try makePassedLane()
+        try lane.phone("p1", .update(activity: "a1"))
+        try lane.phone("p2", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1, send: "s0"))
+        #expect(states(lane.takeJobs()) == ["p2 1"])
+        try lane.expand(update(1, isAnswer: true))
+        #expect(states(lane.takeJobs()) == ["p1 1"])
+    }
+
+    @Test func `a start of a group that nobody is in leaves nothing to ask for`() throws {
+        let lane = try makePassedLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
+        try lane.phone("p1", .update(activity: "a1"))
+        #expect(lane.enquiries.isEmpty)
+    }
+
     @Test func `an answer is nothing to who was started with the same`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))

@@ -1,4 +1,5 @@
 internal import LiveActivity
+internal import Registry
 internal import Store
 
 // A lane's rows of scopes: written with an expansion's first page, so that whatever comes behind it, a token
@@ -16,7 +17,8 @@ extension Expander {
             // Each of them begins when its turn comes; of the whole group only a start says something.
             guard expansion.content.event == .start, expansion.key.recipient == nil else { return }
         }
-        var scope = try table.scope(key) ?? .unheard
+        let found = try table.scope(key)
+        var scope = found ?? .unheard
         if expansion.content.event == .update, expansion.isTakenBack(by: scope) { return }
         let before = scope
         if expansion.saysOwnState {
@@ -26,12 +28,22 @@ extension Expander {
             if scope != before { set(scope, under: key) }
             return
         }
-        // What was planned before it has come before it, unless it has overtaken that.
-        if !isUrgent { scope.mayLackUpdates = false }
+        if try isWhole(expansion, knowing: found, isUrgent: isUrgent) { scope.mayLackUpdates = false }
         scope.begin(
             with: expansion, generation: expansion.generation, version: expansion.version,
             walk: expansion.content.event == .start ? nil : WalkCursor(ordinal: expansion.ordinal).bytes)
         if scope != before { set(scope, under: key) }
+    }
+
+    /// Whether nothing that the group was told is missing in the lane any more. What was planned before has come
+    /// before, unless this has overtaken it. A start is nothing to activities that are there: they wait for an answer.
+    private func isWhole(
+        _ expansion: Expansion, knowing scope: LaneScope?, isUrgent: Bool
+    ) throws(StoreError) -> Bool {
+        if isUrgent { return false }
+        guard expansion.content.event == .start, let group = expansion.key.group else { return true }
+        if scope != nil { return false }
+        return try !registry.hasActivities(of: group, app: expansion.key.app)
     }
 
     /// The same for one recipient of a list, or the owner of a private group.

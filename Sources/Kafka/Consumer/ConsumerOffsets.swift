@@ -82,6 +82,14 @@ extension Consumer {
 
     /// The beginnings as offsets. The library must not look one up itself where a seek or a pause can follow: that
     /// makes the answer outdated, and the library then asks again and goes to the beginning after all, past the seek.
+    ///
+    /// To ask takes as long as a fetch that is on its way may wait: who comes back to a partition again and again asks once.
+    package func resolve(
+        _ starts: [PartitionStart], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [PartitionStart] {
+        try resolve(starts, Deadline(milliseconds: limit))
+    }
+
     func resolve(_ starts: [PartitionStart], _ deadline: Deadline) throws(KafkaError) -> [PartitionStart] {
         let open = starts.filter { $0.position == .beginning }
         if open.isEmpty { return starts }

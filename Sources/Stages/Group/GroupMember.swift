@@ -30,6 +30,8 @@ package final class GroupMember<Part: OwnedPart> {
     package private(set) var mustStartOver = false
     private var nextStartOver = Instant.now()
     private var pauseMilliseconds = 0
+    /// Where partitions of which nothing is committed begin, as it was when the committed offsets were asked for.
+    private var beginnings: [TopicPartition: PartitionStart] = [:]
 
     /// - Parameters:
     ///   - topics: the consumer's subscription, whose topics all have the same partitions.
@@ -235,6 +237,8 @@ package final class GroupMember<Part: OwnedPart> {
             owned[partition]?.begin(at: offset.offset, in: topic)
             if owned[partition]?.isReadable == true { starts.append(offset.start) }
         }
+        starts = try consumer.resolve(starts, withinMilliseconds: GroupQuestion.millisecondsMax)
+        beginnings = Dictionary(uniqueKeysWithValues: starts.map { ($0.partition, $0) })
         try consumer.seek(starts, withinMilliseconds: GroupQuestion.millisecondsMax)
         return others
     }
@@ -264,9 +268,11 @@ package final class GroupMember<Part: OwnedPart> {
     package func resume(_ indices: [Int], of partition: Int32) -> Bool {
         guard let part = owned[partition] else { return false }
         let starts = indices.map { index in
-            PartitionStart(
-                TopicPartition(topics[index], partition),
-                part.next(in: index).map { .offset($0) } ?? .beginning)
+            let place = TopicPartition(topics[index], partition)
+            guard let next = part.next(in: index) else {
+                return beginnings[place] ?? PartitionStart(place, .beginning)
+            }
+            return PartitionStart(place, .offset(next))
         }
         consumer.resume(starts.map(\.partition))
         do {

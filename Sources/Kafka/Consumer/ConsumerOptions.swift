@@ -49,7 +49,7 @@ package struct ConsumerOptions: Sendable {
         }
         configuration.set("partition.assignment.strategy", "range")
         configuration.set("session.timeout.ms", "\(sessionMilliseconds)")
-        configuration.set("heartbeat.interval.ms", "\(max(100, min(3000, sessionMilliseconds / 3)))")
+        configuration.set("heartbeat.interval.ms", "\(max(100, min(3000, sessionMilliseconds / 5)))")
         configuration.set("max.poll.interval.ms", "\(max(pollMillisecondsMax, sessionMilliseconds))")
         configuration.set("enable.auto.commit", "false")
         configuration.set("enable.auto.offset.store", "false")

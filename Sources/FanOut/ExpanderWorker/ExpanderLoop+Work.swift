@@ -459,12 +459,13 @@ extension ExpanderLoop {
         for share in shares {
             for progress in share.worker.expander.output.progress { closings.add(progress) }
         }
+        func send(_ record: some LiveActivity.Record, under key: [UInt8], to place: Place) -> Bool {
+            sender.send(
+                key: key, value: record.encoded(), to: topics[place.rawValue],
+                partition: Int32(lanes.partition(of: key)))
+        }
         for (key, progress) in closings.all {
-            guard
-                sender.send(
-                    key: key, value: progress.encoded(), to: topics[Place.progress.rawValue],
-                    partition: Int32(lanes.partition(of: key)))
-            else { return false }
+            guard send(progress, under: key, to: .progress) else { return false }
         }
         onStep(.progressSent)
         for share in shares {
@@ -480,12 +481,7 @@ extension ExpanderLoop {
         onStep(.continuationsSent)
         for share in shares {
             for enquiry in share.worker.expander.output.enquiries {
-                let key = enquiry.groupKey.bytes
-                guard
-                    sender.send(
-                        key: key, value: enquiry.encoded(), to: topics[Place.sendsTimed.rawValue],
-                        partition: Int32(lanes.partition(of: key)))
-                else { return false }
+                guard send(enquiry, under: enquiry.groupKey.bytes, to: .sendsTimed) else { return false }
             }
         }
         onStep(.enquiriesSent)

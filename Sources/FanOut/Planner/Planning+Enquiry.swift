@@ -7,12 +7,12 @@ extension Planning {
         guard enquiry.lane < planner.lanes else { return }
         let row = try known(key, in: table)
         guard let newest = row.newest, newest.deadline > now,
-            !row.cancelled.contains(where: { newest.isTakenBack(in: [$0.send]) })
+            !newest.isTakenBack(in: Set(row.cancelled.map(\.send)))
         else { return }
         var expansion = Expansion(
             send: newest.send, key: key, targets: .group, content: newest.content.saidToWhatIsThere,
-            priority: newest.priority,
-            generation: row.generation, version: newest.version, deadline: newest.deadline,
+            priority: newest.priority, generation: row.generation, version: newest.version,
+            deadline: newest.deadline,
             expiration: newest.expiration, acceptedAt: newest.acceptedAt)
         expansion.isAnswer = true
         plan.parts.append(Plan.Part(expansion: expansion, lane: enquiry.lane, isUrgent: false))

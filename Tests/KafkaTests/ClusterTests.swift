@@ -73,6 +73,21 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     return producer.send(to: topic, partition: 0, key: nil, value: value.span)
 }
 
+/// Where it does not, the library looks around by itself once a second: of thirty clients some would wait for that.
+@Test func `a new client is told the cluster's id as soon as it can connect`() async throws {
+    try await onThread {
+        let cluster = try TestCluster()
+        let seconds = try (0..<30).map { _ in
+            let consumer = try Consumer(
+                settings(cluster), ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
+            let asked = Instant.now()
+            _ = try #require(consumer.clusterID())
+            return Instant.now().seconds(since: asked)
+        }
+        #expect(seconds.count { $0 > 0.7 } <= 1, "\(seconds)")
+    }
+}
+
 @Test func `topics are created with their settings, described, refused twice, and deleted`() async throws {
     try await onThread {
         let topic = try TestTopic(

@@ -23,12 +23,15 @@ extension Client {
     private func refresh(_ topics: Set<String>, _ deadline: Deadline) {
         for name in topics {
             guard let topic = try? Topic(name, of: self) else { continue }
-            _ = try? unsafe metadata(topic.pointer, deadline)
+            _ = try? metadata(of: .one(topic), deadline)
         }
     }
 
     /// The cluster's own id; nil when no broker tells one in time.
     func clusterID(_ deadline: Deadline) -> String? {
+        // A question for the id alone connects to nobody: it waits until the library does so by itself, up to a second
+        // later. To be asked about topics, and be it none, makes it connect at once.
+        _ = try? metadata(of: .known, deadline)
         guard let text = unsafe rd_kafka_clusterid(pointer, max(1, deadline.forCall)) else { return nil }
         defer { unsafe rd_kafka_mem_free(pointer, text) }
         return unsafe String(cString: text)
@@ -37,7 +40,7 @@ extension Client {
     /// What the cluster knows about one topic.
     func describe(_ topic: Topic, _ deadline: Deadline) throws(KafkaError) -> TopicDescription {
         try Patience.ask(until: deadline) { () throws(KafkaError) in
-            let topics = try unsafe metadata(topic.pointer, deadline)
+            let topics = try metadata(of: .one(topic), deadline)
             guard let found = topics.first else {
                 throw KafkaError("describe topic \(topic.name)", .unknownTopic)
             }
@@ -47,16 +50,28 @@ extension Client {
     }
 
     func topics(_ deadline: Deadline) throws(KafkaError) -> [TopicDescription] {
-        try Patience.ask(until: deadline) { () throws(KafkaError) in try unsafe metadata(nil, deadline) }
+        try Patience.ask(until: deadline) { () throws(KafkaError) in try metadata(of: .all, deadline) }
     }
 
-    /// All topics, or one when a pointer is given.
-    private func metadata(_ topic: OpaquePointer?, _ deadline: Deadline) throws(KafkaError)
+    private enum Described {
+        case all
+        /// What this client has a handle of, which can be nothing.
+        case known
+        case one(Topic)
+    }
+
+    private func metadata(of described: Described, _ deadline: Deadline) throws(KafkaError)
         -> [TopicDescription]
     {
         var found: UnsafePointer<rd_kafka_metadata>?
+        let (all, topic): (Int32, OpaquePointer?) =
+            switch described {
+            case .all: (1, nil)
+            case .known: (0, nil)
+            case .one(let topic): unsafe (0, topic.pointer)
+            }
         let code = unsafe ErrorCode(
-            rd_kafka_metadata(pointer, topic == nil ? 1 : 0, topic, &found, max(1, deadline.forCall)))
+            rd_kafka_metadata(pointer, all, topic, &found, max(1, deadline.forCall)))
         guard code == .none, let metadata = unsafe found else { throw KafkaError("describe topics", code) }
         defer { unsafe rd_kafka_metadata_destroy(metadata) }
         return unsafe (0..<Int(metadata.pointee.topic_cnt)).map { index in

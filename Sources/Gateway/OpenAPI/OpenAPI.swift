@@ -61,8 +61,8 @@ enum OpenAPI {
     static func refusals(body: Bool = false, missing: Bool = false, conflict: Bool = false) -> String {
         var list = [
             ("400", "badRequest"), ("401", "unauthorized"), ("403", "forbidden"), ("408", "limit"),
-            ("413", "limit"), ("415", "limit"), ("422", "refused"), ("429", "tooMany"), ("431", "limit"),
-            ("503", "unavailable"),
+            ("413", "limit"), ("414", "limit"), ("415", "limit"), ("422", "refused"), ("429", "tooMany"),
+            ("431", "limit"), ("503", "unavailable"),
         ]
         if !body { list.removeAll { $0.0 == "415" } }
         if missing { list.append(("404", "notFound")) }

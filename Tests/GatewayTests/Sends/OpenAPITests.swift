@@ -44,6 +44,24 @@ struct OpenAPITests {
         _ = _cluster
     }
 
+    /// Where the limit of the headers is told, so is that of the path.
+    @Test func `a path that is too long is answered as the document says`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let long = String(repeating: "a", count: 5000)
+        let refused = try await bench.call("GET", "/v1/events/counts?from=\(long)")
+        #expect(refused.status == 414 && refused.code == "target_too_long")
+        await bench.stop()
+        _ = _cluster
+        let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+        for (path, calls) in paths {
+            for (method, call) in calls {
+                let answers = try #require(call["responses"] as? [String: Any])
+                guard answers["431"] != nil else { continue }
+                #expect(answers["414"] != nil, "\(method) \(path)")
+            }
+        }
+    }
+
     @Test func `every field in the document is known to the gateway`() throws {
         func check(_ names: [String], by decision: SendDecision, in parent: String? = nil) {
             for name in names {

@@ -40,7 +40,7 @@ extension OpenAPI {
         "progress":{"type":"object","required":["sendId","verdict","isComplete","lanesDone","targeted","expanded","dropped","excluded","lanes"],"additionalProperties":false,"properties":{
         "sendId":{"type":"string"},"groupId":{"type":"string"},
         "verdict":{"enum":["accepted","scheduled","planned","held","superseded","conflict","ended","outdated","expired","refused","unknownApp","cancelled","stopping"],"description":"accepted: nobody has planned it yet; scheduled: it waits for its time."},
-        "reason":{"enum":["unknown_group"]},"isComplete":{"type":"boolean"},"dryRun":{"const":true},"acceptedAt":{"type":"integer"},"at":{"type":"integer"},"dueAt":{"$ref":"#/components/schemas/dueAt"},"version":{"type":"integer"},"generation":{"type":"integer"},
+        "reason":{"enum":["unknown_group"]},"conflicts":{"type":"integer","minimum":1,"description":"Requests under its key that said something else: none of them was carried out."},"isComplete":{"type":"boolean"},"dryRun":{"const":true},"acceptedAt":{"type":"integer"},"at":{"type":"integer"},"dueAt":{"$ref":"#/components/schemas/dueAt"},"version":{"type":"integer"},"generation":{"type":"integer"},
         "findings":{"type":"array","items":{"type":"string"}},"ended":{"type":"integer"},"lanesExpected":{"type":"integer"},"lanesDone":{"type":"integer"},
         "targeted":{"type":"integer"},"expanded":{"type":"integer"},"dropped":{"type":"integer"},"excluded":{"type":"object","additionalProperties":{"type":"integer"}},
         "lanes":{"type":"array","items":{"type":"object","required":["lane","targeted","expanded","dropped"],"properties":{"lane":{"type":"integer"},"targeted":{"type":"integer"},"expanded":{"type":"integer"},"dropped":{"type":"integer"}}}},

@@ -19,8 +19,11 @@ final class StartsTable: LaneTable {
     private let decoded: DecodedRecords<LaneScope>
     private let reader: JSONReader
     private let log: Log
-    /// Starts that the transaction writes, the last value of each key.
-    private var changed: [KeyBytes: [UInt8]] = [:]
+    /// Starts that the transaction writes, the last value of each key, in the order in which they were first set: a
+    /// page's, and so the view's. In any other, each piece that is read back would change all of the page's part of
+    /// the file.
+    private var changed: [ChangedStart] = []
+    private var changedNumbers: [KeyBytes: Int] = [:]
     /// Scopes that it writes, in the order in which they were first set: lanes that a group's sends come to one after the
     /// other have the same.
     private var scopes: [ChangedScope] = []
@@ -43,6 +46,11 @@ final class StartsTable: LaneTable {
         self.views = views
         self.reader = reader
         self.log = log
+    }
+
+    fileprivate struct ChangedStart {
+        let key: KeyBytes
+        var record: [UInt8]
     }
 
     fileprivate struct ChangedScope {
@@ -135,16 +143,20 @@ final class StartsTable: LaneTable {
     func set(_ start: LedgerRow, under key: [UInt8]) { set(start: EncodedStart(start), under: key) }
 
     func set(start: EncodedStart, under key: [UInt8]) {
-        if let asked, asked.bytes == key {
-            changed[asked] = start.bytes
+        let key = if let asked, asked.bytes == key { asked } else { Self.stored(key) }
+        let number = changedNumbers[key, default: changed.count]
+        if number < changed.count {
+            changed[number].record = start.bytes
         } else {
-            changed[Self.stored(key)] = start.bytes
+            changedNumbers[key] = number
+            changed.append(ChangedStart(key: key, record: start.bytes))
         }
     }
 
     /// The transaction has happened, or will be made again.
     func removeChanges() {
         changed.removeAll(keepingCapacity: true)
+        changedNumbers.removeAll(keepingCapacity: true)
         scopes.removeAll(keepingCapacity: true)
         scopeNumbers.removeAll(keepingCapacity: true)
         inHand = nil
@@ -163,18 +175,18 @@ final class StartsTable: LaneTable {
     var records: Records { Records(starts: changed.makeIterator(), scopes: scopes.makeIterator()) }
 
     struct Records: IteratorProtocol {
-        fileprivate var starts: Dictionary<KeyBytes, [UInt8]>.Iterator
+        fileprivate var starts: IndexingIterator<[ChangedStart]>
         fileprivate var scopes: IndexingIterator<[ChangedScope]>
 
         mutating func next() -> (key: KeyBytes, value: [UInt8])? {
             if let scope = scopes.next() { return (scope.key, scope.record) }
-            return starts.next()
+            return starts.next().map { ($0.key, $0.record) }
         }
     }
 
     /// What it wrote is looked at before the view until that has read it back.
     func commit(at now: Instant) {
-        views.overlays[lane]?.committed(changed, at: now)
+        for start in changed { views.overlays[lane]?.committed(start.key, start.record, at: now) }
         for scope in scopes { views.overlays[lane]?.committed(scope.key, scope.record, at: now) }
         removeChanges()
     }
@@ -213,7 +225,10 @@ final class StartsTable: LaneTable {
 
     /// Calls back with the row, if there is one.
     private func look(_ key: KeyBytes, _ found: (Span<UInt8>) -> Void) throws(StoreError) {
-        if let value = changed[key] { return found(value.span) }
+        if let number = changedNumbers[key] {
+            let record = changed[number].record
+            return found(record.span)
+        }
         if let value = views.overlays[lane]?[key] {
             if !value.isEmpty { found(value.span) }
             return

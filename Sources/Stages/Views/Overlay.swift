@@ -74,11 +74,6 @@ package struct Overlay {
         repeatedKeys.remove(key)
     }
 
-    /// All that a transaction has written.
-    package mutating func committed(_ records: [KeyBytes: [UInt8]], at now: Instant) {
-        for (key, record) in records { committed(key, record, at: now) }
-    }
-
     /// Every row, in no order.
     package func each(_ body: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
         for (key, row) in rows { body(key, row.record) }

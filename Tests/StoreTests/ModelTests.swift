@@ -70,6 +70,18 @@ struct ModelTests {
                 == within.map { [$0.key, $0.value] })
         let count = try environment.read { picture throws(StoreError) in try picture.count(of: table) }
         #expect(count == model.count)
+        let (asked, other) = (random.bytes(1...3).map { $0 % 12 }, random.bytes(1...3).map { $0 % 12 })
+        let gap = try environment.read { picture throws(StoreError) in
+            try picture.gap(at: asked.span, in: table)
+        }
+        let isBehind = !other.lexicographicallyPrecedes(asked)
+        let next = sorted.first { !$0.key.lexicographicallyPrecedes(asked) }?.key
+        #expect((gap == nil) == (next == asked))
+        if let gap {
+            #expect(
+                gap.holds(other.span)
+                    == (isBehind && next.map { other.lexicographicallyPrecedes($0) } ?? true))
+        }
     }
 
     @Test func `a range is removed a bounded number of rows at a time`() throws {

@@ -99,11 +99,11 @@ final class StartsTable: LaneTable {
     func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? { try look(Self.stored(key), decode) }
 
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool {
-        var isThere = false
         let key = Self.stored(key)
         asked = key
-        try look(key) { _ in isThere = true }
-        return isThere
+        if changedNumbers[key] != nil { return true }
+        if let value = views.overlays[lane]?[key] { return !value.isEmpty }
+        return try views[lane]?.has(key.bytes.span) ?? false
     }
 
     func newestStart(
@@ -186,8 +186,10 @@ final class StartsTable: LaneTable {
 
     /// What it wrote is looked at before the view until that has read it back.
     func commit(at now: Instant) {
-        for start in changed { views.overlays[lane]?.committed(start.key, start.record, at: now) }
-        for scope in scopes { views.overlays[lane]?.committed(scope.key, scope.record, at: now) }
+        views.change(lane) { overlay in
+            for start in changed { overlay.committed(start.key, start.record, at: now) }
+            for scope in scopes { overlay.committed(scope.key, scope.record, at: now) }
+        }
         removeChanges()
     }
 

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Store
 
 /// The key of a record, as dictionaries want it: its bytes are hashed once, however often it is looked for.
 package struct KeyBytes: Hashable, Sendable {
@@ -16,17 +16,7 @@ package struct KeyBytes: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
     /// Byte by byte, as the view has its rows.
-    package func precedes(_ other: KeyBytes) -> Bool {
-        let count = min(bytes.count, other.bytes.count)
-        let order: Int32 = unsafe bytes.withUnsafeBytes { a in
-            unsafe other.bytes.withUnsafeBytes { b in
-                // An empty one has no address.
-                guard let a = a.baseAddress, let b = b.baseAddress else { return 0 }
-                return unsafe memcmp(a, b, count)
-            }
-        }
-        return order != 0 ? order < 0 : bytes.count < other.bytes.count
-    }
+    package func precedes(_ other: KeyBytes) -> Bool { bytes.span.order(to: other.bytes.span) < 0 }
 
     package static func == (a: KeyBytes, b: KeyBytes) -> Bool { a.hash == b.hash && a.bytes == b.bytes }
 }

@@ -71,7 +71,7 @@ package struct Overlay {
     package mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
         let outstanding = put(record, under: key, at: now) { $0.commit(record, at: now) }
         if outstanding == 1 { count += 1 }
-        repeatedKeys.remove(key)
+        if !repeatedKeys.isEmpty { repeatedKeys.remove(key) }
     }
 
     /// Every row, in no order.
@@ -83,15 +83,18 @@ package struct Overlay {
     private mutating func put(
         _ record: [UInt8], under key: KeyBytes, at now: Instant, _ change: (inout Row) -> Int
     ) -> Int {
-        bytes += record.count
-        if let place = rows.index(forKey: key) {
-            bytes -= rows.values[place].record.count
-            return change(&rows.values[place])
-        }
-        bytes += key.bytes.count
-        var row = Row(record: [], since: now)
-        defer { rows[key] = row }
-        return change(&row)
+        let before = rows.count
+        let (replaced, result) = Self.change(
+            &rows[key, default: Row(record: [], since: now)], change)
+        bytes += record.count - replaced
+        if rows.count > before { bytes += key.bytes.count }
+        return result
+    }
+
+    /// - Returns: of how many bytes its record was, too.
+    private static func change(_ row: inout Row, _ change: (inout Row) -> Int) -> (Int, Int) {
+        let replaced = row.record.count
+        return (replaced, change(&row))
     }
 
     private mutating func forget(_ key: KeyBytes) {

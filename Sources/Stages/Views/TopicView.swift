@@ -48,6 +48,8 @@ package final class TopicView {
     private var derived = RowBatch()
     /// What the loop keeps in rows that the file has.
     private var kept = RowBatch()
+    /// Where the file is known to have nothing.
+    private var gap: KeyGap?
     private var taken: Applied
     private var identity: TopicIdentity
 
@@ -152,6 +154,7 @@ package final class TopicView {
             try transaction.setApplied(taken, of: own)
         }
         applied = taken.offset
+        gap = nil
         for index in 0..<rows.count { withKey(rows.key(index), each) }
         Self.empty(&rows)
         Self.empty(&derived)
@@ -173,6 +176,16 @@ package final class TopicView {
     ) throws(StoreError) {
         try withStored(key) { stored throws(StoreError) in
             if let value = try view.value(of: stored, in: table) { found(value) }
+        }
+    }
+
+    /// Whether there is such a row: for keys that are asked for in the file's order. One that is not there tells
+    /// how far there is none, and those are not looked for.
+    package func has(_ key: Span<UInt8>) throws(StoreError) -> Bool {
+        try withStored(key) { stored throws(StoreError) in
+            if let gap, gap.holds(stored) { return false }
+            gap = try file.read { picture throws(StoreError) in try picture.gap(at: stored, in: table) }
+            return gap == nil
         }
     }
 

@@ -262,13 +262,26 @@ package final class TopicViews {
     package func settle(_ partition: Int32) throws {
         guard let view = files[partition], blockage == nil else { return }
         do throws(StoreError) {
-            try view.settle { key in overlays[partition]?.applied(key) }
+            try enter(into: view)
             metrics.applied(partition).set(Double(view.applied))
             owner?.reached(.settled)
         } catch {
             if error.passes { return block(error) }
             try rebuild(partition, error)
         }
+    }
+
+    private func enter(into view: TopicView) throws(StoreError) {
+        var overlay = overlays.removeValue(forKey: view.place.partition)
+        defer { overlays[view.place.partition] = overlay }
+        try view.settle { overlay?.applied($0) }
+    }
+
+    /// Changes many rows of one overlay, which is found once.
+    package func change(_ partition: Int32, _ body: (inout Overlay) -> Void) {
+        guard var overlay = overlays.removeValue(forKey: partition) else { return }
+        defer { overlays[partition] = overlay }
+        body(&overlay)
     }
 
     /// Hands the views what was repeated. It follows from records that they have read, so it is right there

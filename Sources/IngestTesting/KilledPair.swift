@@ -1,3 +1,4 @@
+internal import Glibc
 internal import ProcessTesting
 internal import Simulation
 
@@ -100,7 +101,7 @@ package final class KilledPair<Plan: KillPlan> {
         guard scene.finish() else { throw KillFault("what was sent was not stored") }
         try await settle(scene)
         for process in pair { process.stop() }
-        for process in pair { _ = try await process.process.exitStatus() }
+        for process in pair { try await end(of: process) }
     }
 
     private func play(_ act: Act, on which: Int, _ scene: some KillScene<Plan.Step>) async throws {
@@ -133,7 +134,7 @@ package final class KilledPair<Plan: KillPlan> {
             try await leaveFrozen(doomed, scene)
         case .restart:
             victim.stop()
-            _ = try await victim.process.exitStatus()
+            try await end(of: victim)
             pair[which] = try start(which, nil)
         }
     }
@@ -142,9 +143,21 @@ package final class KilledPair<Plan: KillPlan> {
         _ victim: StageProcess, number which: Int, in scene: some KillScene<Plan.Step>
     ) async throws {
         victim.kill()
-        _ = try await victim.process.exitStatus()
+        try await end(of: victim)
         kills += 1
         scene.died(leaving: "\(directory)/\(which)")
+    }
+
+    /// It may have given up before, in order; one that trapped, in a library even, had a fault that its death would hide.
+    private func end(of process: StageProcess) async throws {
+        let status = try await process.process.exitStatus()
+        let errors = process.process.errors
+        // The second while what wrote of it was killed.
+        guard
+            [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP].contains(-status)
+                || errors.contains("*** Signal ")
+        else { return }
+        throw KillFault("a process trapped: \(errors.suffix(800))")
     }
 
     /// Longer than its session: it wakes when its partitions are the other's.

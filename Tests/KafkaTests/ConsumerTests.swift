@@ -271,3 +271,27 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     }
 }
+
+/// The library stops reading a partition a moment after it was told to, and ended the process when it was told once more
+/// meanwhile: a process that was stopped and wakes starts over twice within a millisecond.
+@Test func `an assignment may be replaced while the one before is still being let go`() async throws {
+    try await onThread {
+        let partitions: Int32 = 40
+        let cluster = try makeCluster(partitions: Int(partitions))
+        let consumer = try makeReader(cluster, partitions: Int(partitions))
+        let starts = (0..<partitions).map { PartitionStart(TopicPartition("jobs", $0), .beginning) }
+        for round in 0..<50 {
+            try consumer.assign(starts)
+            if round % 7 == 0 { try consumer.release() }
+        }
+        try fill(cluster, 1)
+        try consumer.assign(starts)
+        var batch = RecordBatch()
+        var records: [Copied] = []
+        #expect(
+            try eventually {
+                _ = consumer.read(&batch, into: &records)
+                return !records.isEmpty
+            })
+    }
+}

@@ -92,7 +92,22 @@ extension Consumer {
         resume(Array(state.paused))
         let code = unsafe ErrorCode(rd_kafka_assign(client.pointer, list))
         guard code == .none else { throw KafkaError("change the assignment", code) }
+        for _ in 0..<Self.roundsOfLettingGo { askForAssignment() }
         forgetAddresses()
+    }
+
+    /// The library's thread hears of each partition that it is to stop reading it, behind this call, and behind that,
+    /// that it has. A partition that is told to stop twice in between ends the process (librdkafka issue 5573). Two
+    /// questions, one after the other, stand behind both.
+    private static let roundsOfLettingGo = 2
+
+    private func askForAssignment() {
+        var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+        if unsafe rd_kafka_assignment(client.pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR,
+            let list = unsafe list
+        {
+            unsafe rd_kafka_topic_partition_list_destroy(list)
+        }
     }
 
     /// Stops delivering these partitions' records; the membership goes on. What is not ours, or is

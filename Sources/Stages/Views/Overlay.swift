@@ -84,17 +84,15 @@ package struct Overlay {
         _ record: [UInt8], under key: KeyBytes, at now: Instant, _ change: (inout Row) -> Int
     ) -> Int {
         let before = rows.count
-        let (replaced, result) = Self.change(
-            &rows[key, default: Row(record: [], since: now)], change)
+        var replaced = 0
+        func changeRow(_ row: inout Row) -> Int {
+            replaced = row.record.count
+            return change(&row)
+        }
+        let result = changeRow(&rows[key, default: Row(record: [], since: now)])
         bytes += record.count - replaced
         if rows.count > before { bytes += key.bytes.count }
         return result
-    }
-
-    /// - Returns: of how many bytes its record was, too.
-    private static func change(_ row: inout Row, _ change: (inout Row) -> Int) -> (Int, Int) {
-        let replaced = row.record.count
-        return (replaced, change(&row))
     }
 
     private mutating func forget(_ key: KeyBytes) {

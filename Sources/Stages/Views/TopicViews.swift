@@ -272,12 +272,13 @@ package final class TopicViews {
     }
 
     private func enter(into view: TopicView) throws(StoreError) {
+        // Taken out meanwhile: it is found once, not for each row.
         var overlay = overlays.removeValue(forKey: view.place.partition)
         defer { overlays[view.place.partition] = overlay }
         try view.settle { overlay?.applied($0) }
     }
 
-    /// Changes many rows of one overlay, which is found once.
+    /// Changes many rows of one overlay.
     package func change(_ partition: Int32, _ body: (inout Overlay) -> Void) {
         guard var overlay = overlays.removeValue(forKey: partition) else { return }
         defer { overlays[partition] = overlay }

@@ -132,7 +132,7 @@ package final class Consumer {
             }
             if !client.events.group.changes.isEmpty {
                 client.events.group.changes = []
-                try? release()
+                try? releaseAtClose()
             }
         }
         return true

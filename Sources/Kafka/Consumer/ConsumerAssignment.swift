@@ -49,6 +49,7 @@ extension Consumer {
         learnLeaders(of: starts)
         let list = PartitionList(starts)
         try unsafe replaceAssignment(list.pointer)
+        letGo()
         state.assigned(starts.lazy.map(\.partition))
     }
 
@@ -68,6 +69,13 @@ extension Consumer {
 
     /// Lets the partitions go: the answer to a revocation or a loss.
     package func release() throws(KafkaError) {
+        try unsafe replaceAssignment(nil)
+        letGo()
+        state.released()
+    }
+
+    /// The last answer, to a consumer that closes: behind it the library may answer nothing more.
+    func releaseAtClose() throws(KafkaError) {
         try unsafe replaceAssignment(nil)
         state.released()
     }
@@ -92,21 +100,20 @@ extension Consumer {
         resume(Array(state.paused))
         let code = unsafe ErrorCode(rd_kafka_assign(client.pointer, list))
         guard code == .none else { throw KafkaError("change the assignment", code) }
-        for _ in 0..<Self.roundsOfLettingGo { askForAssignment() }
         forgetAddresses()
     }
 
-    /// The library's thread hears of each partition that it is to stop reading it, behind this call, and behind that,
-    /// that it has. A partition that is told to stop twice in between ends the process (librdkafka issue 5573). Two
-    /// questions, one after the other, stand behind both.
-    private static let roundsOfLettingGo = 2
-
-    private func askForAssignment() {
-        var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
-        if unsafe rd_kafka_assignment(client.pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR,
-            let list = unsafe list
-        {
-            unsafe rd_kafka_topic_partition_list_destroy(list)
+    /// Waits until the library has let go of the assignment before. Its thread hears of each partition that it is to
+    /// stop reading it, behind the call that said so, and behind that, that it has; a partition that is told to stop
+    /// twice in between ends the process (librdkafka issue 5573). Two questions, one after the other, stand behind both.
+    private func letGo() {
+        for _ in 0..<2 {
+            var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+            if unsafe rd_kafka_assignment(client.pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR,
+                let list = unsafe list
+            {
+                unsafe rd_kafka_topic_partition_list_destroy(list)
+            }
         }
     }
 

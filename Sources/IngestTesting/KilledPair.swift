@@ -180,7 +180,10 @@ package final class KilledPair<Plan: KillPlan> {
     /// Until everything is committed. A process that gave up is started again, as a supervisor would.
     private func settle(_ scene: some KillScene<Plan.Step>) async throws {
         for _ in 0..<10 * scene.settleSeconds {
-            for which in pair.indices where !pair[which].isRunning { pair[which] = try start(which, nil) }
+            for which in pair.indices where !pair[which].isRunning {
+                try await end(of: pair[which])
+                pair[which] = try start(which, nil)
+            }
             if try scene.isSettled() { return }
             try await Task.sleep(for: .milliseconds(100))
         }

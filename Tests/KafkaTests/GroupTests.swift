@@ -301,3 +301,16 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
         #expect(error.description.contains("only one process uses this data directory"))
     }
 }
+
+/// A stage that is told to stop while its group shares out partitions polls no more: what the group offers lies unread when
+/// it closes.
+@Test(arguments: [nil, "static"]) func `a member closes while an offer to it lies unread`(instance: String?)
+    async throws
+{
+    try await onThread {
+        let cluster = try makeCluster()
+        let consumer = try member(cluster, "unread", instance: instance)
+        #expect(Consumer.wait(forAnyOf: [consumer.descriptor], milliseconds: 20_000))
+        #expect(consumer.close(withinMilliseconds: 3000))
+    }
+}

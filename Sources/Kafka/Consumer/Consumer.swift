@@ -130,10 +130,7 @@ package final class Consumer {
             if let message = unsafe rd_kafka_consumer_poll(client.pointer, min(deadline.forCall, 20)) {
                 unsafe rd_kafka_message_destroy(message)
             }
-            if !client.events.group.changes.isEmpty {
-                client.events.group.changes = []
-                try? releaseAtClose()
-            }
+            answerAtClose()
         }
         return true
     }

@@ -74,9 +74,16 @@ extension Consumer {
         state.released()
     }
 
-    /// The last answer, to a consumer that closes: behind it the library may answer nothing more.
-    func releaseAtClose() throws(KafkaError) {
-        try unsafe replaceAssignment(nil)
+    /// The last answer, to a consumer that closes: behind it the library may answer nothing more, no question about
+    /// its assignment and no call that ends a pause. An offer is not answered at all: the library does not wait for it,
+    /// and an answer that comes when it is through would wait for ever.
+    func answerAtClose() {
+        let isTakenBack = client.events.group.changes.contains {
+            if case .takenBack = $0 { true } else { false }
+        }
+        client.events.group.changes = []
+        guard isTakenBack else { return }
+        _ = unsafe rd_kafka_assign(client.pointer, nil)
         state.released()
     }
 

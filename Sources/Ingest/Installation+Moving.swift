@@ -9,7 +9,9 @@ extension Installation {
         moved.removeAll { $0.recipient == present }
         guard RegistryRows(of: old).hasTokens else { return }
         moved.append(
-            Moved(recipient: old.recipient, at: time, until: now + Retention.movedMilliseconds))
+            Moved(
+                recipient: old.recipient, since: old.movedAt, at: time,
+                until: now + Retention.movedMilliseconds))
         movedAt = time
     }
 

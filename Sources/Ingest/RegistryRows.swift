@@ -8,6 +8,7 @@ package struct RegistryRows {
         var recipient: Recipient
         var movedAt: Int64?
         var movedTo: Recipient?
+        var movedInAt: Int64?
     }
 
     private let app: String
@@ -35,7 +36,10 @@ package struct RegistryRows {
         // Profiles alone are of no use to a start that was accepted before: there is nothing to start with.
         if !entries.isEmpty {
             for moved in installation.moved {
-                lanes.append(Lane(recipient: moved.recipient, movedAt: moved.at, movedTo: present))
+                lanes.append(
+                    Lane(
+                        recipient: moved.recipient, movedAt: moved.at, movedTo: present,
+                        movedInAt: moved.since))
             }
         }
         if let profile = installation.profileRow { entries.append((.profile, .profile(profile))) }
@@ -60,6 +64,7 @@ package struct RegistryRows {
         }
         row.movedAt = time
         row.movedTo = lane.movedTo
+        row.movedInAt = lane.movedInAt
         return .token(row)
     }
 

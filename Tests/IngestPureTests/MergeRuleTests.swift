@@ -152,6 +152,9 @@ import Testing
             phone.rows == [
                 "i:i start:Match aa>u:ben", "u:anna start:Match aa>u:ben", "u:ben start:Match aa",
             ])
+        let anna = phone.row("start:Match", of: .user("anna"))
+        #expect(anna?.movedInAt == Phone.at(1) && anna?.movedAt == Phone.at(2))
+        #expect(phone.row("start:Match", of: .installation("i"))?.movedInAt == nil)
         phone.sweep(at: 24 * 60 + 1)
         #expect(phone.rows == ["u:anna start:Match aa>u:ben", "u:ben start:Match aa"])
         phone.sweep(at: 24 * 60 + 2)

@@ -93,9 +93,10 @@ struct Phone {
         }.sorted()
     }
 
-    func row(_ entry: String) -> TokenRow? {
+    /// - Parameter recipient: whose lane it stands in; nil for the present one's.
+    func row(_ entry: String, of recipient: Recipient? = nil) -> TokenRow? {
         let found = run.registry.first {
-            $0.key.entry.text == entry && $0.key.recipient == run.installation?.recipient
+            $0.key.entry.text == entry && $0.key.recipient == recipient ?? run.installation?.recipient
         }
         guard case .token(let row)? = found?.value else { return nil }
         return row

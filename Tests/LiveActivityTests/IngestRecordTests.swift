@@ -31,13 +31,13 @@ import Testing
         installation.activities = [activity]
         installation.running = Said([], at: ReportTime(event: 8, received: 9))
         installation.refused = [.init(hash: "c1", at: 10)]
-        installation.moved = [.init(recipient: .installation("i/1"), at: 4, until: 5)]
+        installation.moved = [.init(recipient: .installation("i/1"), since: 1, at: 4, until: 5)]
         installation.movedAt = 4
         installation.taps = [.init(at: 12, id: "t"), .init(at: 13, id: nil)]
         installation.tappedAt = 11
         #expect(
             text(installation)
-                == #"{"v":2,"app":"shop","subject":"i:i/1","environment":["sandbox",1,2],"recipient":["u:u1",3,4],"os":["18.1",3,4],"frequentPushesEnabled":[true,3,4],"tags":[["vip"],3,4],"starts":[{"type":"Match","tokenHash":"c0","token":"s1.x","environment":"sandbox","at":[5,6],"unregisteredAt":[1,2]},{}],"activities":[{"id":"A","type":["Match",5,6],"group":["m1",5,6],"tokenHash":"c1","environment":"sandbox","at":[5,6],"state":["stale",7,7],"heardAt":[7,7],"expired":true,"dismissedAt":[8,9]}],"running":[[],8,9],"refused":[{"tokenHash":"c1","at":10}],"moved":[{"from":"i:i/1","at":4,"until":5}],"movedAt":4,"taps":[{"at":12,"reportId":"t"},{"at":13}],"tappedAt":11}"#
+                == #"{"v":2,"app":"shop","subject":"i:i/1","environment":["sandbox",1,2],"recipient":["u:u1",3,4],"os":["18.1",3,4],"frequentPushesEnabled":[true,3,4],"tags":[["vip"],3,4],"starts":[{"type":"Match","tokenHash":"c0","token":"s1.x","environment":"sandbox","at":[5,6],"unregisteredAt":[1,2]},{}],"activities":[{"id":"A","type":["Match",5,6],"group":["m1",5,6],"tokenHash":"c1","environment":"sandbox","at":[5,6],"state":["stale",7,7],"heardAt":[7,7],"expired":true,"dismissedAt":[8,9]}],"running":[[],8,9],"refused":[{"tokenHash":"c1","at":10}],"moved":[{"from":"i:i/1","since":1,"at":4,"until":5}],"movedAt":4,"taps":[{"at":12,"reportId":"t"},{"at":13}],"tappedAt":11}"#
         )
         #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
         #expect(String(decoding: installation.key, as: UTF8.self) == "shop/i:i%2f1")

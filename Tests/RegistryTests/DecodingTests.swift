@@ -56,6 +56,7 @@ struct DecodingTests {
             #expect(fields.isSandbox == (row.environment == .sandbox))
             #expect(fields.registeredAt == row.registeredAt && fields.expiresAt == row.expiresAt)
             #expect(fields.movedAt == row.movedAt && fields.dismissedAt == row.dismissedAt)
+            #expect(fields.movedInAt == row.movedInAt)
             #expect(fields.activitiesEnabled == row.activitiesEnabled)
             #expect(fields.frequentPushesEnabled == row.frequentPushesEnabled)
         }

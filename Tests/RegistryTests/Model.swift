@@ -70,7 +70,7 @@ struct Model {
         }
         if row.movedTo != nil {
             guard case .starts = selection.tokens, let accepted = selection.startAcceptedAt,
-                let movedAt = row.movedAt, accepted < movedAt
+                let movedAt = row.movedAt, accepted < movedAt, accepted >= row.movedInAt ?? 0
             else { return .movedAway }
         }
         if case .starts(let type) = selection.tokens, key.entry == .start(type: nil),
@@ -169,7 +169,10 @@ struct RowMaker {
         row.channel = pick([nil, nil, "channel=="])
         if random.below(4) == 0 {
             row.movedAt = start + Int64(random.below(4))
-            if random.below(2) == 0 { row.movedTo = .user(pick(Self.users)) }
+            if random.below(2) == 0 {
+                row.movedTo = .user(pick(Self.users))
+                if random.below(2) == 0 { row.movedInAt = start + Int64(random.below(4)) }
+            }
         }
         if random.below(8) == 0 {
             (row.token, row.tokenHash) = ("", "")

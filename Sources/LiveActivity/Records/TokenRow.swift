@@ -35,6 +35,8 @@ package struct TokenRow: Record, Hashable {
     /// generations opened before this count as done.
     package var movedAt: Maybe<Int64>
     package var movedTo: Maybe<Recipient>
+    /// In the old one's lane: when the installation had come there. Starts accepted before are yet another's.
+    package var movedInAt: Maybe<Int64>
 
     /// All of it in one step: a row that is changed field by field is copied on its way.
     package init(
@@ -42,7 +44,7 @@ package struct TokenRow: Record, Hashable {
         exceptTypes: [String]? = nil, group: String? = nil, registeredAt: Int64, expiresAt: Int64? = nil,
         os: String? = nil,
         frequentPushesEnabled: Bool? = nil, activitiesEnabled: Bool? = nil, channel: String? = nil,
-        dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil
+        dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil, movedInAt: Int64? = nil
     ) {
         self.environment = environment
         self.token = token
@@ -59,6 +61,7 @@ package struct TokenRow: Record, Hashable {
         self.dismissedAt = dismissedAt
         self.movedAt = movedAt
         self.movedTo = movedTo
+        self.movedInAt = movedInAt
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -77,6 +80,7 @@ package struct TokenRow: Record, Hashable {
         writer.field("dismissedAt", dismissedAt)
         writer.field("movedAt", movedAt)
         writer.field("movedTo", movedTo)
+        writer.field("movedInAt", movedInAt)
     }
 
     package init(from record: JSONObject) {
@@ -90,7 +94,8 @@ package struct TokenRow: Record, Hashable {
             frequentPushesEnabled: record["frequentPushesEnabled"].optional?.bool(),
             activitiesEnabled: record["activitiesEnabled"].optional?.bool(),
             channel: record["channel"].optional?.name(), dismissedAt: record["dismissedAt"].optional?.time(),
-            movedAt: record["movedAt"].optional?.time(), movedTo: record["movedTo"].optional?.recipient())
+            movedAt: record["movedAt"].optional?.time(), movedTo: record["movedTo"].optional?.recipient(),
+            movedInAt: record["movedInAt"].optional?.time())
     }
 }
 

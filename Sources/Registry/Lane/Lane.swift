@@ -11,7 +11,7 @@ package import Telemetry
 /// `facts`, nothing else.
 package final class Lane {
     /// The layout of keys and values. Another number, and every lane is rebuilt from the topic.
-    package static let schema = 5
+    package static let schema = 6
     /// Changes held in memory before they must be committed.
     package static let pendingBytesMax = 16 << 20
 

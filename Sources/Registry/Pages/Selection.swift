@@ -84,6 +84,8 @@ struct Eligibility {
         guard let startAcceptedAt, let movedAt = TokenValue.movedAt(value), startAcceptedAt < movedAt else {
             return .movedAway
         }
+        // One that came here since then is served where it was.
+        if let movedInAt = TokenValue.movedInAt(value), startAcceptedAt < movedInAt { return .movedAway }
         return nil
     }
 }

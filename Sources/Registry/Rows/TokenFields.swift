@@ -22,6 +22,7 @@ struct TokenFields {
     private(set) var dismissedAt: Int64?
     private(set) var movedAt: Int64?
     private(set) var movedTo: Range<Int>?
+    private(set) var movedInAt: Int64?
 
     subscript(part: Range<Int>) -> Span<UInt8> {
         @_lifetime(borrow self)
@@ -60,6 +61,7 @@ struct TokenFields {
             _ = value.recipient()
             return append(value)
         }
+        movedInAt = record["movedInAt"].optional?.time()
     }
 
     private mutating func append(_ value: JSONValue) -> Range<Int> {

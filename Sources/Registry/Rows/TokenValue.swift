@@ -45,6 +45,7 @@ enum TokenValue {
         case dismissedAt = 6
         /// Names of types, each behind its length.
         case exceptTypes = 7
+        case movedInAt = 8
     }
 
     /// False when the hash is none.
@@ -87,6 +88,7 @@ enum TokenValue {
         if let channel = row.channel { append(.channel, row[channel], to: &value) }
         if let movedAt = row.movedAt { append(.movedAt, movedAt, to: &value) }
         if let movedTo = row.movedTo { append(.movedTo, row[movedTo], to: &value) }
+        if let movedInAt = row.movedInAt { append(.movedInAt, movedInAt, to: &value) }
         if let dismissedAt = row.dismissedAt { append(.dismissedAt, dismissedAt, to: &value) }
         if !row.exceptTypes.isEmpty {
             var names: [UInt8] = []
@@ -162,9 +164,12 @@ enum TokenValue {
         return true
     }
 
-    static func movedAt(_ value: Span<UInt8>) -> Int64? {
-        guard let bytes = more(.movedAt, value) else { return nil }
-        return bytes.number(at: 0, bytes: timeBytes)
+    static func movedAt(_ value: Span<UInt8>) -> Int64? { time(.movedAt, value) }
+
+    static func movedInAt(_ value: Span<UInt8>) -> Int64? { time(.movedInAt, value) }
+
+    private static func time(_ wanted: More, _ value: Span<UInt8>) -> Int64? {
+        more(wanted, value)?.number(at: 0, bytes: timeBytes)
     }
 
     /// Nil for a row with a token.

@@ -25,6 +25,7 @@ extension Installation {
         }
         writer.objects("moved", unlessEmpty: moved) { moved, writer in
             writer.field("from", moved.recipient)
+            writer.field("since", moved.since)
             writer.field("at", moved.at)
             writer.field("until", moved.until)
         }
@@ -71,7 +72,8 @@ extension Installation.Facts {
         }
         moved = record["moved"].objects(countMax: Installation.movedMax) {
             Installation.Moved(
-                recipient: $0["from"].recipient(), at: $0["at"].time(), until: $0["until"].time())
+                recipient: $0["from"].recipient(), since: $0["since"].optional?.time(), at: $0["at"].time(),
+                until: $0["until"].time())
         }
         movedAt = record["movedAt"].optional?.time()
         taps = record["taps"].objects(countMax: Installation.tapsMax) {

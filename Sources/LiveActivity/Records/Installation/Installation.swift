@@ -147,11 +147,14 @@
     /// A recipient that it has left; its rows stay there until then.
     @usableFromInline package struct Moved: Sendable, Hashable {
         package var recipient: Recipient
+        /// When it had come to the recipient, where it had not been the recipient's from the beginning.
+        package var since: Int64?
         package var at: Int64
         package var until: Int64
 
-        package init(recipient: Recipient, at: Int64, until: Int64) {
+        package init(recipient: Recipient, since: Int64?, at: Int64, until: Int64) {
             self.recipient = recipient
+            self.since = since
             self.at = at
             self.until = until
         }

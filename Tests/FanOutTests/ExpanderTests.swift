@@ -77,6 +77,23 @@ struct ExpanderTests {
         #expect(lane.takeJobs().count == 1)
     }
 
+    @Test func `an installation that was here for a while is started here for what was accepted meanwhile`()
+        throws
+    {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .start(type: "Match")) {
+            $0.movedInAt = (dawn + 2) * 1000
+            $0.movedAt = (dawn + 4) * 1000
+            $0.movedTo = .user("ben")
+        }
+        for second in [1, 3, 5] as [Int64] {
+            var start = makeExpansion(.start, generation: second, version: second, send: "s\(second)")
+            start.acceptedAt = (dawn + second) * 1000
+            try lane.expand(start)
+            #expect(lane.takeJobs().count == (second == 3 ? 1 : 0))
+        }
+    }
+
     @Test func `a newer update drops the rest of an older one, and no start`() throws {
         let lane = try OneLane()
         for number in 0..<4 {
@@ -335,6 +352,139 @@ struct ExpanderTests {
         lane.now += SafetyEnd.milliseconds
         try lane.endSafely()
         #expect(lane.takeJobs().map(\.head.group) == ["match"])
+    }
+
+    @Test func `what was ended is not ended again when its system would, nor what was started since`() throws
+    {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        try lane.phone("p1", .update(activity: "first"))
+        try lane.expand(makeExpansion(.end, generation: 1, version: 60))
+        lane.now += 4 * 3_600_000
+        try lane.unregister("p1", .update(activity: "first"))
+        var second = makeExpansion(.start, generation: 14_400, version: 14_400, send: "second")
+        second.deadline += 14_400
+        try lane.expand(second)
+        try lane.phone("p1", .update(activity: "second"))
+        #expect(lane.takeJobs().filter { $0.head.event == .start }.count == 2)
+        lane.now = dawn * 1000 + SafetyEnd.milliseconds
+        try lane.endSafely()
+        #expect(lane.takeJobs().isEmpty)
+        lane.now += 14_400_000
+        try lane.endSafely()
+        #expect(lane.takeJobs().map(\.entry) == ["update:second"])
+    }
+
+    @Test func `an activity that its app begins when the one before has ended has its own time`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .update(activity: "first"))
+        try lane.expand(makeExpansion(.end, version: 60))
+        lane.now += 4 * 3_600_000
+        try lane.unregister("p1", .update(activity: "first"))
+        try lane.phone("p1", .update(activity: "second"))
+        _ = lane.takeJobs()
+        lane.now = dawn * 1000 + SafetyEnd.milliseconds
+        try lane.endSafely()
+        #expect(lane.takeJobs().isEmpty)
+        lane.now += 4 * 3_600_000
+        try lane.endSafely()
+        #expect(lane.takeJobs().map(\.entry) == ["update:second"])
+    }
+
+    @Test func `a start that ended long ago does not stand for a newer one`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        lane.now += 7 * 3_600_000
+        let other = GroupKey(app: "shop", group: "other")
+        var second = makeExpansion(.start, key: other, generation: 25_200, version: 25_200, send: "second")
+        second.deadline += 25_200
+        try lane.expand(second)
+        lane.now = dawn * 1000 + SafetyEnd.milliseconds
+        try lane.endSafely()
+        var update = makeExpansion(.update, key: other, version: 28_300, state: 5, send: "update")
+        update.deadline += 28_300
+        try lane.expand(update)
+        _ = lane.takeJobs()
+        try lane.phone("p1", .update(activity: "told no group")) { $0.group = nil }
+        #expect(lane.takeJobs().map(\.head.group) == ["other"])
+    }
+
+    @Test func `a start that opens a life takes no update from what was there before`() throws {
+        let lane = try OneLane()
+        for number in 0..<4 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
+        try lane.phone("s", .start(type: "Match"))
+        try lane.expand(makeExpansion(.update, version: 8, state: 8, send: "u8"), rowsMax: 2, toTheEnd: false)
+        #expect(lane.takeJobs().count == 2)
+        try lane.expandUrgently(makeExpansion(.start, generation: 11, version: 11, state: 11, send: "start"))
+        // What the start has begun shows more than the update says.
+        try lane.phone("s", .update(activity: "started"))
+        #expect(lane.takeJobs().map(\.head.event) == [.start])
+        while lane.left > 0 { try lane.goOn(rowsMax: 2) }
+        let rest = lane.takeJobs()
+        #expect(rest.count == 2 && rest.allSatisfy { Push($0.body).state == "8" })
+        #expect(lane.tally.dropped <= 1)
+    }
+
+    @Test func `a start and the answer that says its state to what is there have bodies of their own`() throws
+    {
+        for startComesFirst in [true, false] {
+            let lane = try OneLane()
+            for number in 0..<4 { try lane.phone("p\(number)", .start(type: "Match")) }
+            try lane.phone("there", .update(activity: "a"))
+            let start = makeExpansion(.start, generation: 1, version: 1, state: 1)
+            try lane.expand(start, rowsMax: 2, toTheEnd: false)
+            var answer = makeExpansion(.update, generation: 1, version: 1, state: 1)
+            answer.isAnswer = true
+            _ = lane.takeJobs()
+            try lane.expandAtOnce(startComesFirst ? [answer] : [answer, start], rowsMax: 1000)
+            let jobs = lane.takeJobs()
+            #expect(jobs.count == 3)
+            for job in jobs {
+                let isStart = job.entry.hasPrefix("start")
+                #expect(job.head.event == (isStart ? .start : .update))
+                #expect(Push(job.body).event == job.head.event)
+            }
+        }
+    }
+
+    @Test func `a newest state that has no room in a start comes as an update`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.phone("p2", .update(activity: "there"))
+        var start = makeExpansion(.start, generation: 1, version: 1, state: 1)
+        start.content.attributes = raw(#"{"name":"\#(String(repeating: "x", count: 1700))"}"#)
+        var update = makeExpansion(.update, generation: 1, version: 2, send: "large")
+        update.content.contentState = raw(#"{"text":"\#(String(repeating: "y", count: 2300))"}"#)
+        start.content.alert = Alert(title: .plain(String(repeating: "z", count: 300)))
+        try lane.expand(update)
+        _ = lane.takeJobs()
+        try lane.expand(start)
+        let jobs = lane.takeJobs()
+        #expect(jobs.map { Push($0.body).state } == ["1"] && jobs[0].head.version == dawn + 1)
+        try lane.phone("p1", .update(activity: "started"))
+        #expect(lane.takeJobs().map(\.head.send) == ["large"])
+    }
+
+    @Test func `what one swiped away in an earlier life of one's own is started again`() throws {
+        let lane = try OneLane()
+        for user in ["ann", "bob"] {
+            try lane.phone("p-" + user, user: user, .start(type: "Match"))
+            try lane.phone("p-" + user, user: user, .update(activity: "a-" + user)) {
+                $0.token = ""
+                $0.tokenHash = ""
+                $0.dismissedAt = (dawn + 3) * 1000
+            }
+        }
+        let named = [("ann", 7), ("bob", 1)].map { (user: String, generation: Int64) in
+            Expansion.ScopedRecipient(
+                .user(user), scope: generation == 1 ? .group : .recipient, generation: dawn + generation,
+                version: dawn + generation)
+        }
+        try lane.expand(makeExpansion(.start, to: .recipients(named), generation: 1, version: 1))
+        #expect(lane.takeJobs().map(\.recipient) == ["u:ann"])
+        #expect(lane.tally.excluded == ["dismissed": 1])
     }
 
     @Test func `a segment is resolved while it is expanded, and one that is not there chooses nobody`() throws

@@ -44,10 +44,9 @@ struct LaneRows: LaneTable {
     private mutating func apply(_ key: [UInt8], _ value: [UInt8]) {
         rows[key] = value
         guard let start = LedgerKey(bytes: key), start.generation > 0,
-            let row = try? LedgerRow.decode(value, with: JSONReader())
+            let row = try? LedgerRow.decode(value, with: JSONReader()), row.endedAt == 0
         else { return }
         let name = "\(start.app)/\(start.recipient.text)/\(start.installation)/\(row.type)"
-        if let known = newest[name], known.at > row.at { return }
         newest[name] = (row.at, key)
     }
 }

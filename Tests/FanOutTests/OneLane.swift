@@ -66,6 +66,12 @@ final class OneLane {
         repeat { try run(rowsMax: rowsMax) } while toTheEnd && !topic.isDone
     }
 
+    /// What is left, and these, in one transaction.
+    func expandAtOnce(_ expansions: [Expansion], rowsMax: Int = 1000) throws {
+        topic.usual += expansions.map { $0.encoded() }
+        try run(expansions: left, rowsMax: rowsMax)
+    }
+
     func goOn(rowsMax: Int = 1000) throws { try run(rowsMax: rowsMax) }
 
     func stop(_ send: String, _ key: GroupKey) throws {

@@ -21,9 +21,12 @@ struct StartsWalkTests {
         #expect(look(start.bytes, row.encoded(), at: 1000 + 7 * Self.hour) == nil)
         #expect(look(start.bytes, row.encoded(), at: 1000 + SafetyEnd.milliseconds) == .due(start))
         #expect(look(start.bytes, row.encoded(), at: 1001 + 49 * Self.hour) == .outlived)
+        let newest = NewestStart.row(of: start.bytes.span, row.encoded().span)
+        row.type = #"Of ,"endedAt":9"#
+        #expect(NewestStart.row(of: start.bytes.span, row.encoded().span) != nil)
         row.endedAt = 8
         #expect(look(start.bytes, row.encoded(), at: 1000 + 9 * Self.hour) == nil)
-        let newest = NewestStart.row(of: start.bytes.span, row.encoded().span)
+        #expect(NewestStart.row(of: start.bytes.span, row.encoded().span) == nil)
         #expect(newest.map { look($0.key, $0.value, at: 1000 + 9 * Self.hour) } == .some(nil))
         #expect(newest.flatMap { look($0.key, $0.value, at: 1001 + 49 * Self.hour) } == .outlived)
     }

@@ -36,7 +36,8 @@ extension Expander {
         }
         try enterOwn(
             row, of: recipient, as: group.map { .group($0) } ?? .activity(activity),
-            life: scopes.map(\.scope.generation).max(), app: id)
+            life: scopes.map(\.scope.generation).max(), endedAt: scopes.map(\.scope.endedAt).max() ?? 0,
+            app: id)
         if let scope = try table.scope(alone.bytes) { scopes.append((alone, scope)) }
         guard let newest = Newest(scopes), isWanted(until: newest.state.deadline) else { return }
         if let walk = newest.scope.walk, walk.version == newest.state.version,
@@ -91,9 +92,9 @@ extension Expander {
         let state = newest.state
         let isOwn = newest.key.recipient != nil
         let name = VariantName(
-            send: state.send, version: state.version, generation: newest.life,
+            send: state.send, event: newest.content.event, version: state.version, generation: newest.life,
             scope: isOwn ? .recipient : .group, timestamp: newest.timestamp, state: .own(state.content))
-        if let variant = variants[name] { return variant }
+        if let variant = variants[name] ?? nil { return variant }
         let head = SheetHead(
             topic: app.pushTopic, priority: state.priority, expiration: state.expiration,
             app: newest.key.app, environment: .production, send: state.send, group: newest.key.group,

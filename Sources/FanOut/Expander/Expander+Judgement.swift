@@ -24,15 +24,20 @@ extension Expander {
             if let own { told.generation = max(told.generation, own.generation) }
             // A send to one recipient is taken back under its group's key, too.
             let cancelled = Set(whole.cancelled + (own?.cancelled ?? []))
-            told.catchUp(with: whole, without: cancelled)
-            if let own { told.catchUp(with: own, without: cancelled) }
+            var newest = told
+            newest.catchUp(with: whole, without: cancelled)
+            if let own { newest.catchUp(with: own, without: cancelled) }
+            // Where the newest state has no room in a start, it comes as an update when the phone has said its token.
+            if newest.isOwn, let variant = variant(of: newest, walk) {
+                return .send(variant, generation: newest.generation, version: newest.version)
+            }
         case .update:
             if whole.endedAt > told.version || (own?.endedAt ?? 0) > told.version { return .drop }
             let life = max(told.generation, whole.generation, own?.generation ?? 0)
             if let own, own.endedAt > life { return .exclude(ExpansionExclusion.ended) }
-            if expansion.conflate, whole.version > told.version { return .drop }
-            // What was taken back takes nobody's place.
-            if expansion.conflate, let own, own.version > told.version,
+            if expansion.conflate, whole.updated > told.version { return .drop }
+            // What was taken back takes nobody's place, and a start's state that of nothing that is there.
+            if expansion.conflate, let own, own.updated > told.version,
                 let standing = own.standing(without: Set(whole.cancelled + own.cancelled)),
                 standing.version > told.version
             {
@@ -50,15 +55,23 @@ extension Expander {
             let latest = lives.min().map { $0 - 1 } ?? Int64.max
             told.timestamp = max(told.version, min(latest, max(whole.version, own?.version ?? 0)))
         }
-        return .send(variant(of: told, walk), generation: told.generation, version: told.version)
+        guard let variant = variant(of: told, walk) else { return .drop }
+        return .send(variant, generation: told.generation, version: told.version)
     }
 
-    private mutating func variant(of told: Told, _ walk: Walk) -> JobOutput.Variant {
+    /// Nil for a start in which the newest state has no room.
+    private mutating func variant(of told: Told, _ walk: Walk) -> JobOutput.Variant? {
         let expansion = walk.expansion
         let name = VariantName(
-            send: expansion.send, version: told.version, generation: told.generation, scope: told.scope,
+            send: expansion.send, event: expansion.content.event, isAnswer: expansion.isAnswer,
+            version: told.version, generation: told.generation, scope: told.scope,
             timestamp: told.timestamp, state: told.isOwn ? .own(told.content) : .shared)
         if let variant = variants[name] { return variant }
+        let body = PayloadBuilder.body(told.content, timestamp: told.timestamp ?? told.version)
+        if told.isOwn, !PayloadRules.hasRoom(for: told.content, as: body) {
+            variants.updateValue(nil, forKey: name)
+            return nil
+        }
         var head = SheetHead(
             topic: walk.app.pushTopic, priority: expansion.priority, expiration: expansion.expiration,
             app: expansion.key.app, environment: .production, send: expansion.send,
@@ -68,8 +81,7 @@ extension Expander {
         head.collapseID = expansion.collapseID
         head.conflate = expansion.conflate
         head.onUnknownStart = expansion.onUnknownStart
-        let variant = output.variant(
-            head, body: PayloadBuilder.body(told.content, timestamp: told.timestamp ?? told.version))
+        let variant = output.variant(head, body: body)
         variants[name] = variant
         return variant
     }
@@ -84,6 +96,9 @@ struct VariantName: Hashable {
     }
 
     var send: String
+    /// A start's state is said by its name to what is there already, too.
+    var event: PushEvent
+    var isAnswer = false
     var version: Int64
     var generation: Int64
     var scope: SheetHead.Scope

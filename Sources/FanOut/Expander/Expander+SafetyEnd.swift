@@ -35,9 +35,13 @@ extension Expander {
         }
         let cancelled = Set(scopes.flatMap(\.cancelled))
         let newest = scopes.compactMap { $0.standing(without: cancelled) }.max { $0.version < $1.version }
+        let ended = scopes.lazy.map(\.endedAt).max() ?? 0
         let version = max(now / 1000, scopes.compactMap(\.newest?.version).max() ?? 0)
-        start.endedAt = version
+        let hasEnded = ended > key.life(of: start)
+        start.endedAt = hasEnded ? ended : version
         table.set(start, under: bytes)
+        // What is there now may be of a later life.
+        if hasEnded { return }
         let installation = Array(key.installation.utf8)
         var variant: JobOutput.Variant?
         for tokens in key.tokens {
@@ -64,9 +68,9 @@ extension Expander {
     ) -> JobOutput.Variant {
         let send = newest?.send ?? SafetyEnd.send
         let name = VariantName(
-            send: "\(SafetyEnd.send)/\(key.app)/\(key.subject)/\(send)", version: version,
-            generation: key.generation, scope: .recipient)
-        if let variant = variants[name] { return variant }
+            send: "\(SafetyEnd.send)/\(key.app)/\(key.subject)/\(send)", event: .end,
+            version: version, generation: key.generation, scope: .recipient)
+        if let variant = variants[name] ?? nil { return variant }
         var content = PushContent(.end)
         content.contentState = newest?.content.contentState
         let deadline = now / 1000 + SafetyEnd.deadlineSeconds
@@ -82,17 +86,22 @@ extension Expander {
     /// An activity that its app began by itself has no start in the ledger; it is entered when its first token
     /// comes, so that it ends in time, too.
     ///
-    /// - Parameter life: the newest of its group that the lane knows.
+    /// - Parameters:
+    ///   - life: the newest of its group that the lane knows.
+    ///   - endedAt: the version of the newest end of its scopes.
     mutating func enterOwn(
         _ row: borrowing TokenPageRow, of recipient: Recipient, as subject: GroupKey.Subject, life: Int64?,
-        app: String
+        endedAt: Int64, app: String
     ) throws(StoreError) {
         guard let type = row.attributesType else { return }
         let installation = String(decoding: [UInt8](copying: row.installation), as: UTF8.self)
         let key = LedgerKey(
             app: app, subject, recipient: recipient, generation: SafetyEnd.ownGeneration,
             installation: installation)
-        if try table.hasStart(key.bytes) { return }
+        // One that has ended since was another activity.
+        if let known = try table.start(key.bytes), known.endedAt == 0, endedAt <= key.life(of: known) {
+            return
+        }
         if let life, life != SafetyEnd.ownGeneration {
             var started = key
             started.generation = life
@@ -121,6 +130,11 @@ extension LedgerKey {
             return [whole, whole.of(recipient)]
         case .activity(let activity): return [GroupKey(app: app, activity: activity)]
         }
+    }
+
+    /// Since when the activity is, as versions count: an end of a later one has ended it.
+    fileprivate func life(of row: LedgerRow) -> Int64 {
+        generation == SafetyEnd.ownGeneration ? row.at / 1000 : generation
     }
 
     /// What the registry is asked for.

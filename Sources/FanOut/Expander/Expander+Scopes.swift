@@ -131,6 +131,7 @@ extension LaneScope {
         // Joining a life changes nothing but whom it has: the newest state stays.
         let opens = event != .start || generation > self.generation || version > self.version
         self.generation = max(self.generation, generation)
+        if event != .start { updated = max(updated, version) }
         guard opens, version > self.version else { return }
         self.version = version
         newest = expansion.state(version: version)

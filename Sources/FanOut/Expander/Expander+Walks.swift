@@ -41,7 +41,7 @@ extension Expander {
         var left = list[...]
         var cursor = walk.cursor
         repeat {
-            let some = left.prefix(recipientsAtATime)
+            let some = together(left, of: walk.expansion)
             if let next = try goThrough(Array(some), from: cursor, of: &walk, under: name, by: &page) {
                 walk.expansion.targets = .recipients(Array(left))
                 return next
@@ -53,6 +53,16 @@ extension Expander {
         if left.isEmpty { return nil }
         walk.expansion.targets = .recipients(Array(left))
         return cursor
+    }
+
+    /// Those that are walked next. A start asks what each of them has swiped away in its life: those of one life go
+    /// together.
+    private func together(
+        _ left: ArraySlice<Expansion.ScopedRecipient>, of expansion: Expansion
+    ) -> ArraySlice<Expansion.ScopedRecipient> {
+        let some = left.prefix(recipientsAtATime)
+        guard expansion.content.event == .start, let first = some.first else { return some }
+        return some.prefix { $0.generation == first.generation }
     }
 
     private mutating func goThrough(
@@ -76,9 +86,10 @@ extension Expander {
         var cursor = start
         var looked = 0
         while true {
-            guard let selection = selection(of: walk, cursor.phase, recipients: recipients) else {
-                return nil
-            }
+            guard
+                let selection = selection(
+                    of: walk, cursor.phase, recipients: recipients, generation: some[0].generation)
+            else { return nil }
             let next = try registry.page(
                 selection, from: cursor.place, into: &page, rowsMax: max(1, walk.rowsMax))
             looked += page.count + page.exclusions.total
@@ -102,7 +113,8 @@ extension Expander {
     ) throws(StoreError) {
         for scoped in some where !walk.reached.contains(Array(scoped.recipient.text.utf8)) {
             let alone = NamedRecipients([scoped.recipient])
-            guard let selection = selection(of: walk, .told, recipients: alone) else { continue }
+            let selection = selection(of: walk, .told, recipients: alone, generation: scoped.generation)
+            guard let selection else { continue }
             _ = try registry.page(selection, from: PageCursor(), into: &page, rowsMax: 1)
             if !page.isEmpty || page.exclusions.areTold { continue }
             walk.expansion.tally.excluded[ExpansionExclusion.withoutToken, default: 0] += 1
@@ -151,8 +163,10 @@ extension Expander {
     }
 
     /// Nil where nobody can be meant.
+    ///
+    /// - Parameter generation: of the recipients that are named, where it is not the whole scope's.
     private func selection(
-        of walk: Walk, _ phase: WalkCursor.Phase, recipients: NamedRecipients?
+        of walk: Walk, _ phase: WalkCursor.Phase, recipients: NamedRecipients?, generation: Int64? = nil
     ) -> Selection? {
         let expansion = walk.expansion
         let tokens: Selection.Tokens
@@ -176,7 +190,8 @@ extension Expander {
         guard expansion.content.event == .start else { return selection }
         selection.startAcceptedAt = expansion.acceptedAt
         if !expansion.restart, let group = expansion.key.group {
-            selection.dismissals = Selection.Dismissals(of: group, since: expansion.generation * 1000)
+            let life = generation ?? expansion.generation
+            selection.dismissals = Selection.Dismissals(of: group, since: life * 1000)
         }
         return selection
     }

@@ -26,8 +26,8 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     var key: [UInt8] = []
     /// While news are heard.
     var heardGroup: HeardGroup?
-    /// Bodies of this turn that others can share.
-    var variants: [VariantName: JobOutput.Variant] = [:]
+    /// Bodies of this turn that others can share; nil for one that APNs would not take.
+    var variants: [VariantName: JobOutput.Variant?] = [:]
     var passing: PassedUpdates
 
     /// - Parameter isNew: no process has expanded anything of the lane before.

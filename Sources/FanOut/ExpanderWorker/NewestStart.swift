@@ -9,6 +9,8 @@ enum NewestStart {
     static let mark: UInt8 = 0
     private static let separator = UInt8(ascii: "/")
     private static let type = Array(#""type":""#.utf8)
+    /// Behind the type: a text has no quote without an escape before it.
+    private static let endedAt = Array(#","endedAt":"#.utf8)
     private static let quote = UInt8(ascii: "\"")
     private static let escape = UInt8(ascii: "\\")
     private static let timeBytes = 8
@@ -24,10 +26,11 @@ enum NewestStart {
     }
 
     /// Nil for a row that is no start of a group, or one of an activity that its app began: no other comes of
-    /// that.
+    /// that. Nor does one that has ended say anything: it is written again long after, and would stand for newer ones.
     @Sendable
     static func row(of key: Span<UInt8>, _ value: Span<UInt8>) -> (key: [UInt8], value: [UInt8])? {
-        guard let parts = LedgerKeyParts(key), !isOwn(key, parts), let name = typeName(in: value),
+        guard let parts = LedgerKeyParts(key), !isOwn(key, parts), value.end(ofFirst: endedAt) == nil,
+            let name = typeName(in: value),
             let time = RowTime.first(in: value)
         else { return nil }
         var newest: [UInt8] = [mark]

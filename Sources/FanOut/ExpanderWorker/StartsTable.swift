@@ -11,7 +11,7 @@ internal import Telemetry
 /// and over the view.
 final class StartsTable: LaneTable {
     /// Another number is another layout of the views' files; then they are rebuilt.
-    static let viewSchema = 2
+    static let viewSchema = 3
 
     let lane: Int32
     private let views: TopicViews

@@ -12,6 +12,12 @@ package struct PayloadRules: Sendable {
     /// ActivityKit's limit for attributes and content-state together, which the size of an update
     /// alone does not show.
     package static let dataBytesMax = 4096
+    /// Whether a content that was put together here, of parts that were accepted, can go to tokens as one body.
+    package static func hasRoom(for content: PushContent, as body: [UInt8]) -> Bool {
+        let data = (content.attributes?.count ?? 0) + (content.contentState?.count ?? 0)
+        return body.count <= Route.token.bytesMax && data <= dataBytesMax
+    }
+
     /// Dates beyond this are milliseconds by mistake: as seconds they lie after the year 5000.
     package static let secondsMax: Int64 = 100_000_000_000
     /// Dates before this, but 0, are counted from 2001, as Swift's own dates are: as seconds since 1970

@@ -37,6 +37,8 @@ package struct LaneScope: Record, Hashable {
     package var generation: Int64 = 0
     /// The newest version that the lane has begun with.
     package var version: Int64 = 0
+    /// The newest version of an update or an end: what a start opens with is nothing to activities that are there.
+    package var updated: Int64 = 0
     /// The version of the newest end; 0 while there was none.
     package var endedAt: Int64 = 0
     package var newest: ScopeState?
@@ -63,6 +65,7 @@ package struct LaneScope: Record, Hashable {
     package func write(to writer: inout JSONWriter) {
         writer.field("generation", generation)
         writer.field("version", version)
+        writer.field("updated", updated == version ? nil : updated)
         writer.field("endedAt", endedAt == 0 ? nil : endedAt)
         writer.field("newest", newest)
         writer.field("replaced", replaced)
@@ -93,6 +96,7 @@ package struct LaneScope: Record, Hashable {
     package init(from record: JSONObject) {
         generation = record["generation"].version()
         version = record["version"].version()
+        updated = record["updated"].optional?.version() ?? version
         endedAt = record["endedAt"].optional?.version() ?? 0
         newest = record["newest"].optional?.scopeState()
         replaced = record["replaced"].optional?.scopeState()

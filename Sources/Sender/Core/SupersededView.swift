@@ -47,6 +47,8 @@ struct SupersededView: Sendable {
         let isNew =
             switch head.event {
             case .start: false
+            // What a start opened with is said to who came later, and takes nothing from those who were there before.
+            case .update where head.version <= head.generation: false
             case .update: raise(group, Versions(update: head.version))
             case .end: raise(group, Versions(end: head.version))
             }

@@ -56,7 +56,18 @@ private func broken(
     #expect(violations.count == 1)
     #expect(
         violations.first?.description
-            == "attributes lacks stadium, which the activity type requires; without it no phone starts")
+            == "attributes lacks stadium, or has null, and the activity type requires it; without it no phone starts"
+    )
+}
+
+@Test func `null is no value of an attribute that the type requires, and the group's own is put in`() {
+    var content = start()
+    content.attributes = raw(#"{"home":null,"away":"B"}"#)
+    let rules = PayloadRules(now: now, requiredAttributes: ["home", "away", "matchId"])
+    let group = GroupAttribute(name: "matchId", group: "match-42")
+    #expect(rules.violations(in: content, group: group).map(\.rule) == [.required])
+    content.attributes = raw(#"{"home":"A","away":"B"}"#)
+    #expect(rules.violations(in: content, group: group).isEmpty)
 }
 
 @Test func `what belongs to a start is refused elsewhere`() {

@@ -203,6 +203,20 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         }
     }
 
+    @Test func `every group that a send may name has its end`() throws {
+        var table = PlainTable()
+        for recipient in [nil, Recipient.user("ada%%%")] {
+            var key = GroupKey(app: "shop", group: "", recipient: recipient)
+            while key.bytes.count < GroupKey.bytesMax {
+                key.subject = .group(
+                    (key.group ?? "") + (key.bytes.count + 3 > GroupKey.bytesMax ? "m" : "%"))
+            }
+            let end = EndSchedule(
+                app: "shop", group: key.group ?? "", owner: recipient, generation: 5, at: 100)
+            #expect(try OrderDesk().decide(end, stamp: 3000, offset: 1, in: &table) == .scheduled)
+        }
+    }
+
     @Test func `a group's end is one timer, of its newest life`() throws {
         var table = PlainTable()
         func end(_ generation: Int64, at: Int64) throws -> OrderDesk.Decision.Outcome? {

@@ -88,7 +88,7 @@ function timeline(pushes, events) {
 async function erase(user, button, say) {
   const typed = h("input", { spellcheck: "false", autocomplete: "off" });
   const isMeant = await confirm("Forget this person everywhere?", [
-    h("p", "Tokens, activities, schedules and profile are erased for good. What is left in receipts and events ages out within 7 and 30 days."),
+    h("p", "Tokens, activities, schedules and profile are erased for good. What is left ages out: in groups and starts within 3 days, in sends, progress and receipts within 7, in events and dead letters within 30; the audit is kept for 400."),
     field(`Write ${user} to go on`, typed)], "Forget", "danger");
   if (!isMeant) return;
   if (typed.value.trim() !== user) return say(notice("warn", "Nothing was erased: the name was not written."));

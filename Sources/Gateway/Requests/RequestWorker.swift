@@ -122,11 +122,12 @@ private final class RequestDesk {
     private func run(_ job: Job, _ catalog: KnownCatalog?) {
         guard let catalog else { return finish(job, as: .unstored, Unavailable.notReady) }
         // A key that was revoked, or an app that was deleted, since the request's head was read.
-        guard let app = catalog.apps[job.incoming.visitor.app.id] else {
-            return finish(
-                job, as: .refused, KeyHeader.refusal(.withoutApp(job.incoming.visitor.key))?.response)
-        }
         let (request, visitor) = (job.incoming.request, job.incoming.visitor)
+        let key = catalog.keys[visitor.key.id]
+        let access = key.map { catalog.access(with: $0, for: visitor.key.role, now: clock.now) } ?? .revoked
+        guard case .granted(_, let app) = access else {
+            return finish(job, as: .refused, KeyHeader.refusal(access)?.response)
+        }
         let context = RequestContext(
             body: request.body, headers: request.headers, parameters: request.parameters,
             query: request.query, role: visitor.key.role, users: users, author: visitor.key.id,

@@ -59,7 +59,9 @@ struct UsersEndpoint: Sendable {
             ],
             answer(
                 user,
-                note: "what is left of the user in receipts and events ages out within 7 and 30 days"))
+                note:
+                    "what is left of the user ages out: in groups and starts within 3 days, in sends, progress and receipts within 7, in events and dead letters within 30; the audit, which is of your own calls, is kept for 400"
+            ))
     }
 
     private static func answer(_ user: String, note: String?) -> HTTPResponse {

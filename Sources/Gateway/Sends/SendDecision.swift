@@ -35,7 +35,10 @@ struct SendDecision: Sendable {
         let partition = Murmur2.partition(of: key.span, of: lanes)
         let id =
             idempotencyKey.map {
-                SendID.derived(from: $0, route: route, group: judged.key, partition: partition)
+                // A dry run is another request than the send itself: each has its progress.
+                SendID.derived(
+                    from: $0, route: judged.send.dryRun ? "\(route) dry run" : route, group: judged.key,
+                    partition: partition)
             } ?? SendID.random(partition: partition, now: context.now)
         var send = judged.send
         send.id = id.text

@@ -158,6 +158,12 @@ private struct Check {
         send.restart = draft.restart
         send.dryRun = draft.dryRun
         if let problem = send.problem { add("invalid", at: fields.audience, problem) }
+        if let key = send.groupKey, key.bytes.count > GroupKey.bytesMax {
+            add(
+                "invalid", at: fields.group,
+                "makes a key of \(key.bytes.count) bytes with app and user, at most \(GroupKey.bytesMax) are possible; give shorter names, with fewer slashes and percent signs"
+            )
+        }
         return send
     }
 

@@ -107,7 +107,7 @@ package enum PayloadBuilder {
             return content.attributes
         }
         let members = attributes.members
-        if let present = members[group.name] { return present == group.group ? attributes : nil }
+        if let present = members[group.name] { return present == .text(group.group) ? attributes : nil }
         var writer = JSONWriter(capacity: 64 + group.group.utf8.count)
         writer.beginObject()
         writer.name(group.name)

@@ -62,7 +62,7 @@ package struct PayloadRules: Sendable {
     ) -> [PayloadViolation] {
         var check = Check(content: content, rules: self)
         check.state()
-        check.attributes()
+        check.attributes(group)
         check.alert()
         check.dates()
         check.rest()
@@ -100,7 +100,7 @@ private struct Check {
         }
     }
 
-    mutating func attributes() {
+    mutating func attributes(_ group: GroupAttribute?) {
         if event == .start {
             if content.attributesType?.isEmpty ?? true {
                 add(
@@ -118,10 +118,14 @@ private struct Check {
                     message: "must be a JSON object, the properties of the attributes type")
             }
             let members = attributes.members
-            for name in rules.requiredAttributes where members[name] == nil {
+            // The group's own is put in.
+            for name in rules.requiredAttributes
+            where members[name, default: .null] == .null && !(group?.name.isExactly(name) ?? false) {
                 add(
                     .attributes, .required,
-                    message: "lacks \(name), which the activity type requires; without it no phone starts")
+                    message:
+                        "lacks \(name), or has null, and the activity type requires it; without it no phone starts"
+                )
             }
         } else {
             if content.attributesType != nil {

@@ -1,15 +1,25 @@
 internal import JSON
 
 extension RawJSON {
-    /// An object's members by name, strings as their text and everything else as nil; empty for what is
-    /// no object. Not for hot paths: it reads the value anew.
-    var members: [String: String?] {
+    enum Member: Equatable {
+        case text(String)
+        case null
+        case other
+    }
+
+    /// An object's members by name; empty for what is no object. Not for hot paths: it reads the value anew.
+    var members: [String: Member] {
         let members = try? JSONReader().read(bytes) { value in
-            var found: [String: String?] = [:]
+            var found: [String: Member] = [:]
             guard value.kind == .object else { return found }
             var members = value.object().members
             while let (name, value) = members.next() {
-                found[name] = .some(value.kind == .string ? value.string() : nil)
+                found[name] =
+                    switch value.kind {
+                    case .string: .text(value.string())
+                    case .null: .null
+                    default: .other
+                    }
             }
             return found
         }

@@ -35,10 +35,13 @@ package struct TimerRow: Record, Hashable {
         self.offset = offset
     }
 
-    /// `app/owner/id`, or `app/owner//group` of a group's end: no schedule has an empty id.
+    /// `app/owner/id`, or `app/owner//group` of a group's end: no schedule has an empty id. A whole group is its own
+    /// owner, and stands there once where twice would be too long.
     package var key: [UInt8] {
         if let id { return Self.key(app: app, owner: owner, id: id) }
-        return RecordKey.join(app, owner.text, "", send.group ?? "")
+        let key = RecordKey.join(app, owner.text, "", send.group ?? "")
+        guard case .group = owner, key.count > GroupKey.bytesMax else { return key }
+        return RecordKey.join(app, owner.text, "", "")
     }
 
     package static func key(app: String, owner: ScheduleOwner, id: String) -> [UInt8] {

@@ -13,6 +13,10 @@ package struct GroupKey: Sendable, Hashable {
         }
     }
 
+    /// Of `bytes`: what the views of planners and of the scheduler take as a key, with room for what these put around it.
+    /// Names of the usual kind are far from it; only slashes and percent signs, which are escaped, make them so long.
+    package static let bytesMax = 480
+
     package var app: String
     package var subject: Subject
     package var recipient: Recipient?

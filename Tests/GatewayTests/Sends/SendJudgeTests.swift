@@ -124,6 +124,8 @@ struct SendIDTests {
         other.app.id = "bank"
         #expect(try other.send(updateBody(), headers: ["Idempotency-Key": "key-1"]).id != first)
         #expect(try judged.send(updateBody()).id != judged.send(updateBody()).id)
+        let dry = try id(updateBody(["dryRun": "true"]), "key-1")
+        #expect(dry != first, "the send itself has its own progress")
     }
 
     @Test func `a body has one fingerprint however its members and blanks lie`() throws {

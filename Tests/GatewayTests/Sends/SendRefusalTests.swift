@@ -31,6 +31,7 @@ struct SendRefusalTests {
         Case(updateBody(["groupId": #""""#]), "groupId invalid"),
         Case(updateBody(["groupId": "\"\(String(repeating: "g", count: 201))\""]), "groupId invalid"),
         Case(updateBody(["groupId": #""a\u0007b""#]), "groupId invalid"),
+        Case(updateBody(["groupId": "\"\(String(repeating: "%", count: 200))\""]), "groupId invalid"),
         Case(updateBody(["priority": "7"]), "priority out_of_range"),
         Case(updateBody(["priority": #""10""#]), "priority wrong_type"),
         Case(

@@ -33,7 +33,7 @@ package final class PlannerHoldUp {
     private let sender: ReportSender
     private let watcher: Consumer
     private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
-    private let reader = JSONReader()
+    private let reader = JSONReader(limits: Expansion.limits)
     private var number = 0
     /// Of sends that some lane has not seen yet.
     private var open: [String: (since: Instant, lanes: Int)] = [:]

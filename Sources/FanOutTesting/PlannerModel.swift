@@ -27,7 +27,7 @@ package struct PlannerModel {
     private typealias Bag = [[UInt8]: Int]
 
     private let lanes: Int
-    private let reader = JSONReader()
+    private let reader = JSONReader(limits: Expansion.limits)
     private var rows = Rows()
     private var progress: Bag = [:]
     private var expansions: [Int32: Bag] = [:]

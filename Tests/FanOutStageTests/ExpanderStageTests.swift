@@ -53,6 +53,29 @@ import Topics
         #expect(tallies.count == 4 && tallies.reduce(0) { $0 + $1.expanded } == 500)
     }
 
+    @Test func `a list of as many as a send may name is read by the one lane that has them all`()
+        async
+        throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        let token = world.report("p7", .update(activity: "a7"), group: "match")
+        var list = update(1)
+        list.targets = .recipients(
+            (0..<Audience.namesMax).map {
+                .init(
+                    .installation("p\($0)"), scope: .recipient, generation: list.generation,
+                    version: list.version)
+            })
+        world.expand(list)
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: directory.path)
+        try await stop(stage, behind: "the list expanded", in: world)
+        #expect(try ExpanderBed.jobs(in: bed).map(\.token) == [token])
+    }
+
     @Test(arguments: [
         ExpanderStep.transactionBegun, .jobsSent, .startsSent, .progressSent, .continuationsSent,
         .offsetsSent,

@@ -74,7 +74,7 @@ extension IngestBed {
 
     /// What stands in `expansions` and `expansions.urgent`.
     func expansions() throws -> [(lane: Int32, isUrgent: Bool, request: ExpansionRequest)] {
-        let reader = JSONReader()
+        let reader = JSONReader(limits: Expansion.limits)
         return try [TopicName.expansions, .expansionsUrgent].flatMap { topic in
             try TopicContent(topic, self).records.map { record in
                 (

@@ -122,7 +122,7 @@ final class LaneOwner {
         let topic = plan.isUrgent ? lane.urgent : lane.usual
         var next = plan.isUrgent ? committed.urgent : committed.usual
         for _ in 0..<plan.expansions where next < topic.count {
-            switch try ExpansionRequest.decode(topic[next], with: JSONReader()) {
+            switch try ExpansionRequest.decode(topic[next], with: JSONReader(limits: Expansion.limits)) {
             case .expansion(let expansion):
                 _ = try expander.expand(
                     expansion, isUrgent: plan.isUrgent, rowsMax: plan.rowsMax, page: &page)

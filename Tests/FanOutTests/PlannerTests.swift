@@ -420,6 +420,20 @@ func `one user's update waits behind the whole group's, also where its own versi
     #expect(rowsOfUsers.allSatisfy { $0.value.newest == nil && $0.value.previous == nil })
 }
 
+@Test(arguments: [PushEvent.update, .end, .start])
+func `a lane that has everybody of a list reads what it is told of them`(_ event: PushEvent) throws {
+    var rows = Rows()
+    let oneLane = Planner(lanes: 1) { _, _ in 0 }
+    let users = (0..<Audience.namesMax).map { "user-\($0)" }
+    _ = try oneLane.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    let plan = try oneLane.plan(makeSend(event, to: .users(users)), at: 10, in: &rows)
+    let part = try #require(plan.parts.first)
+    #expect(plan.parts.count == 1 && plan.recipients.count == Audience.namesMax)
+    let read = try ExpansionRequest.decode(
+        part.expansion.encoded(), with: JSONReader(limits: Expansion.limits))
+    #expect(read == .expansion(part.expansion))
+}
+
 @Test func `what is cancelled for one user comes back to that user alone`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)

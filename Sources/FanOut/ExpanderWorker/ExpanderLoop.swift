@@ -43,7 +43,7 @@ final class ExpanderLoop: StageLoop {
     let registry: RegistryLanes
     let writer: PlainWriter
     let transaction: StageTransaction
-    let reader = JSONReader()
+    let reader = JSONReader(limits: Expansion.limits)
     let lanes: Lanes
     private let readCatalog: () -> KnownCatalog?
 

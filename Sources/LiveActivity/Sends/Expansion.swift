@@ -5,6 +5,11 @@ package import JSON
 package struct Expansion: Record, Hashable {
     package static let schemaVersion = 1
 
+    /// A lane may have everybody whom a send names, and each stands there as an object of its own.
+    package static let limits = JSONLimits(
+        bytesMax: JSONLimits.record.bytesMax,
+        keysMax: JSONLimits.record.keysMax + ScopedRecipient.fieldsMax * Audience.namesMax)
+
     /// Whose tokens it is for, of those in the lane.
     package enum Targets: Sendable, Hashable {
         case everyone
@@ -17,6 +22,9 @@ package struct Expansion: Record, Hashable {
     }
 
     package struct ScopedRecipient: Sendable, Hashable {
+        /// Names of members in its object.
+        static let fieldsMax = 4
+
         package var recipient: Recipient
         package var scope: SheetHead.Scope
         package var generation: Int64

@@ -66,6 +66,12 @@ package struct Planner: Sendable {
             return job.plan
         }
         let row = try job.known(key, in: table)
+        // Its scheduler and whoever takes it back do not wait for one another. Of any other send the request to take it
+        // back lies behind it.
+        if send.scheduledAt != nil, row.cancelled.contains(where: { $0.send == send.id }) {
+            job.say(.cancelled, send)
+            return job.plan
+        }
         if isOutdated(send, row) {
             job.say(.outdated, send)
             return job.plan

@@ -54,8 +54,7 @@ import Topics
     }
 
     @Test func `a list of as many as a send may name is read by the one lane that has them all`()
-        async
-        throws
+        async throws
     {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)

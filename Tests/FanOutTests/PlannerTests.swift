@@ -420,6 +420,23 @@ func `one user's update waits behind the whole group's, also where its own versi
     #expect(rowsOfUsers.allSatisfy { $0.value.newest == nil && $0.value.previous == nil })
 }
 
+@Test func `an end shortly before the group's end date is wanted as long as any other`() throws {
+    var rows = Rows()
+    var start = makeSend(.start, to: .everyone)
+    start.endDate = dawn + 100
+    _ = try planner.plan(start, at: 0, in: &rows)
+    func deadline(of send: Send, at seconds: Int64) throws -> Int64? {
+        try planner.plan(send, at: seconds, in: &rows).parts.first?.expansion.deadline
+    }
+    #expect(try deadline(of: makeSend(.update), at: 97) == dawn + 100)
+    #expect(try deadline(of: makeSend(.update, to: .users(["ben"])), at: 97) == dawn + 100)
+    #expect(try deadline(of: makeSend(.end, to: .users(["ben"])), at: 98) == dawn + 98 + 8 * 3600)
+    let end = try #require(try planner.plan(makeSend(.end), at: 99, in: &rows).parts.first).expansion
+    #expect(end.deadline == dawn + 99 + 8 * 3600 && end.expiration == end.deadline)
+    let key = GroupKey(app: "shop", group: "match")
+    #expect(rows.rows[key]?.newest?.deadline == end.deadline)
+}
+
 @Test(arguments: [PushEvent.update, .end, .start])
 func `a lane that has everybody of a list reads what it is told of them`(_ event: PushEvent) throws {
     var rows = Rows()

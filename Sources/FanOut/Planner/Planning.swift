@@ -103,9 +103,10 @@ struct Planning {
     }
 
     /// By the record's stamp, not by `acceptedAt`: a gateway's clock may be wrong, and a timed send was accepted
-    /// long before.
+    /// long before. Of what nobody wants behind the group's end the end itself is none: no other comes for it.
     private func deadline(_ send: Send, _ row: GroupRow) -> Int64 {
-        let usual = min(row.endDate ?? Int64.max, now + Self.deadlineUsual)
+        let endDate = send.content.event == .end ? nil : row.endDate
+        let usual = min(endDate ?? Int64.max, now + Self.deadlineUsual)
         return min(send.deadline ?? max(usual, now + 1), now + Self.deadlineMax)
     }
 

@@ -30,3 +30,69 @@ func `a timed send that comes behind the request to take it back goes to nobody`
     timed.id = "another"
     #expect(try planner.plan(timed, at: 12, in: &rows).verdicts == [.planned])
 }
+
+private func goals(_ plan: Plan) -> [RawJSON?] { plan.parts.map(\.expansion.content.contentState) }
+
+/// The first state is the start's; the next ones are those of updates "u1", "u2" and so on.
+private func update(
+    _ count: Int, _ audience: Audience = .group, from first: Int = 1, in rows: inout Rows
+) throws {
+    if first == 1 { _ = try planner.plan(makeSend(.start, to: .everyone, id: "u0"), at: 0, in: &rows) }
+    for number in first..<first + count {
+        let send = makeSend(.update, to: audience, id: "u\(number)", state: number)
+        _ = try planner.plan(send, at: Int64(number) * 10, in: &rows)
+    }
+}
+
+private let scopes: [(Audience, Recipient?)] = [(.group, nil), (.users(["ben"]), .user("ben"))]
+
+@Test(arguments: scopes)
+func `what was taken back before is not brought back`(_ audience: Audience, _ recipient: Recipient?) throws {
+    var rows = Rows()
+    try update(3, audience, in: &rows)
+    #expect(try takeBack("u2", of: recipient, at: 40, in: &rows).verdicts == [.stopping])
+    let plan = try takeBack("u3", of: recipient, at: 41, in: &rows)
+    #expect(plan.progress.map(\.send) == ["u3", "u3.undo"])
+    #expect(goals(plan) == [raw(#"{"goals":1}"#)])
+}
+
+@Test(arguments: scopes)
+func `what was brought back is taken back with the send that had said it`(
+    _ audience: Audience, _ recipient: Recipient?
+) throws {
+    var rows = Rows()
+    try update(3, audience, in: &rows)
+    #expect(goals(try takeBack("u3", of: recipient, at: 40, in: &rows)) == [raw(#"{"goals":2}"#)])
+    #expect(goals(try takeBack("u2", of: recipient, at: 41, in: &rows)) == [raw(#"{"goals":1}"#)])
+    #expect(try takeBack("u2", of: recipient, at: 42, in: &rows).verdicts == [.stopping], "once more")
+    let last = try takeBack("u1", of: recipient, at: 43, in: &rows)
+    #expect(goals(last) == [raw(#"{"goals":0}"#)])
+    #expect(last.parts[0].expansion.content.event == .update)
+    #expect(try takeBack("u0", of: recipient, at: 44, in: &rows).verdicts == [.stopping], "none is left")
+}
+
+@Test func `a few states are kept, and what is said next stands on them`() throws {
+    var rows = Rows()
+    try update(9, in: &rows)
+    let row = try #require(rows.rows[key])
+    #expect(row.previous.map(\.send) == ["u8", "u7", "u6"])
+    #expect(goals(try takeBack("u9", at: 100, in: &rows)) == [raw(#"{"goals":8}"#)])
+    try update(2, from: 11, in: &rows)
+    #expect(goals(try takeBack("u12", at: 130, in: &rows)) == [raw(#"{"goals":11}"#)])
+    #expect(goals(try takeBack("u11", at: 131, in: &rows)) == [raw(#"{"goals":8}"#)])
+    #expect(goals(try takeBack("u8", at: 132, in: &rows)) == [raw(#"{"goals":7}"#)])
+    #expect(try takeBack("u7", at: 133, in: &rows).verdicts == [.stopping], "so many are not kept")
+    // What nobody could take the place of does not come back behind the next either.
+    _ = try planner.plan(makeSend(.update, id: "new", state: 50), at: 200, in: &rows)
+    #expect(try takeBack("new", at: 201, in: &rows).verdicts == [.stopping])
+}
+
+@Test func `one user does not get back what all were told and was taken back`() throws {
+    var rows = Rows()
+    try update(2, in: &rows)
+    _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "own", state: 9), at: 30, in: &rows)
+    _ = try takeBack("u1", at: 31, in: &rows)
+    #expect(goals(try takeBack("own", of: .user("ben"), at: 32, in: &rows)) == [raw(#"{"goals":2}"#)])
+    _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "two", state: 9), at: 40, in: &rows)
+    #expect(goals(try takeBack("u2", at: 41, in: &rows)) == [raw(#"{"goals":0}"#)])
+}

@@ -44,7 +44,8 @@ private func state(_ version: Int64) -> ScopeState {
     row.floor = 5
     row.highest = 6
     row.newest = state(7)
-    row.previous = state(6)
+    row.previous = [state(6), state(5), state(4)]
+    row.previous[1].origin = "s0"
     row.attributesType = "Match"
     row.attributesBytes = 8
     row.updates = 9
@@ -58,6 +59,31 @@ private func state(_ version: Int64) -> ScopeState {
     #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
     let seen = SeenSend(fingerprint: "f", at: 1)
     #expect(try SeenSend.decode(seen.encoded(), with: reader) == seen)
+}
+
+@Test func `a row that was written when one state was kept reads as it was meant`() throws {
+    var row = GroupRow()
+    row.newest = state(7)
+    row.previous = [state(6)]
+    let text = String(decoding: row.encoded(), as: UTF8.self)
+    #expect(!text.contains("earlier") && !text.contains("origin"))
+    #expect(try GroupRow.decode(Array(text.utf8), with: reader) == row)
+}
+
+@Test func `a row reads back with the largest states that there are`() throws {
+    var largest = state(7)
+    // No more names go into its bytes: each needs a quoted letter, a colon, a digit and a comma.
+    let letters = "abcdefghijklmnopqrst".map { "\"\($0)\":0" }.joined(separator: ",")
+    let objects = Array(
+        repeating: "{\(letters)}", count: PayloadRules.dataBytesMax / (letters.utf8.count + 3))
+    largest.content.contentState = raw("{\"l\":[\(objects.joined(separator: ","))]}")
+    var row = GroupRow()
+    row.newest = largest
+    row.previous = Array(repeating: largest, count: GroupRow.previousMax)
+    row.held = makeHeld()
+    row.held?.content = largest.content
+    row.cancelled = (0..<SupersededNote.cancelledMax).map { GroupRow.Cancelled(send: "s\($0)", at: 3) }
+    #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
 }
 
 private func makeHeld() -> Send {

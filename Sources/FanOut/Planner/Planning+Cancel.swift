@@ -52,18 +52,21 @@ extension Planning {
         let over = row.cancelled.count + 1 - SupersededNote.cancelledMax
         if over > 0 { row.cancelled.removeFirst(over) }
         row.cancelled.append(GroupRow.Cancelled(send: cancel.send, at: stamp))
+        // By the time that its name is forgotten above, it must not be there to come back.
+        row.previous.removeAll { $0.comes(from: cancel.send) }
         row.lastAt = stamp
     }
 
     /// Phones may show the update already; a newer version with the older state corrects them.
     private mutating func undo(_ cancel: Cancel, _ row: inout GroupRow, in table: inout some GroupTable) {
-        guard let previous = row.restorable(from: cancel), ScopeLife(row) != .ended else { return }
-        row.previous = nil
+        let states = row.restorableStates(from: cancel, within: row)
+        guard let previous = states.first, ScopeLife(row) != .ended else { return }
+        row.previous = Array(states.dropFirst())
         let audience: Audience =
             if case .activity(let name) = key.subject { .activities([name]) } else { .group }
         advance(
             &row, to: ScopeVersions.next(whole: row, at: now), by: restoring(previous, cancel, for: audience),
-            in: &table)
+            origin: previous.origin ?? previous.send, in: &table)
     }
 
     /// The same of a send to one recipient of a group. What was said to all since has corrected it already.
@@ -71,14 +74,16 @@ extension Planning {
         _ cancel: Cancel, in own: GroupRow, of recipient: Recipient, within whole: GroupRow,
         in table: inout some GroupTable
     ) {
-        guard let previous = own.restorable(from: cancel), own.version > whole.version,
+        let states = own.restorableStates(from: cancel, within: whole)
+        guard let previous = states.first, own.version > whole.version,
             ScopeLife(own: own, whole: whole) != .ended, case .user(let user) = recipient
         else { return }
         var (own, whole) = (own, whole)
         let send = restoring(previous, cancel, for: .users([user]))
         let version = ScopeVersions.next(own: own, whole: whole, at: now)
-        own.previous = nil
+        own.previous = Array(states.dropFirst())
         own.newest = state(send, whole, version: version)
+        own.newest?.origin = previous.origin ?? previous.send
         own.version = version
         own.updates += 1
         own.lastAt = stamp
@@ -96,23 +101,11 @@ extension Planning {
     }
 
     private func restoring(_ previous: ScopeState, _ cancel: Cancel, for audience: Audience) -> Send {
-        var content = PushContent(.update)
-        content.contentState = previous.content.contentState
-        content.staleDate = previous.content.staleDate
-        content.relevanceScore = previous.content.relevanceScore
         var send = Send(
             id: cancel.send + Self.undoSuffix, app: cancel.app, group: key.group, audience: audience,
-            content: content, priority: previous.priority, acceptedAt: cancel.acceptedAt)
+            content: previous.content, priority: previous.priority, acceptedAt: cancel.acceptedAt)
         send.deadline = previous.deadline > now ? previous.deadline : nil
         send.owner = key.recipient
         return send
-    }
-}
-
-extension GroupRow {
-    /// What the update that is taken back had taken the place of, while nothing has taken its own.
-    fileprivate func restorable(from cancel: Cancel) -> ScopeState? {
-        guard let newest, newest.send == cancel.send, newest.content.event == .update else { return nil }
-        return previous
     }
 }

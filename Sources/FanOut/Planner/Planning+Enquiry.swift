@@ -7,7 +7,7 @@ extension Planning {
         guard enquiry.lane < planner.lanes else { return }
         let row = try known(key, in: table)
         guard let newest = row.newest, newest.deadline > now,
-            !newest.isTakenBack(in: Set(row.cancelled.map(\.send)))
+            newest.content.event != .update || !row.hasTakenBack(newest)
         else { return }
         var expansion = Expansion(
             send: newest.send, key: key, targets: .group, content: newest.content.saidToWhatIsThere,

@@ -127,8 +127,9 @@ extension Planning {
     /// state would be ten thousand copies of it, and the lanes have it anyway.
     private func keep(_ send: Send, version: Int64, in own: inout GroupRow, _ whole: GroupRow) {
         let isAlone = isAlone(send)
-        let shown = own.version > whole.version ? own.newest : whole.newest
-        own.previous = isAlone && send.content.event == .update ? shown : nil
+        let shown = own.version > whole.version ? own : whole
+        own.previous =
+            isAlone && send.content.event == .update ? shown.replacedStates(within: whole) : []
         own.newest = isAlone ? state(send, whole, version: version) : nil
         own.version = version
         own.lastAt = stamp

@@ -25,7 +25,7 @@ extension Planning {
             row.endDate = send.endDate
             row.open(ScopeVersions.next(whole: row, at: now))
             row.newest = state(send, row, version: row.version)
-            row.previous = nil
+            row.previous = []
             row.attributesType = send.content.attributesType
             row.attributesBytes = send.content.attributes?.count ?? 0
             row.updates = 0
@@ -61,15 +61,19 @@ extension Planning {
             plan.held = Plan.Held(key: key, at: version - ScopeVersions.aheadMax)
             return say(.held, send)
         }
-        row.previous = row.newest
+        row.previous = row.replacedStates(within: row)
         advance(&row, to: version, by: send, in: &table)
     }
 
     /// The scope's phones get another state.
+    ///
+    /// - Parameter origin: the send that said it first, where this one brings it back.
     mutating func advance(
-        _ row: inout GroupRow, to version: Int64, by send: Send, in table: inout some GroupTable
+        _ row: inout GroupRow, to version: Int64, by send: Send, origin: String? = nil,
+        in table: inout some GroupTable
     ) {
         row.newest = state(send, row, version: version)
+        row.newest?.origin = origin
         row.advance(to: version)
         row.updatedAt = version
         var expansion = expansion(send, to: targets(send, row), as: row, version: version)
@@ -99,7 +103,7 @@ extension Planning {
         row.words += 1
         let version = ScopeVersions.next(whole: row, at: now)
         row.newest = state(send, row, version: version)
-        row.previous = nil
+        row.previous = []
         row.advance(to: version)
         let expansion = expansion(send, to: targets(send, row), as: row, version: version)
         row.endedAt = version

@@ -35,8 +35,8 @@ package struct GroupRow: Record, Hashable {
     package var updatedAt: Int64 = 0
     /// Of a recipient, only while its newest word was for that recipient alone.
     package var newest: ScopeState?
-    /// What the newest update took the place of; it comes back when that update is cancelled.
-    package var previous: ScopeState?
+    /// What the newest updates took the place of, the newest first: it comes back when they are taken back.
+    package var previous: [ScopeState] = []
     /// The type that the life was started with, and how large its attributes were: updates are checked by them.
     package var attributesType: String?
     package var attributesBytes = 0
@@ -58,6 +58,10 @@ package struct GroupRow: Record, Hashable {
 
     package init() {}
 
+    /// States that `previous` has at most, and so updates one behind the other that can be taken back. A group's row
+    /// is written with every update.
+    package static let previousMax = 3
+
     /// How long a row counts after its scope's last send.
     package static let keptMilliseconds: Int64 = 3 * 86_400_000
 
@@ -75,7 +79,8 @@ package struct GroupRow: Record, Hashable {
         writer.field("highest", highest == 0 ? nil : highest)
         writer.field("updatedAt", updatedAt == 0 ? nil : updatedAt)
         writer.field("newest", newest)
-        writer.field("previous", previous)
+        writer.field("previous", previous.first)
+        writer.objects("earlier", unlessEmpty: Array(previous.dropFirst())) { $1.fields($0) }
         writer.field("attributesType", attributesType)
         writer.field("attributesBytes", attributesBytes == 0 ? nil : attributesBytes)
         writer.field("updates", updates == 0 ? nil : updates)
@@ -99,7 +104,8 @@ package struct GroupRow: Record, Hashable {
         highest = record["highest"].optional?.version() ?? 0
         updatedAt = record["updatedAt"].optional?.version() ?? 0
         newest = record["newest"].optional?.scopeState()
-        previous = record["previous"].optional?.scopeState()
+        previous = record["previous"].optional.map { [$0.scopeState()] } ?? []
+        previous += record["earlier"].objects(countMax: Self.previousMax) { $0.scopeState() }
         attributesType = record["attributesType"].optional?.name()
         attributesBytes = record["attributesBytes"].optional?.int(in: 0...1_000_000) ?? 0
         updates = record["updates"].optional?.int(in: 0...Int.max) ?? 0

@@ -4,6 +4,8 @@ internal import JSON
 /// to a token that comes late.
 package struct ScopeState: Sendable, Hashable {
     package var send: String
+    /// The send that said it first, where this one has only brought it back.
+    package var origin: String?
     package var version: Int64
     package var content: PushContent
     package var priority: Int
@@ -25,6 +27,9 @@ package struct ScopeState: Sendable, Hashable {
         self.expiration = expiration
         self.acceptedAt = acceptedAt
     }
+
+    /// Whether it goes when that send is taken back.
+    package func comes(from send: String) -> Bool { self.send == send || origin == send }
 }
 
 extension JSONWriter {
@@ -32,25 +37,35 @@ extension JSONWriter {
         guard let state else { return }
         self.name(name)
         beginObject()
+        fields(state)
+        endObject()
+    }
+
+    mutating func fields(_ state: ScopeState) {
         field("send", state.send)
+        field("origin", state.origin)
         field("version", state.version)
         content(state.content)
         field("priority", state.priority)
         field("deadline", state.deadline)
         field("expiration", state.expiration)
         field("acceptedAt", state.acceptedAt)
-        endObject()
+    }
+}
+
+extension JSONObject {
+    func scopeState() -> ScopeState {
+        var state = ScopeState(
+            send: self["send"].name(), version: self["version"].version(), content: content(),
+            priority: self["priority"].int(in: 1...10), deadline: self["deadline"].seconds(),
+            expiration: self["expiration"].seconds(), acceptedAt: self["acceptedAt"].time())
+        state.origin = self["origin"].optional?.name()
+        return state
     }
 }
 
 extension JSONValue {
-    func scopeState() -> ScopeState {
-        let object = object()
-        return ScopeState(
-            send: object["send"].name(), version: object["version"].version(), content: object.content(),
-            priority: object["priority"].int(in: 1...10), deadline: object["deadline"].seconds(),
-            expiration: object["expiration"].seconds(), acceptedAt: object["acceptedAt"].time())
-    }
+    func scopeState() -> ScopeState { object().scopeState() }
 
     /// Seconds since 1970 as versions and generations have them; 0 where there is none yet.
     package func version() -> Int64 { Int64(int(in: 0...(1 << 53))) }

@@ -17,8 +17,8 @@ extension Planning {
         if let user = users.first, users.count == 1 {
             let own = try known(key.of(.user(user)), in: table)
             if hold(send, own, whole: row, of: .user(user), in: &table) { return }
-            if send.content.event == .start, own.newest != nil, own.version > row.version {
-                send.content = own.joined(send.content)
+            if send.content.event == .start, let state = own.ownState(within: row) {
+                send.content.say(state)
                 saysOwnState = true
             }
             keepsReplaced = isShownOnlyInLanes(own, row)
@@ -62,7 +62,7 @@ extension Planning {
     /// Then its start must not overtake that, or the phone would be started with what was before.
     private func isShownOnlyInLanes(_ own: GroupRow, _ whole: GroupRow) -> Bool {
         let isOwn = own.version > max(whole.version, whole.floor)
-        return isOwn ? own.newest == nil : whole.floor > whole.version
+        return isOwn ? own.ownState(within: whole) == nil : whole.floor > whole.version
     }
 
     /// An update to one recipient waits when it would run ahead of the clock, or when the whole group waits for one
@@ -97,7 +97,7 @@ extension Planning {
             let hasOwn = own.generation > whole.generation
             // The version is that of the state that comes with it. Where that is the whole group's, the lane knows
             // what is newer for the recipient; what opened a life of the recipient's own may still be on its way there.
-            let isOwnState = isAlone(send) && own.newest != nil && own.version > whole.version
+            let isOwnState = isAlone(send) && own.ownState(within: whole) != nil
             return Expansion.ScopedRecipient(
                 recipient, scope: hasOwn ? .recipient : .group,
                 generation: max(own.generation, whole.generation),

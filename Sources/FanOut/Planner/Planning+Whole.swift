@@ -4,42 +4,6 @@ internal import Store
 // Sends to a whole scope: a group's, or that of a private group's owner, or an activity's without a group.
 
 extension Planning {
-    /// Opens a life of the scope; where one is open, chooses more who join it. Who joins gets the newest state,
-    /// not the one that the start came with: the match goes on.
-    mutating func start(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
-        var (send, row) = (send, row)
-        beginOrJoin(&send, &row)
-        table.set(row, of: key)
-        if case .users(let users) = send.audience, key.recipient == nil {
-            return try address(users, with: send, row, in: &table)
-        }
-        let lanes = expand(expansion(send, to: targets(send, row), as: row, version: row.version))
-        say(.planned, send, version: row.version, generation: row.generation, lanes: lanes)
-    }
-
-    private mutating func beginOrJoin(_ send: inout Send, _ row: inout GroupRow) {
-        if ScopeLife(row) == .open {
-            send.content = row.joined(send.content)
-            row.endDate = send.endDate ?? row.endDate
-        } else {
-            row.endDate = send.endDate
-            row.open(ScopeVersions.next(whole: row, at: now))
-            row.newest = state(send, row, version: row.version)
-            row.previous = []
-            row.attributesType = send.content.attributesType
-            row.attributesBytes = send.content.attributes?.count ?? 0
-            row.updates = 0
-            row.words += 1
-        }
-        row.lastAt = stamp
-        if let endDate = send.endDate {
-            plan.autoEnd = key.group.map {
-                EndSchedule(
-                    app: key.app, group: $0, owner: key.recipient, generation: row.generation, at: endDate)
-            }
-        }
-    }
-
     mutating func update(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
         if ScopeLife(row) == .ended { return say(.ended, send) }
         var row = row
@@ -165,16 +129,6 @@ extension GroupRow {
 
     /// Of what was scheduled then; never for what was not.
     func hasEnded(since scheduledAt: Int64?) -> Bool { scheduledAt.map { endedTime > $0 } ?? false }
-
-    /// The content of a start for who joins later.
-    func joined(_ content: PushContent) -> PushContent {
-        guard let newest else { return content }
-        var content = content
-        content.contentState = newest.content.contentState ?? content.contentState
-        content.staleDate = newest.content.staleDate
-        content.relevanceScore = newest.content.relevanceScore ?? content.relevanceScore
-        return content
-    }
 }
 
 extension Expansion.Targets {

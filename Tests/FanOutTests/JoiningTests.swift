@@ -69,3 +69,59 @@ func `a start that corrects one that was taken back says its own state, to all`(
     #expect(plan.versions == [dawn])
     #expect(!plan.parts[0].isUrgent, "it must not overtake the list")
 }
+
+private func findings(_ plan: Plan) throws -> [String] {
+    guard case .verdict(let part) = try #require(plan.progress.first).part else { throw Missing() }
+    return part.findings
+}
+
+@Test(arguments: [Audience.everyone, .users(["ben"]), .users(["ada", "ben"])])
+func `a start of another type does not join a group, and opens it when it has ended`(_ audience: Audience)
+    throws
+{
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    var other = makeSend(.start, to: audience)
+    other.content.attributesType = "Order"
+    let before = rows
+    let plan = try planner.plan(other, at: 10, in: &rows)
+    #expect(plan.verdicts == [.refused] && plan.parts.isEmpty && rows == before)
+    #expect(try findings(plan).allSatisfy { $0.contains("is Order") && $0.contains("with Match") })
+    _ = try planner.plan(makeSend(.end), at: 20, in: &rows)
+    #expect(try planner.plan(other, at: 30, in: &rows).verdicts == [.planned])
+}
+
+private func object(_ name: String, bytes: Int) -> RawJSON {
+    raw("{\"\(name)\":\"\(String(repeating: "x", count: bytes - name.utf8.count - 7))\"}")
+}
+
+@Test func `a start that is too large with what it gets is refused`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    var update = makeSend(.update)
+    update.content.contentState = object("text", bytes: 3000)
+    _ = try planner.plan(update, at: 10, in: &rows)
+    var start = makeSend(.start, to: .tags(["a"]))
+    start.content.attributes = object("home", bytes: 1097)
+    let plan = try planner.plan(start, at: 20, in: &rows)
+    #expect(plan.verdicts == [.refused] && plan.parts.isEmpty)
+    let found = try findings(plan)
+    #expect(found.count == 2 && found[0].contains("4097 bytes together") && found[1].hasPrefix("payload has"))
+    start.content.attributes = object("home", bytes: 800)
+    #expect(try planner.plan(start, at: 30, in: &rows).verdicts == [.planned])
+    // Updates are checked with the largest attributes from then on.
+    update.content.contentState = object("text", bytes: 3297)
+    let large = try planner.plan(update, at: 40, in: &rows)
+    #expect(try findings(large).map { $0.contains("4097 bytes together") } == [true])
+    // One user's own state counts where it is what the user's start gets.
+    update.content.contentState = object("text", bytes: 20)
+    _ = try planner.plan(update, at: 50, in: &rows)
+    update.content.contentState = object("text", bytes: 3000)
+    update.audience = .users(["ben"])
+    _ = try planner.plan(update, at: 60, in: &rows)
+    start.content.attributes = object("home", bytes: 1097)
+    for (user, verdict) in [("ben", Progress.Verdict.refused), ("ada", .planned)] {
+        start.audience = .users([user])
+        #expect(try planner.plan(start, at: 70, in: &rows).verdicts == [verdict])
+    }
+}

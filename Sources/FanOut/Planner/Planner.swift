@@ -76,7 +76,7 @@ package struct Planner: Sendable {
             job.say(.outdated, send)
             return job.plan
         }
-        let findings = Self.findings(send, of: row, in: app, now: job.now)
+        let findings = try job.findings(send, of: row, in: app, table)
         if !findings.isEmpty {
             job.say(.refused, send, findings: findings)
             return job.plan
@@ -97,18 +97,6 @@ package struct Planner: Sendable {
         if send.content.event == .start { return false }
         if let generation = send.generation, generation != row.generation { return true }
         return row.hasEnded(since: send.scheduledAt)
-    }
-
-    private static func findings(_ send: Send, of row: GroupRow, in app: App, now: Int64) -> [String] {
-        var findings: [String] = []
-        if let problem = GroupKeyLength.problem(of: send) { findings.append(problem) }
-        // What the type that the group was started with says of an update: the gateway could not know it where
-        // an app has several.
-        if send.content.event != .start, let type = row.attributesType {
-            findings += PayloadRules(now: now, type: app.type(type))
-                .violations(in: send.content, attributesBytes: row.attributesBytes).map(\.description)
-        }
-        return Array(findings.prefix(Progress.findingsMax))
     }
 
     private func plan(_ cancel: Cancel, stamp: Int64, in table: inout some GroupTable) throws(StoreError)

@@ -39,6 +39,8 @@ extension Planning {
             replace(newest, by: send, &row, in: &table)
         }
         if let newest = row.newest { send.content.say(newest) }
+        // Updates must fit with the largest attributes that any phone has.
+        row.attributesBytes = max(row.attributesBytes, send.content.attributes?.count ?? 0)
         endByItself(at: send.endDate, row)
     }
 

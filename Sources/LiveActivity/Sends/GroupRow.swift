@@ -37,7 +37,8 @@ package struct GroupRow: Record, Hashable {
     package var newest: ScopeState?
     /// What the newest updates took the place of, the newest first: it comes back when they are taken back.
     package var previous: [ScopeState] = []
-    /// The type that the life was started with, and how large its attributes were: updates are checked by them.
+    /// The type that the life was started with, and how large the largest attributes are that a start of it had: updates
+    /// are checked by them.
     package var attributesType: String?
     package var attributesBytes = 0
     /// Updates of this life so far: each begins its walk at another place.

@@ -24,7 +24,7 @@ package struct Progress: Record, Hashable {
         case outdated
         /// Its deadline had passed.
         case expired
-        /// The group's activity type does not take its content; `findings` say why.
+        /// The group's activity type, or who would join the group, does not take its content; `findings` say why.
         case refused
         /// The app is not in the catalogue any more.
         case unknownApp

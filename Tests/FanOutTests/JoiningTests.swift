@@ -125,3 +125,39 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
         #expect(try planner.plan(start, at: 70, in: &rows).verdicts == [verdict])
     }
 }
+
+@Test func `a start for named users leaves the end of the group as it is, and says so`() throws {
+    var rows = Rows()
+    func start(_ audience: Audience, endDate: Int64?, at seconds: Int64) throws -> Plan {
+        var send = makeSend(.start, to: audience)
+        send.endDate = endDate
+        return try planner.plan(send, at: seconds, in: &rows)
+    }
+    #expect(try start(.everyone, endDate: dawn + 1000, at: 0).autoEnd?.at == dawn + 1000)
+    for users in [["ben"], ["ada", "ben"]] {
+        let plan = try start(.users(users), endDate: dawn + 50, at: 10)
+        #expect(plan.verdicts == [.planned] && plan.autoEnd == nil)
+        #expect(try findings(plan).map { $0.contains("\(dawn + 1000)") } == [true])
+        #expect(plan.parts.allSatisfy { $0.expansion.deadline == dawn + 1000 })
+        #expect(rows.rows[key]?.endDate == dawn + 1000)
+        #expect(try findings(try start(.users(users), endDate: dawn + 1000, at: 11)).isEmpty)
+        #expect(try findings(try start(.users(users), endDate: nil, at: 12)).isEmpty)
+    }
+    let tags = try start(.tags(["a"]), endDate: dawn + 500, at: 20)
+    #expect(tags.autoEnd?.at == dawn + 500)
+    // Who opens the group's life says when it ends.
+    _ = try planner.plan(makeSend(.end), at: 30, in: &rows)
+    let opening = try start(.users(["ben"]), endDate: dawn + 700, at: 40)
+    #expect(opening.autoEnd?.at == dawn + 700)
+    #expect(try findings(opening).isEmpty)
+}
+
+@Test func `the owner of a private group says when it ends, also behind its start`() throws {
+    var rows = Rows()
+    var send = makeSend(.start, to: .users(["ben"]), group: "order")
+    send.owner = .user("ben")
+    send.endDate = dawn + 1000
+    _ = try planner.plan(send, at: 0, in: &rows)
+    send.endDate = dawn + 500
+    #expect(try planner.plan(send, at: 10, in: &rows).autoEnd?.at == dawn + 500)
+}

@@ -40,6 +40,15 @@ extension Planning {
             }
     }
 
+    /// What a start for named users asks for and does not get.
+    func findings(ofPlanned start: Send, _ row: GroupRow) -> [String] {
+        guard let endDate = start.endDate, endDate != row.endDate else { return [] }
+        let end = row.endDate.map { "at \($0)" } ?? "when an end says so"
+        return [
+            "end-date is left out: who is named joins the group, and that ends for everybody \(end)"
+        ]
+    }
+
     private func joined(
         _ send: Send, _ row: GroupRow, in table: some GroupTable
     ) throws(StoreError) -> PushContent {

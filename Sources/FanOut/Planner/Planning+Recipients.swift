@@ -50,7 +50,8 @@ extension Planning {
         }
         say(
             .planned, send, version: users.count == 1 ? first.scoped.version : row.version,
-            generation: row.generation, lanes: lanes.count, ended: ended)
+            generation: row.generation, lanes: lanes.count, findings: findings(ofPlanned: send, row),
+            ended: ended)
     }
 
     private struct ScopedByLane {

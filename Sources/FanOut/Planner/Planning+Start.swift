@@ -14,7 +14,7 @@ extension Planning {
         }
         row.lastAt = stamp
         table.set(row, of: key)
-        if case .users(let users) = send.audience, key.recipient == nil {
+        if case .users(let users) = send.audience, namesUsers(send) {
             return try address(users, with: send, row, in: &table)
         }
         let lanes = expand(expansion(send, to: targets(send, row), as: row, version: row.version))
@@ -30,18 +30,20 @@ extension Planning {
         row.attributesBytes = send.content.attributes?.count ?? 0
         row.updates = 0
         row.words += 1
-        endByItself(at: send.endDate, row)
+        if let endDate = send.endDate { endByItself(at: endDate, row) }
     }
 
     private mutating func join(_ send: inout Send, _ row: inout GroupRow, in table: inout some GroupTable) {
-        row.endDate = send.endDate ?? row.endDate
+        if !namesUsers(send), let endDate = send.endDate {
+            row.endDate = endDate
+            endByItself(at: endDate, row)
+        }
         if let newest = row.newest, row.hasTakenBack(newest) {
             replace(newest, by: send, &row, in: &table)
         }
         if let newest = row.newest { send.content.say(newest) }
         // Updates must fit with the largest attributes that any phone has.
         row.attributesBytes = max(row.attributesBytes, send.content.attributes?.count ?? 0)
-        endByItself(at: send.endDate, row)
     }
 
     /// What the scope was told last was taken back, and nothing came back: now the start says what holds, also to
@@ -58,8 +60,12 @@ extension Planning {
             &row, to: ScopeVersions.next(whole: row, at: now), by: send, origin: start.id, in: &table)
     }
 
-    private mutating func endByItself(at endDate: Int64?, _ row: GroupRow) {
-        guard let endDate else { return }
+    /// Of a group that is others', too: when it ends is not theirs to say.
+    private func namesUsers(_ send: Send) -> Bool {
+        if case .users = send.audience { key.recipient == nil } else { false }
+    }
+
+    private mutating func endByItself(at endDate: Int64, _ row: GroupRow) {
         plan.autoEnd = key.group.map {
             EndSchedule(
                 app: key.app, group: $0, owner: key.recipient, generation: row.generation, at: endDate)

@@ -396,6 +396,38 @@ func `one user's update waits behind the whole group's, also where its own versi
     }
 }
 
+@Test(arguments: [Audience.group, .users(["ben"])])
+func `an update whose place nothing may take does not wait`(_ audience: Audience) throws {
+    var rows = Rows()
+    for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: audience), at: 0, in: &rows) }
+    for number: Int64 in 6...9 {
+        var send = makeSend(.update, to: audience, id: "u\(number)")
+        send.conflate = false
+        let plan = try planner.plan(send, at: 0, in: &rows)
+        #expect(plan.verdicts == [.planned] && plan.versions == [dawn + number])
+    }
+    // Those that may wait do, as before, and take one another's place.
+    #expect(try planner.plan(makeSend(.update, to: audience, id: "a"), at: 0, in: &rows).verdicts == [.held])
+    #expect(
+        try planner.plan(makeSend(.update, to: audience, id: "b"), at: 0, in: &rows).verdicts
+            == [.superseded, .held])
+    var last = makeSend(.update, to: audience, id: "last")
+    last.conflate = false
+    let plan = try planner.plan(last, at: 0, in: &rows)
+    #expect(plan.progress.map(\.send) == ["b", "last"] && plan.verdicts == [.superseded, .planned])
+}
+
+@Test func `one user's update that cannot wait lets the whole group's go before it`() throws {
+    var rows = Rows()
+    for _ in 0...5 { _ = try planner.plan(makeSend(.update), at: 0, in: &rows) }
+    _ = try planner.plan(makeSend(.update, id: "all"), at: 0, in: &rows)
+    var own = makeSend(.update, to: .users(["ben"]), id: "own")
+    own.conflate = false
+    let plan = try planner.plan(own, at: 0, in: &rows)
+    #expect(plan.progress.map(\.send) == ["all", "own"] && plan.verdicts == [.planned, .planned])
+    #expect(plan.versions == [dawn + 6, dawn + 7])
+}
+
 @Test func `an update to one activity takes nothing from another user's that waits`() throws {
     var rows = Rows()
     for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows) }

@@ -14,6 +14,7 @@ extension Planning {
         // Of a list nothing is kept here for each of its recipients.
         var keepsReplaced = true
         var saysOwnState = false
+        if send.content.event == .update, users.count > 1 || !send.conflate { letHeldGo(&row, in: &table) }
         if let user = users.first, users.count == 1 {
             let own = try known(key.of(.user(user)), in: table)
             if hold(send, own, whole: row, of: .user(user), in: &table) { return }
@@ -23,8 +24,6 @@ extension Planning {
             }
             keepsReplaced = isShownOnlyInLanes(own, row)
             isUrgent = send.content.event != .start || !keepsReplaced
-        } else if send.content.event == .update {
-            letHeldGo(&row, in: &table)
         }
         var found: [ScopedByLane] = []
         var ended = 0
@@ -67,12 +66,14 @@ extension Planning {
     }
 
     /// An update to one recipient waits when it would run ahead of the clock, or when the whole group waits for one
-    /// that came before it; among those that wait the newest wins.
+    /// that came before it; among those that wait the newest wins, so that one that must not lose its place does not wait.
     private mutating func hold(
         _ send: Send, _ own: GroupRow, whole: GroupRow, of recipient: Recipient,
         in table: inout some GroupTable
     ) -> Bool {
-        guard send.content.event == .update, !send.dryRun, ScopeLife(own: own, whole: whole) != .ended else {
+        guard send.content.event == .update, send.conflate, !send.dryRun,
+            ScopeLife(own: own, whole: whole) != .ended
+        else {
             return false
         }
         let version = ScopeVersions.next(own: own, whole: whole, at: now)

@@ -19,7 +19,8 @@ extension Planning {
     ) {
         let version = ScopeVersions.next(whole: row, at: now)
         row.lastAt = stamp
-        if mayWait, ScopeVersions.isTooFarAhead(version, at: now) {
+        // Among those that wait the newest takes the others' place: one that must not lose its own goes ahead of the clock.
+        if mayWait, send.conflate, ScopeVersions.isTooFarAhead(version, at: now) {
             row.held = send
             table.set(row, of: key)
             plan.held = Plan.Held(key: key, at: version - ScopeVersions.aheadMax)

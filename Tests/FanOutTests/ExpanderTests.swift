@@ -77,6 +77,51 @@ struct ExpanderTests {
         #expect(lane.takeJobs().count == 1)
     }
 
+    @Test func `who came in the second in which a life opened, and before it, is started in it`() throws {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 + 300 }
+        var start = makeExpansion(.start, generation: 2, version: 2)
+        start.acceptedAt = (dawn + 2) * 1000 + 600
+        start.openedAt = start.acceptedAt
+        try lane.expand(start)
+        #expect(lane.takeJobs().count == 1)
+        // What opened a moment before it came was for the recipient that it had then.
+        try lane.phone("p2", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 + 900 }
+        var joining = makeExpansion(.start, generation: 2, version: 2, send: "joining")
+        joining.acceptedAt = (dawn + 5) * 1000
+        joining.openedAt = start.openedAt
+        try lane.expand(joining)
+        #expect(lane.takeJobs().isEmpty && lane.tally.excluded == ["started": 2])
+    }
+
+    @Test func `whom an end by an activity's name has taken out is started again in a life of its own`()
+        throws
+    {
+        let lane = try OneLane()
+        for user in ["ann", "ben"] {
+            try lane.phone("p-" + user, user: user, .start(type: "Match"))
+            try lane.phone("p-" + user, user: user, .update(activity: "a-" + user))
+        }
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        try lane.expand(
+            makeExpansion(.end, to: .activities(["a-ann"]), generation: 1, version: 5, send: "end"))
+        _ = lane.takeJobs()
+        let named = ["ann", "ben"].map {
+            Expansion.ScopedRecipient(.user($0), scope: .group, generation: dawn + 1, version: dawn + 1)
+        }
+        var again = makeExpansion(.start, to: .recipients(named), generation: 1, version: 1, send: "again")
+        again.reopens = dawn + 7
+        try lane.expand(again)
+        let jobs = lane.takeJobs()
+        #expect(jobs.map(\.recipient) == ["u:ann"] && jobs.map(\.head.generation) == [dawn + 7])
+        #expect(lane.tally.excluded == ["started": 1])
+        try lane.expand(makeExpansion(.update, generation: 1, version: 8, state: 8, send: "update"))
+        #expect(Set(lane.takeJobs().map(\.recipient)) == ["u:ann", "u:ben"])
+        again.send = "third"
+        try lane.expand(again)
+        #expect(lane.takeJobs().isEmpty, "once in that life, too")
+    }
+
     @Test func `an installation that was here for a while is started here for what was accepted meanwhile`()
         throws
     {

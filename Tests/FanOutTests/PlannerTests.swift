@@ -149,6 +149,26 @@ import Testing
     #expect(try planner.plan(order(.update, of: "ada"), at: 2, in: &rows).note == nil)
 }
 
+@Test func `users whom an end by an activity's name may have ended can be started again`() throws {
+    var rows = Rows()
+    let start = makeSend(.start, to: .users(["ada", "ben"]))
+    let first = try planner.plan(start, at: 0, in: &rows)
+    #expect(first.parts.allSatisfy { $0.expansion.reopens == nil })
+    _ = try planner.plan(makeSend(.update, to: .activities(["a1"]), id: "u"), at: 1, in: &rows)
+    #expect(try planner.plan(start, at: 1, in: &rows).parts.allSatisfy { $0.expansion.reopens == nil })
+    let end = try planner.plan(makeSend(.end, to: .activities(["a1"]), id: "e"), at: 1, in: &rows)
+    let again = try planner.plan(start, at: 1, in: &rows)
+    let reopens = again.parts.compactMap(\.expansion.reopens)
+    #expect(reopens.count == again.parts.count && Set(reopens).count == 1)
+    #expect(reopens[0] > end.parts[0].expansion.version)
+    // What is said next is newer than that, to whomever it is said.
+    let one = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "one"), at: 1, in: &rows)
+    #expect(one.versions.allSatisfy { $0 > reopens[0] })
+    let all = try planner.plan(makeSend(.update, id: "all"), at: 2, in: &rows)
+    #expect(all.versions.allSatisfy { $0 > reopens[0] })
+    #expect(all.parts.allSatisfy { $0.expansion.generation == first.parts[0].expansion.generation })
+}
+
 @Test func `named activities get a version above all of the group's, in every lane`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)

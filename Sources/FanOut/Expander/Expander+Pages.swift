@@ -110,10 +110,15 @@ extension Expander {
         let generation: Int64
         let text: [UInt8]
         let start: EncodedStart
+        /// Milliseconds since 1970, as the life's generation says it where it is a recipient's own.
+        let openedAt: Int64
 
         init(_ generation: Int64, version: Int64, by expansion: Expansion, at now: Int64) {
             self.generation = generation
             text = Array(String(generation).utf8)
+            let isOwn = generation != expansion.generation
+            let opens = isOwn && generation == version
+            openedAt = opens ? expansion.acceptedAt : (isOwn ? nil : expansion.openedAt) ?? generation * 1000
             start = EncodedStart(
                 LedgerRow(version: version, at: now, type: expansion.content.attributesType ?? ""))
         }
@@ -123,7 +128,7 @@ extension Expander {
     private mutating func enter(
         _ row: borrowing TokenPageRow, as ledger: LedgerPart, _ keys: LedgerKeyWriter, by expansion: Expansion
     ) throws(StoreError) -> Bool {
-        if isStartedElsewhere(row, generation: ledger.generation, by: expansion) { return false }
+        if isStartedElsewhere(row, in: ledger, by: expansion) { return false }
         keys.start(
             of: row.recipient, on: row.installation, generation: ledger.text, into: &key)
         if !expansion.restart, try table.hasStart(key) { return false }
@@ -134,11 +139,11 @@ extension Expander {
     /// An installation that has come from another recipient brings along what was started there: whatever was
     /// accepted, or had begun, before it came.
     private func isStartedElsewhere(
-        _ row: borrowing TokenPageRow, generation: Int64, by expansion: Expansion
+        _ row: borrowing TokenPageRow, in ledger: LedgerPart, by expansion: Expansion
     ) -> Bool {
         guard !row.hasMovedAway, let movedAt = row.movedAt else { return false }
         if expansion.acceptedAt < movedAt { return true }
-        return !expansion.restart && generation * 1000 < movedAt
+        return !expansion.restart && ledger.openedAt < movedAt
     }
 }
 

@@ -41,8 +41,8 @@ extension Expander {
         var left = list[...]
         var cursor = walk.cursor
         repeat {
-            let some = together(left, of: walk.expansion)
-            if let next = try goThrough(Array(some), from: cursor, of: &walk, under: name, by: &page) {
+            let some = try together(left, of: walk.expansion)
+            if let next = try goThrough(some, from: cursor, of: &walk, under: name, by: &page) {
                 walk.expansion.targets = .recipients(Array(left))
                 return next
             }
@@ -59,10 +59,28 @@ extension Expander {
     /// together.
     private func together(
         _ left: ArraySlice<Expansion.ScopedRecipient>, of expansion: Expansion
-    ) -> ArraySlice<Expansion.ScopedRecipient> {
+    ) throws(StoreError) -> [Expansion.ScopedRecipient] {
         let some = left.prefix(recipientsAtATime)
-        guard expansion.content.event == .start, let first = some.first else { return some }
-        return some.prefix { $0.generation == first.generation }
+        guard expansion.content.event == .start else { return Array(some) }
+        var found: [Expansion.ScopedRecipient] = []
+        for scoped in some {
+            let scoped = try inItsLife(scoped, of: expansion)
+            if let first = found.first, first.generation != scoped.generation { break }
+            found.append(scoped)
+        }
+        return found
+    }
+
+    /// In a life of its own, where an end by an activity's name has taken the recipient out of the group's.
+    private func inItsLife(
+        _ scoped: Expansion.ScopedRecipient, of expansion: Expansion
+    ) throws(StoreError) -> Expansion.ScopedRecipient {
+        guard let reopens = expansion.reopens,
+            let own = try table.scope(expansion.key.of(scoped.recipient).bytes),
+            own.endedAt > scoped.generation, own.endedAt < reopens
+        else { return scoped }
+        return Expansion.ScopedRecipient(
+            scoped.recipient, scope: .recipient, generation: reopens, version: reopens)
     }
 
     private mutating func goThrough(

@@ -25,6 +25,7 @@ extension Planning {
             keepsReplaced = isShownOnlyInLanes(own, row)
             isUrgent = send.content.event != .start || !keepsReplaced
         }
+        let reopens = versionToReopen(send, &row)
         var found: [ScopedByLane] = []
         var ended = 0
         for user in users {
@@ -45,12 +46,22 @@ extension Planning {
             var expansion = expansion(send, to: targets, as: row, version: row.version)
             expansion.keepsReplaced = keepsReplaced && send.content.event == .update
             expansion.saysOwnState = saysOwnState
+            expansion.reopens = reopens
             plan.parts.append(Plan.Part(expansion: expansion, lane: lane, isUrgent: isUrgent))
         }
         say(
             .planned, send, version: users.count == 1 ? first.scoped.version : row.version,
             generation: row.generation, lanes: lanes.count, findings: findings(ofPlanned: send, row),
             ended: ended)
+    }
+
+    /// A version above all of the group's, for users whom an end by an activity's name may have taken out of its life.
+    private func versionToReopen(_ send: Send, _ whole: inout GroupRow) -> Int64? {
+        guard send.content.event == .start, whole.namedEndAt > whole.generation else { return nil }
+        let version = ScopeVersions.next(whole: whole, at: now)
+        whole.floor = version
+        whole.highest = version
+        return version
     }
 
     private struct ScopedByLane {
@@ -152,6 +163,7 @@ extension Planning {
         let version = ScopeVersions.next(whole: row, at: now)
         row.floor = version
         row.highest = version
+        if send.content.event == .end { row.namedEndAt = version }
         row.lastAt = stamp
         table.set(row, of: key)
         var expansion = expansion(send, to: .activities(names), as: row, version: version)

@@ -24,6 +24,7 @@ extension Planning {
     private mutating func open(_ row: inout GroupRow, by send: Send) {
         row.endDate = send.endDate
         row.open(ScopeVersions.next(whole: row, at: now))
+        row.openedAt = send.acceptedAt
         row.newest = state(send, row, version: row.version)
         row.previous = []
         row.attributesType = send.content.attributesType

@@ -98,6 +98,7 @@ struct Planning {
         expansion.conflate = send.conflate
         expansion.onUnknownStart = send.onUnknownStart
         expansion.restart = send.restart
+        if send.content.event == .start { expansion.openedAt = row.openedAt }
         expansion.dryRun = send.dryRun
         return expansion
     }

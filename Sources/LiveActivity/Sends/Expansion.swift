@@ -57,6 +57,11 @@ package struct Expansion: Record, Hashable {
     package var conflate = true
     package var onUnknownStart = Send.UnknownStart.skip
     package var restart = false
+    /// Of a start: milliseconds since 1970 when the one that opened the life was accepted.
+    package var openedAt: Int64?
+    /// Of a start to users: the version of a life of their own, for those whom an end by an activity's name has taken out
+    /// of the group's. Only their lanes know who they are.
+    package var reopens: Int64?
     package var dryRun = false
     /// Of a start of one recipient: it carries what that one was told last, which is not the group's.
     package var saysOwnState = false
@@ -104,6 +109,8 @@ package struct Expansion: Record, Hashable {
         writer.field("conflate", conflate ? nil : false)
         writer.field("onUnknownStart", onUnknownStart == .skip ? nil : onUnknownStart.rawValue)
         writer.field("restart", restart ? true : nil)
+        writer.field("openedAt", openedAt)
+        writer.field("reopens", reopens)
         writer.field("dryRun", dryRun ? true : nil)
         writer.field("saysOwnState", saysOwnState ? true : nil)
         writer.field("answer", isAnswer ? true : nil)
@@ -127,6 +134,8 @@ package struct Expansion: Record, Hashable {
         conflate = record["conflate"].optional?.bool() ?? true
         onUnknownStart = record["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
         restart = record["restart"].optional?.bool() ?? false
+        openedAt = record["openedAt"].optional?.time()
+        reopens = record["reopens"].optional?.version()
         dryRun = record["dryRun"].optional?.bool() ?? false
         saysOwnState = record["saysOwnState"].optional?.bool() ?? false
         isAnswer = record["answer"].optional?.bool() ?? false

@@ -21,6 +21,8 @@ package struct GroupRow: Record, Hashable {
 
     /// The version of the start that opened this life; 0 while none was seen.
     package var generation: Int64 = 0
+    /// Milliseconds since 1970 when that start was accepted: a generation runs ahead of the clock, and has whole seconds.
+    package var openedAt: Int64?
     /// The version of the newest end; 0 while there was none.
     package var endedAt: Int64 = 0
     /// Milliseconds since 1970 of that end's record: timed sends from before it are out of date.
@@ -33,6 +35,9 @@ package struct GroupRow: Record, Hashable {
     package var highest: Int64 = 0
     /// Of a whole group: the version of its newest update, whatever came after it; 0 while there was none.
     package var updatedAt: Int64 = 0
+    /// Of a whole group: the version of the newest end by activities' names, of which only lanes know whom it has ended;
+    /// 0 while there was none.
+    package var namedEndAt: Int64 = 0
     /// Of a recipient, only while its newest word was for that recipient alone.
     package var newest: ScopeState?
     /// What the newest updates took the place of, the newest first: it comes back when they are taken back.
@@ -73,12 +78,14 @@ package struct GroupRow: Record, Hashable {
 
     package func write(to writer: inout JSONWriter) {
         writer.field("generation", generation)
+        writer.field("openedAt", openedAt)
         writer.field("endedAt", endedAt == 0 ? nil : endedAt)
         writer.field("endedTime", endedTime == 0 ? nil : endedTime)
         writer.field("version", version)
         writer.field("floor", floor == 0 ? nil : floor)
         writer.field("highest", highest == 0 ? nil : highest)
         writer.field("updatedAt", updatedAt == 0 ? nil : updatedAt)
+        writer.field("namedEndAt", namedEndAt == 0 ? nil : namedEndAt)
         writer.field("newest", newest)
         writer.field("previous", previous.first)
         writer.objects("earlier", unlessEmpty: Array(previous.dropFirst())) { $1.fields($0) }
@@ -98,12 +105,14 @@ package struct GroupRow: Record, Hashable {
 
     package init(from record: JSONObject) {
         generation = record["generation"].version()
+        openedAt = record["openedAt"].optional?.time()
         endedAt = record["endedAt"].optional?.version() ?? 0
         endedTime = record["endedTime"].optional?.time() ?? 0
         version = record["version"].version()
         floor = record["floor"].optional?.version() ?? 0
         highest = record["highest"].optional?.version() ?? 0
         updatedAt = record["updatedAt"].optional?.version() ?? 0
+        namedEndAt = record["namedEndAt"].optional?.version() ?? 0
         newest = record["newest"].optional?.scopeState()
         previous = record["previous"].optional.map { [$0.scopeState()] } ?? []
         previous += record["earlier"].objects(countMax: Self.previousMax) { $0.scopeState() }

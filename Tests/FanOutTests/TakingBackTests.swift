@@ -67,7 +67,7 @@ func `what was brought back is taken back with the send that had said it`(
     #expect(try takeBack("u2", of: recipient, at: 42, in: &rows).verdicts == [.stopping], "once more")
     let last = try takeBack("u1", of: recipient, at: 43, in: &rows)
     #expect(goals(last) == [raw(#"{"goals":0}"#)])
-    #expect(last.parts[0].expansion.content.event == .update)
+    #expect(last.parts.first?.expansion.content.event == .update)
     #expect(try takeBack("u0", of: recipient, at: 44, in: &rows).verdicts == [.stopping], "none is left")
 }
 
@@ -85,6 +85,14 @@ func `what was brought back is taken back with the send that had said it`(
     // What nobody could take the place of does not come back behind the next either.
     _ = try planner.plan(makeSend(.update, id: "new", state: 50), at: 200, in: &rows)
     #expect(try takeBack("new", at: 201, in: &rows).verdicts == [.stopping])
+}
+
+@Test func `what was taken back does not come back when it is named no more either`() throws {
+    var rows = Rows()
+    try update(3, in: &rows)
+    _ = try takeBack("u2", at: 40, in: &rows)
+    #expect(goals(try takeBack("u3", at: 40 + 86_400, in: &rows)) == [raw(#"{"goals":1}"#)])
+    #expect(rows.rows[key]?.cancelled.map(\.send) == ["u3"])
 }
 
 @Test func `one user does not get back what all were told and was taken back`() throws {

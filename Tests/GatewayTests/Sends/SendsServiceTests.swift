@@ -293,6 +293,23 @@ struct SendProgressTests {
         _ = _cluster
     }
 
+    @Test func `what lanes did for an earlier send of the same key does not count for a later one`() {
+        var progress = SendProgress(id: "k")
+        let key = GroupKey(app: "shop", group: "g")
+        for version in [7, 90_000] as [Int64] {
+            let parts: [LiveActivity.Progress.Part] = [
+                .verdict(LiveActivity.Progress.PlannedPart(.planned, version: version, lanes: 1)),
+                .lanes([0], LaneTally()),
+            ]
+            for part in parts {
+                #expect(!progress.isComplete || progress.planned?.version != version)
+                progress.add(
+                    LiveActivity.Progress(send: "k", key: key, dryRun: false, acceptedAt: 1, at: 1, part))
+            }
+            #expect(progress.isComplete)
+        }
+    }
+
     @Test func `an update of a group that nobody has heard of says so`() {
         var progress = SendProgress(id: "s")
         let key = GroupKey(app: "shop", group: "g")

@@ -120,6 +120,15 @@ struct ExpanderTests {
         again.send = "third"
         try lane.expand(again)
         #expect(lane.takeJobs().isEmpty, "once in that life, too")
+        again.reopens = dawn + 9
+        again.send = "fourth"
+        try lane.expand(again)
+        #expect(lane.takeJobs().isEmpty, "the next start by name has a newer version, and joins that life")
+        try lane.phone("q-ann", user: "ann", .start(type: "Match"))
+        try lane.expand(again)
+        let joining = lane.takeJobs()
+        #expect(joining.map(\.installation) == ["q-ann"] && joining.map(\.head.generation) == [dawn + 7])
+        #expect(joining.map { Push($0.body).state } == ["8"])
     }
 
     @Test func `an installation that was here for a while is started here for what was accepted meanwhile`()
@@ -270,6 +279,14 @@ struct ExpanderTests {
         #expect(Set(lane.takeJobs().map(\.entry)) == ["update:a1", "update:a2"])
         try lane.phone("p4", user: "ann", .update(activity: "a4"))
         #expect(lane.takeJobs().map { Push($0.body).state } == ["7"])
+    }
+
+    @Test(arguments: [PushEvent.update, .end])
+    func `a send to an activity of another lane is through at once`(event: PushEvent) throws {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .update(activity: "a1"))
+        try lane.expand(makeExpansion(event, to: .activities(["elsewhere"]), version: 2))
+        #expect(lane.takeJobs().isEmpty && lane.progress.count == 1 && lane.tally == LaneTally())
     }
 
     @Test func `a late token is brought the newest state, and an end`() throws {

@@ -38,6 +38,8 @@ extension Expander {
         _ list: [Expansion.ScopedRecipient], of walk: inout Walk, under name: [UInt8],
         by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
+        // Of a send to named activities, most lanes have none of them.
+        if list.isEmpty { return nil }
         var left = list[...]
         var cursor = walk.cursor
         repeat {
@@ -71,7 +73,8 @@ extension Expander {
         return found
     }
 
-    /// In a life of its own, where an end by an activity's name has taken the recipient out of the group's.
+    /// In a life of its own, where an end by an activity's name has taken the recipient out of the group's: this start
+    /// opens it, or one before has.
     private func inItsLife(
         _ scoped: Expansion.ScopedRecipient, of expansion: Expansion
     ) throws(StoreError) -> Expansion.ScopedRecipient {
@@ -79,8 +82,14 @@ extension Expander {
             let own = try table.scope(expansion.key.of(scoped.recipient).bytes),
             own.endedAt > scoped.generation, own.endedAt < reopens
         else { return scoped }
-        return Expansion.ScopedRecipient(
-            scoped.recipient, scope: .recipient, generation: reopens, version: reopens)
+        var scoped = scoped
+        scoped.scope = .recipient
+        if own.generation > own.endedAt {
+            scoped.generation = own.generation
+        } else {
+            (scoped.generation, scoped.version) = (reopens, reopens)
+        }
+        return scoped
     }
 
     private mutating func goThrough(

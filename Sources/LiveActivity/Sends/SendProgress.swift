@@ -56,7 +56,8 @@ package struct SendProgress: Sendable {
         // It was taken back while it waited for its time: the lanes have nothing to stop.
         if part.verdict == .stopping, planned?.verdict == .cancelled { return }
         // A key that came again after its day: what the lanes did for the send before it is not this one's.
-        if part.verdict == .planned, let planned, planned.verdict == .planned, planned.version != part.version {
+        if part.verdict == .planned, let planned, planned.verdict == .planned, planned.version != part.version
+        {
             lanes = [:]
         }
         var part = part

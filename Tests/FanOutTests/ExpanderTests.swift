@@ -131,6 +131,28 @@ struct ExpanderTests {
         #expect(joining.map { Push($0.body).state } == ["8"])
     }
 
+    @Test(arguments: [true, false])
+    func
+        `who tells a token late is brought an end that an activity's name has said, whatever was said behind it`(
+            endComesFirst: Bool
+        ) throws
+    {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .start(type: "Match"))
+        try lane.phone("p2", user: "ann", .update(activity: "other"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        let end = makeExpansion(.end, to: .activities(["other"]), generation: 1, version: 5, send: "end")
+        let ann = Expansion.ScopedRecipient(
+            .user("ann"), scope: .recipient, generation: dawn + 1, version: dawn + 6)
+        let update = makeExpansion(.update, to: .recipients([ann]), generation: 1, version: 1, send: "update")
+        for expansion in endComesFirst ? [end, update] : [update, end] { try lane.expand(expansion) }
+        #expect(lane.takeJobs().last?.head.event == .end)
+        try lane.phone("p1", user: "ann", .update(activity: "late"))
+        let late = lane.takeJobs()
+        #expect(late.map(\.head.event) == [.end])
+        #expect(late.allSatisfy { Push($0.body).timestamp >= dawn + (endComesFirst ? 5 : 6) })
+    }
+
     @Test func `an installation that was here for a while is started here for what was accepted meanwhile`()
         throws
     {

@@ -131,6 +131,14 @@ extension LaneScope {
         // Joining a life changes nothing but whom it has: the newest state stays.
         let opens = event != .start || generation > self.generation || version > self.version
         self.generation = max(self.generation, generation)
+        // What has ended stays so until a start, whatever else was planned, or came first: of an end by an activity's name
+        // no planner knows.
+        let hasEnded = endedAt > max(self.generation, generation)
+        if hasEnded, event == .update, version > endedAt { return }
+        if hasEnded, event == .end, version == endedAt, version < self.version {
+            newest = expansion.state(version: version)
+            return
+        }
         if event != .start { updated = max(updated, version) }
         guard opens, version > self.version else { return }
         self.version = version

@@ -73,12 +73,6 @@ extension Expander {
                 {
                     continue
                 }
-                if walk.isOvertaken(by: generation, at: version), let keys,
-                    try wasStarted(page[index], in: generation, with: version, keys)
-                {
-                    walk.expansion.tally.dropped += 1
-                    continue
-                }
                 add(page[index], as: variant, of: &walk)
             }
         }
@@ -144,14 +138,6 @@ extension Expander {
         guard !row.hasMovedAway, let movedAt = row.movedAt else { return false }
         if expansion.acceptedAt < movedAt { return true }
         return !expansion.restart && ledger.openedAt < movedAt
-    }
-}
-
-extension Walk {
-    /// Whether it is an update that a newer life has overtaken. What that life has started shows something newer;
-    /// activities that were there before show what is older.
-    fileprivate func isOvertaken(by generation: Int64, at version: Int64) -> Bool {
-        expansion.content.event == .update && expansion.conflate && generation > version
     }
 }
 

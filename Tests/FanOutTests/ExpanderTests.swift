@@ -153,6 +153,33 @@ struct ExpanderTests {
         #expect(late.allSatisfy { Push($0.body).timestamp >= dawn + (endComesFirst ? 5 : 6) })
     }
 
+    @Test(arguments: [true, false])
+    func `an update that overtakes the start that it follows is carried by that start`(
+        endComesFirst: Bool
+    ) throws {
+        let lane = try OneLane()
+        try lane.phone("p1", user: "ann", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        try lane.phone("p1", user: "ann", .update(activity: "a"))
+        func ann(_ version: Int64, _ scope: SheetHead.Scope) -> Expansion.Targets {
+            .recipients([
+                Expansion.ScopedRecipient(
+                    .user("ann"), scope: scope, generation: dawn + 1, version: dawn + version)
+            ])
+        }
+        let end = makeExpansion(.end, to: .activities(["a"]), generation: 1, version: 5, send: "end")
+        let update = makeExpansion(
+            .update, to: ann(9, .recipient), generation: 1, version: 1, state: 9, send: "update")
+        for expansion in endComesFirst ? [end, update] : [update, end] { try lane.expand(expansion) }
+        _ = lane.takeJobs()
+        var again = makeExpansion(
+            .start, to: ann(1, .group), generation: 1, version: 1, state: 1, send: "again")
+        again.reopens = dawn + 7
+        try lane.expand(again)
+        let jobs = lane.takeJobs()
+        #expect(jobs.map(\.head.generation) == [dawn + 7] && jobs.map { Push($0.body).state } == ["9"])
+    }
+
     @Test func `an installation that was here for a while is started here for what was accepted meanwhile`()
         throws
     {

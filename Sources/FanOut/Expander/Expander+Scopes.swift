@@ -132,11 +132,23 @@ extension LaneScope {
         let opens = event != .start || generation > self.generation || version > self.version
         self.generation = max(self.generation, generation)
         // What has ended stays so until a start, whatever else was planned, or came first: of an end by an activity's name
-        // no planner knows.
+        // no planner knows. An update from behind it may be of the life that such a start opens.
         let hasEnded = endedAt > max(self.generation, generation)
-        if hasEnded, event == .update, version > endedAt { return }
+        if hasEnded, event == .update, version > endedAt {
+            if version > replaced?.version ?? 0 { replaced = expansion.state(version: version) }
+            return
+        }
         if hasEnded, event == .end, version == endedAt, version < self.version {
+            replaced = newest
             newest = expansion.state(version: version)
+            return
+        }
+        if event == .start, generation > endedAt, let early = replaced, early.version > generation,
+            newest?.content.event == .end
+        {
+            self.generation = max(self.generation, generation)
+            self.version = max(self.version, early.version)
+            (newest, replaced, self.walk) = (early, nil, nil)
             return
         }
         if event != .start { updated = max(updated, version) }

@@ -161,6 +161,9 @@ import Testing
     let reopens = again.parts.compactMap(\.expansion.reopens)
     #expect(reopens.count == again.parts.count && Set(reopens).count == 1)
     #expect(reopens[0] > end.parts[0].expansion.version)
+    _ = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "own"), at: 1, in: &rows)
+    let single = try planner.plan(makeSend(.start, to: .users(["ada"]), id: "s2"), at: 1, in: &rows)
+    #expect(single.parts.allSatisfy { !$0.isUrgent }, "the end is not overtaken")
     // What is said next is newer than that, to whomever it is said.
     let one = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "one"), at: 1, in: &rows)
     #expect(one.versions.allSatisfy { $0 > reopens[0] })

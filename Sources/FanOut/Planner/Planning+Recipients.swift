@@ -26,6 +26,8 @@ extension Planning {
             isUrgent = send.content.event != .start || !keepsReplaced
         }
         let reopens = versionToReopen(send, &row)
+        // It goes behind the end that it may follow.
+        if reopens != nil { isUrgent = false }
         var found: [ScopedByLane] = []
         var ended = 0
         for user in users {

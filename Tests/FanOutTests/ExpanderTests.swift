@@ -396,6 +396,19 @@ struct ExpanderTests {
         #expect(lane.tally.excluded == ["ended": 1])
     }
 
+    @Test func `a start for all joins the life of their own of those who were ended and started again`() throws {
+        let lane = try OneLane()
+        try lane.phone("p0", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        try lane.expand(ofOne(.end, generation: 1, version: 5))
+        try lane.expand(ofOne(.start, generation: 7, version: 7))
+        #expect(lane.takeJobs().map(\.installation) == ["p0"])
+        try lane.phone("p1", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, send: "all"))
+        #expect(lane.takeJobs().map(\.head.generation) == [dawn + 7])
+        #expect(lane.tally.excluded == ["started": 1])
+    }
+
     @Test func `an end that the group's updates have overtaken is not older than what phones show`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .update(activity: "a"))

@@ -19,9 +19,11 @@ extension Expander {
         switch expansion.content.event {
         case .start:
             // An end stops every older start to the recipient, whatever the scope of either.
-            if let own, own.endedAt > told.generation { return .exclude(ExpansionExclusion.ended) }
+            // Whom a start has taken back in since is in a life of their own, which every later start joins.
+            let life = max(told.generation, own?.generation ?? 0)
+            if let own, own.endedAt > life { return .exclude(ExpansionExclusion.ended) }
             if whole.endedAt > told.generation { return .drop }
-            if let own { told.generation = max(told.generation, own.generation) }
+            told.generation = life
             // A send to one recipient is taken back under its group's key, too.
             let cancelled = Set(whole.cancelled + (own?.cancelled ?? []))
             var newest = told

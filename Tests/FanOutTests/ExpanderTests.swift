@@ -396,7 +396,9 @@ struct ExpanderTests {
         #expect(lane.tally.excluded == ["ended": 1])
     }
 
-    @Test func `a start for all joins the life of their own of those who were ended and started again`() throws {
+    @Test func `a start for all joins the life of their own of those who were ended and started again`()
+        throws
+    {
         let lane = try OneLane()
         try lane.phone("p0", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))

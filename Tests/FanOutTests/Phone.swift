@@ -28,6 +28,8 @@ struct Activity {
     var state: String?
     var version: Int64
     var hasEnded = false
+    /// Its app began it by itself.
+    var isOwn = false
     /// Reported with the newest token; nil before.
     var token: Int?
     /// What the phone has seen under each version.
@@ -39,5 +41,7 @@ struct Phone {
     var user: String
     var installation: String
     var startToken: Int?
+    /// Where the first of them stands in its lane's registry.
+    var startOffset: Int?
     var activities: [Activity] = []
 }

@@ -1,0 +1,105 @@
+import FanOut
+import LiveActivity
+import Simulation
+
+// How a history comes to rest, and what must be true then.
+extension FleetHistory {
+    /// Nothing fails any more, and everybody says what they have to say.
+    func settle() throws {
+        for round in 0..<400 {
+            try goOn(5)
+            for lane in topics.indices { try turn(lane, isCalm: true) }
+            while !enquiries.isEmpty { try answer() }
+            while let job = waiting.popLast() { try deliver(job) }
+            var isQuiet = held.isEmpty && topics.allSatisfy(\.isDone)
+            for index in phones.indices {
+                for place in phones[index].activities.indices
+                where !phones[index].activities[place].hasEnded
+                    && phones[index].activities[place].token == nil
+                {
+                    reportUpdate(index, place)
+                    isQuiet = false
+                }
+            }
+            if isQuiet { return }
+            if round == 399 { throw Wrong(description: "it never ends") }
+        }
+    }
+
+    /// Whatever was before: an end, and after days in which its planner has forgotten the group a new start, which
+    /// reaches everybody, once.
+    func beginAnew() throws {
+        now += 60
+        sends += 1
+        let end = makeSend(.end, id: "s\(sends)", state: sends)
+        try take(try planner.plan(.send(end), stamp: stamp, app: shop, in: &rows))
+        try settle()
+        if chance(50) {
+            now += 4 * 86_400
+            rows = Rows()
+        }
+        now += 1
+        var start = makeSend(.start, to: .everyone, id: "s\(sends + 1)", state: sends + 1)
+        start.acceptedAt = stamp
+        let plan = try planner.plan(.send(start), stamp: stamp, app: shop, in: &rows)
+        try take(plan)
+        try settle()
+        guard let life = plan.parts.first?.expansion.generation else { throw Wrong(description: "no start") }
+        for phone in phones where phone.startToken != nil {
+            let count = starts["match/u:\(phone.user)/\(life)/\(phone.installation)"] ?? 0
+            if count != 1 {
+                throw Wrong(description: "\(count) starts of \(phone.installation) in a new life")
+            }
+        }
+        try check()
+    }
+
+    func check() throws {
+        if closed != expected {
+            throw Wrong(description: "closing records \(closed) where \(expected) expansions were")
+        }
+        for phone in phones {
+            try checkStarts(of: phone)
+            for activity in phone.activities {
+                guard let truth = account.truth(activity.group, phone.user) else { continue }
+                if activity.hasEnded { continue }
+                let name = "\(activity.id) of \(phone.user) in \(activity.group)"
+                if truth.hasEnded { throw Wrong(description: "\(name) was never ended") }
+                // The ledger knows installations: what its app began beside what was started there is taken for that.
+                if activity.isOwn, isStarted(phone, in: activity.group) { continue }
+                let states = account.states(of: truth, isOwn: activity.isOwn)
+                if !states.contains(activity.state) {
+                    throw Wrong(
+                        description:
+                            "\(name) shows \(activity.state ?? "-") of \(activity.version), not \(states)")
+                }
+            }
+        }
+    }
+
+    private func isStarted(_ phone: Phone, in group: String) -> Bool {
+        starts.keys.contains {
+            $0.hasPrefix("\(group)/u:\(phone.user)/") && $0.hasSuffix("/\(phone.installation)")
+        }
+    }
+
+    /// Whoever can be started, and whom a start of the life that is was for, was started in it.
+    private func checkStarts(of phone: Phone) throws {
+        guard let offset = phone.startOffset else { return }
+        for group in ["match", "chest"] {
+            for start in account.standingStarts(group, phone.user) where offset < start.registry {
+                // One that is late in the life before may serve this one: lives are told apart by their generations.
+                let lives = account.truth(group, phone.user)?.generations ?? []
+                let count = lives.map {
+                    starts["\(group)/u:\(phone.user)/\($0)/\(phone.installation)"] ?? 0
+                }.reduce(0, +)
+                if count != 1 {
+                    throw Wrong(
+                        description:
+                            "\(count) starts of \(phone.installation) in \(group), in the life of \(start.send)"
+                    )
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import FanOut
+import Foundation
+import JSON
+import LiveActivity
+import Registry
+import Simulation
+
+// What the owners of lanes do, and what must be true of it.
+extension FleetHistory {
+    func owner(of lane: Int) throws -> LaneOwner {
+        if let owner = owners[lane] { return owner }
+        let owner = try LaneOwner(lane, path(lane, random.below(2)), topics[lane])
+        owners[lane] = owner
+        return owner
+    }
+
+    func turn(_ lane: Int, isCalm: Bool = false) throws {
+        let owner = try owner(of: lane)
+        let topic = topics[lane]
+        let plan = LaneOwner.Plan(
+            registryUpTo: isCalm
+                ? topic.registry.count
+                : topic.committed.registry
+                    + random.below(topic.registry.count - topic.committed.registry + 1),
+            isUrgent: chance(50), expansions: random.below(4), rowsMax: 1 + random.below(4))
+        let outcome = try owner.run(plan, on: topic, now: stamp)
+        if !isCalm, chance(20) {
+            // The transaction does not happen; whoever owns the lane next begins at the committed offsets.
+            try owner.close()
+            owners[lane] = nil
+            return
+        }
+        let before = LaneRows(replaying: topics[lane].starts)
+        let read = (topics[lane].committed.urgent, topics[lane].committed.usual)
+        topics[lane].committed = outcome.committed
+        topics[lane].starts += outcome.starts
+        topics[lane].urgent += outcome.urgent
+        topics[lane].usual += outcome.usual
+        try noteReached(in: lane, urgentFrom: read.0, usualFrom: read.1)
+        for progress in outcome.progress { closed["\(progress.send)/\(lane)", default: 0] += 1 }
+        for job in outcome.jobs { try look(at: job, after: before) }
+        waiting += outcome.jobs
+        enquiries += outcome.enquiries
+    }
+
+    /// Whom sends to named activities have found, that the lane has just come to.
+    private func noteReached(in lane: Int, urgentFrom urgent: Int, usualFrom usual: Int) throws {
+        let topic = topics[lane]
+        let records =
+            topic.urgent[urgent..<topic.committed.urgent] + topic.usual[usual..<topic.committed.usual]
+        var present: [[UInt8]: TokenRow] = [:]
+        var rows: LaneRows?
+        for record in records {
+            guard
+                case .expansion(let expansion) = try ExpansionRequest.decode(
+                    record, with: JSONReader(limits: Expansion.limits)),
+                case .activities(let names) = expansion.targets, let group = expansion.key.group
+            else { continue }
+            if rows == nil {
+                rows = LaneRows(replaying: topic.starts)
+                for record in topic.registry[..<topic.committed.registry] {
+                    present[record.key] = try record.value.map { try TokenRow.decode($0, with: JSONReader()) }
+                }
+            }
+            var reached: Set<String> = []
+            for phone in phones {
+                for activity in phone.activities where names.contains(activity.id) {
+                    guard let row = present[key(phone, .update(activity: activity.id))] else { continue }
+                    let alone = GroupKey(app: "shop", activity: activity.id)
+                    let joined = try rows?.scope(alone.bytes)?.joined?.group
+                    if row.group ?? joined == group { reached.insert(phone.user) }
+                }
+            }
+            account.reach(reached, by: expansion.send)
+        }
+    }
+
+    /// What must be true of jobs in the order in which a lane writes them.
+    ///
+    /// - Parameter rows: the lane's, before the transaction.
+    func look(at job: Job, after rows: LaneRows) throws {
+        let push = Push(job.body)
+        if push.event == .end ? push.timestamp < job.head.version : push.timestamp != job.head.version {
+            throw Wrong(description: "a body of \(push.timestamp) with a head of \(job.head.version)")
+        }
+        switch push.event {
+        case .start:
+            let life = "\(job.head.group ?? "")/\(job.recipient)/\(job.head.generation)/\(job.installation)"
+            starts[life, default: 0] += 1
+            if starts[life] != 1 { throw Wrong(description: "a second start in life \(life)") }
+            let key = GroupKey(
+                app: "shop", group: job.head.group ?? "", recipient: Recipient(text: job.recipient))
+            if let states = account.statesWhenStarted(job.head, job.recipient), !states.contains(push.state) {
+                throw Wrong(
+                    description: "\(life) was started with \(push.state ?? "-"), older than \(states)")
+            }
+            if let end = try rows.scope(key.bytes)?.endedAt, end > job.head.generation {
+                throw Wrong(description: "a start of life \(job.head.generation) after the end of \(end)")
+            }
+        case .end: ends[job.token] = max(ends[job.token] ?? 0, job.head.version)
+        case .update:
+            if let end = ends[job.token], job.head.generation < end {
+                throw Wrong(description: "an update of \(push.timestamp) after the end of \(end)")
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import FanOut
+import LiveActivity
+import Simulation
+
+// What is said to the fleet, and what a planner makes of it.
+extension FleetHistory {
+    func send() throws {
+        now += Int64(random.below(2))
+        sends += 1
+        let event: PushEvent = [.start, .start, .update, .update, .update, .update, .end][random.below(7)]
+        let group = ["match", "match", "solo", isSilent ? "match" : "chest"][random.below(4)]
+        if group == "solo", event == .start { return }
+        let users = Array(Set(phones.map(\.user))).sorted()
+        let some = Array(users.shuffled(using: &random).prefix(1 + random.below(2)))
+        var audience: Audience = event == .start ? .everyone : .group
+        if chance(35) { audience = .users(some) }
+        if group == "chest" { audience = .users([some[0]]) }
+        var send = makeSend(event, to: audience, group: group, id: "s\(sends)", state: sends)
+        send.acceptedAt = stamp
+        if group == "chest" { send.owner = .user(some[0]) }
+        if event == .update, chance(15) { send.conflate = false }
+        sent.append(send)
+        try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
+    }
+
+    /// An update, or an end, of whoever has one of some activities.
+    func sendByName() throws {
+        let group = ["match", "match", "solo"][fate.below(3)]
+        let all = phones.flatMap(\.activities).filter { $0.group == group }.map(\.id)
+        if all.isEmpty { return }
+        sends += 1
+        let names = Array(all.shuffled(using: &fate).prefix(1 + fate.below(2)))
+        var send = makeSend(
+            fate.below(3) == 0 ? .end : .update, to: .activities(names), group: group, id: "s\(sends)",
+            state: sends)
+        send.acceptedAt = stamp
+        sent.append(send)
+        try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
+    }
+
+    func cancel() throws {
+        guard let send = sent.randomElement(using: &random), let key = send.groupKey else { return }
+        let cancel = Cancel(
+            send: send.id, app: send.app, key: key, recipient: chance(80) ? send.onlyUser : nil,
+            acceptedAt: stamp)
+        let plan = try planner.plan(.cancel(cancel), stamp: stamp, app: shop, in: &rows)
+        if plan.stop != nil { account.takeBack(send) }
+        try take(plan)
+    }
+
+    /// One lane's enquiry, which comes behind whatever was planned before.
+    func answer() throws {
+        if enquiries.isEmpty { return }
+        let enquiry = enquiries.removeFirst()
+        for part in try planner.plan(.enquiry(enquiry), stamp: stamp, app: nil, in: &rows).parts {
+            guard let lane = part.lane, part.expansion.isAnswer, !part.isUrgent else {
+                throw Wrong(description: "an enquiry of lane \(enquiry.lane) was answered with a send")
+            }
+            topics[lane].usual.append(part.expansion.encoded())
+        }
+    }
+
+    func take(_ plan: Plan) throws {
+        if let one = plan.held { held.append(one) }
+        if let stop = plan.stop {
+            let bytes = Stop(send: stop.send, key: stop.key).encoded()
+            for lane in topics.indices { topics[lane].urgent.append(bytes) }
+        }
+        for part in plan.parts {
+            let bytes = part.expansion.encoded()
+            for lane in topics.indices where part.lane ?? lane == lane {
+                if part.isUrgent {
+                    topics[lane].urgent.append(bytes)
+                } else {
+                    topics[lane].usual.append(bytes)
+                }
+                expected["\(part.expansion.send)/\(lane)", default: 0] += 1
+            }
+        }
+        if plan.parts.isEmpty { return }
+        account.note(startsIn: plan)
+        let users = Set(phones.map(\.user)).sorted()
+        account.take(
+            plan, users: users.map { .init(name: $0, registry: topics[lane(of: $0)].committed.registry) })
+    }
+}
+
+extension Send {
+    /// Whom it is for, where that is one user of a group that is others', too.
+    fileprivate var onlyUser: Recipient? {
+        guard owner == nil, case .users(let users) = audience, users.count == 1 else { return nil }
+        return .user(users[0])
+    }
+}

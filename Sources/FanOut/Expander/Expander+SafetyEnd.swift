@@ -98,8 +98,11 @@ extension Expander {
         let key = LedgerKey(
             app: app, subject, recipient: recipient, generation: SafetyEnd.ownGeneration,
             installation: installation)
-        // One that has ended since was another activity.
-        if let known = try table.start(key.bytes), known.endedAt == 0, endedAt <= key.life(of: known) {
+        let bytes = key.bytes
+        // One that has ended since was another activity. Nearly always there is none, and that is told without reading.
+        if try table.hasStart(bytes), let known = try table.start(bytes), known.endedAt == 0,
+            endedAt <= key.life(of: known)
+        {
             return
         }
         if let life, life != SafetyEnd.ownGeneration {
@@ -110,7 +113,7 @@ extension Expander {
         table.set(
             LedgerRow(
                 version: 0, at: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
-            under: key.bytes)
+            under: bytes)
     }
 }
 

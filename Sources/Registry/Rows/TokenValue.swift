@@ -174,8 +174,7 @@ enum TokenValue {
 
     /// Nil for a row with a token.
     static func dismissedAt(_ value: Span<UInt8>) -> Int64? {
-        guard value[0] & Flag.off != 0, let bytes = more(.dismissedAt, value) else { return nil }
-        return bytes.number(at: 0, bytes: timeBytes)
+        value[0] & Flag.off == 0 ? nil : time(.dismissedAt, value)
     }
 
     /// Whether it is a token that pushes go to, as far as the row itself says.

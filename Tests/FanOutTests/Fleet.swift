@@ -79,6 +79,9 @@ final class LaneOwner {
             recipientsAtATime: recipientsAtATime)
     }
 
+    /// Records of the registry that its file has: more than were committed, where a turn has failed.
+    var registryRead: Int { Int(registry.applied ?? 0) }
+
     /// The next record of the registry to be read.
     private var nextRegistry: Int
 

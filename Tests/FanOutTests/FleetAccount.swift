@@ -57,8 +57,12 @@ struct FleetAccount {
     /// Starts that must have begun something on whoever had a start token in the lane by then, in the life that is.
     func standingStarts(_ group: String, _ user: String) -> [Event] {
         guard let truth = truth(group, user), !truth.hasEnded, let life = truth.life else { return [] }
-        return (events["\(group)/\(user)"] ?? []).filter {
+        let events = events["\(group)/\(user)"] ?? []
+        // Of a life of the user's own whose start was taken back a start for all may know nothing.
+        let isOnlyNamed = cancelled.contains(life) && events.contains { $0.send == life && $0.namesUser }
+        return events.filter {
             $0.isFor && truth.lives[$0.send] == life && !cancelled.contains($0.send)
+                && (!isOnlyNamed || $0.namesUser)
         }
     }
 

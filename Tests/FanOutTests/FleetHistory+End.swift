@@ -7,7 +7,7 @@ extension FleetHistory {
     /// Nothing fails any more, and everybody says what they have to say.
     func settle() throws {
         for round in 0..<400 {
-            try goOn(5)
+            try goOn(1)
             for lane in topics.indices { try turn(lane, isCalm: true) }
             while !enquiries.isEmpty { try answer() }
             while let job = waiting.popLast() { try deliver(job) }

@@ -36,7 +36,7 @@ extension FleetHistory {
         topics[lane].starts += outcome.starts
         topics[lane].urgent += outcome.urgent
         topics[lane].usual += outcome.usual
-        try noteReached(in: lane, urgentFrom: read.0, usualFrom: read.1)
+        try noteReached(in: lane, by: owner, urgentFrom: read.0, usualFrom: read.1)
         for progress in outcome.progress { closed["\(progress.send)/\(lane)", default: 0] += 1 }
         for job in outcome.jobs { try look(at: job, after: before) }
         waiting += outcome.jobs
@@ -44,7 +44,9 @@ extension FleetHistory {
     }
 
     /// Whom sends to named activities have found, that the lane has just come to.
-    private func noteReached(in lane: Int, urgentFrom urgent: Int, usualFrom usual: Int) throws {
+    private func noteReached(
+        in lane: Int, by owner: LaneOwner, urgentFrom urgent: Int, usualFrom usual: Int
+    ) throws {
         let topic = topics[lane]
         let records =
             topic.urgent[urgent..<topic.committed.urgent] + topic.usual[usual..<topic.committed.usual]
@@ -58,7 +60,7 @@ extension FleetHistory {
             else { continue }
             if rows == nil {
                 rows = LaneRows(replaying: topic.starts)
-                for record in topic.registry[..<topic.committed.registry] {
+                for record in topic.registry[..<owner.registryRead] {
                     present[record.key] = try record.value.map { try TokenRow.decode($0, with: JSONReader()) }
                 }
             }

@@ -5,8 +5,8 @@ struct Happenings: OptionSet {
 
     /// Apps begin activities by themselves in groups that are started, too.
     static let ownActivities = Happenings(rawValue: 1)
-    /// Sends name activities of a group. Only where a history asks for it.
+    /// Sends name activities of a group.
     static let namedActivities = Happenings(rawValue: 2)
 
-    static let all: Happenings = [.ownActivities]
+    static let all: Happenings = [.ownActivities, .namedActivities]
 }

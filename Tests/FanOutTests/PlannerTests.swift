@@ -172,6 +172,18 @@ import Testing
     #expect(all.parts.allSatisfy { $0.expansion.generation == first.parts[0].expansion.generation })
 }
 
+@Test func `a start names the end of one activity that it must not overtake, for a day`() throws {
+    var rows = Rows()
+    let start = makeSend(.start, to: .users(["ada", "ben"]))
+    _ = try planner.plan(start, at: 0, in: &rows)
+    let end = try planner.plan(makeSend(.end, to: .activities(["a1"]), id: "e1"), at: 1, in: &rows)
+    _ = try planner.plan(makeSend(.end, to: .activities(["a2", "a3"]), id: "e2"), at: 2, in: &rows)
+    let again = try planner.plan(start, at: 3, in: &rows)
+    #expect(again.parts.allSatisfy { $0.expansion.behindEnd == end.parts[0].expansion.version })
+    let later = try planner.plan(start, at: 86_500, in: &rows)
+    #expect(later.parts.allSatisfy { $0.expansion.reopens != nil && $0.expansion.behindEnd == nil })
+}
+
 @Test func `named activities get a version above all of the group's, in every lane`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)

@@ -76,7 +76,7 @@ struct Truth {
 
     /// What a start may say that came behind the first so many.
     func states(since count: Int, without cancelled: Set<String>) -> Set<String?> {
-        let newest = said.prefix(count).lastIndex { !cancelled.contains($0.send) } ?? 0
+        let newest = said.prefix(count).lastIndex { !Self.isTakenBack($0.send, $0.state, in: cancelled) } ?? 0
         return Set(said[newest...].map(\.state))
     }
 
@@ -87,9 +87,16 @@ struct Truth {
         for (send, state, _) in said.reversed() {
             if states.count > 1 { states.insert(nil) }
             states.insert(state)
-            if !cancelled.contains(send) { return states }
+            if !Self.isTakenBack(send, state, in: cancelled) { return states }
         }
         return states.union([nil])
+    }
+
+    /// What brings an earlier state back is taken back with the send that said that first: a state is its send's number.
+    private static func isTakenBack(_ send: String, _ state: String?, in cancelled: Set<String>) -> Bool {
+        if cancelled.contains(send) { return true }
+        guard let state, send.hasSuffix(".undo") else { return false }
+        return cancelled.contains("s\(state)")
     }
 
     /// The same of an activity that its app began by itself. What a start opens with it may be told, and need not be;
@@ -101,7 +108,7 @@ struct Truth {
             if takenBack.count > 1 { states.insert(nil) }
             states.insert(state)
             if isStart { continue }
-            if !cancelled.contains(send) { return states }
+            if !Self.isTakenBack(send, state, in: cancelled) { return states }
             takenBack.insert(state)
         }
         return states.union([nil])

@@ -124,7 +124,7 @@ private struct Told {
         scope = scoped?.scope ?? (expansion.key.recipient == nil ? .group : .recipient)
         version = scoped?.version ?? expansion.version
         guard let scoped, expansion.content.event == .start, expansion.key.recipient == nil,
-            scoped.version != scoped.generation
+            scoped.version != scoped.generation, !expansion.saysOwnState
         else { return }
         // It joins a life: the planner knows a version of the recipient's own, whose content only the recipient's row
         // has. What the start carries itself is the group's newest.

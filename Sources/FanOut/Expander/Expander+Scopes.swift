@@ -57,13 +57,16 @@ extension Expander {
         var scope = found ?? LaneScope()
         let event = expansion.content.event
         if event == .start, recipient.scope == .group, expansion.key.recipient == nil { return }
-        if expansion.isTakenBack(by: whole) || expansion.isTakenBack(by: scope) { return }
+        // A start that is taken back has opened its life all the same, whichever of the two came first: planners say so.
+        if event == .update, expansion.isTakenBack(by: whole) || expansion.isTakenBack(by: scope) { return }
         // A start that joins a life of the recipient's own says nothing new, and its content is the group's.
         let isNews =
             event != .start || expansion.key.recipient != nil || recipient.version == recipient.generation
         let before = scope
         if isNews {
-            if expansion.keepsReplaced { scope.replace(by: expansion, version: recipient.version, in: whole) }
+            if event == .update, !scope.hasEnded(life: recipient.generation) {
+                scope.replace(by: expansion, version: recipient.version, in: whole)
+            }
             scope.begin(
                 with: expansion, generation: recipient.generation, version: recipient.version, walk: nil)
         } else {
@@ -95,8 +98,7 @@ extension Expander {
     private mutating func noteList(
         _ expansion: Expansion, under key: [UInt8], isOpen: Bool
     ) throws(StoreError) {
-        guard expansion.key.recipient == nil, expansion.content.event == .update else { return }
-        guard var scope = try table.scope(key) else { return }
+        guard expansion.key.recipient == nil, var scope = try table.scope(key) else { return }
         let before = scope.openLists
         scope.openLists.removeAll { $0.send == expansion.send || !isWanted(until: $0.deadline) }
         if isOpen {
@@ -106,18 +108,44 @@ extension Expander {
         if scope.openLists != before { set(scope, under: key) }
     }
 
-    /// Whether a start has to go behind the lists that were open when it came to the lane. Recipients to whom such
-    /// a list has not come have no rows yet: they would be started with what the group was told before.
+    // MARK: Starts that wait
+
+    /// An end that names one activity overtakes what is for many: starts that were planned behind it ask whether it is here.
+    mutating func noteEnd(_ expansion: Expansion, under key: [UInt8]) throws(StoreError) {
+        guard expansion.content.event == .end, case .activities = expansion.targets,
+            expansion.key.group != nil, !expansion.dryRun
+        else { return }
+        var scope = try table.scope(key) ?? .unheard
+        if scope.urgentEndAt >= expansion.version { return }
+        scope.urgentEndAt = expansion.version
+        set(scope, under: key)
+    }
+
+    /// Whether a start has to go behind what was planned before it and is not through. Recipients to whom such a list has
+    /// not come have no rows yet: they would be started with what the group was told before, or not started again.
     mutating func mustWait(_ expansion: inout Expansion, under key: [UInt8]) throws(StoreError) -> Bool {
-        guard expansion.content.event == .start, expansion.key.recipient == nil, !expansion.dryRun,
-            let scope = try table.scope(key)
-        else { return false }
+        guard expansion.content.event == .start, expansion.key.recipient == nil, !expansion.dryRun else {
+            return false
+        }
+        let scope = try table.scope(key) ?? LaneScope()
         let open = scope.openLists.filter { isWanted(until: $0.deadline) }.map(\.send)
         // Only for those of its first turn: where lists come all the time, it would never go.
         let isFirstTurn = expansion.waitsFor.isEmpty
         expansion.waitsFor = isFirstTurn ? open : open.filter(expansion.waitsFor.contains)
-        return !expansion.waitsFor.isEmpty
+        return waitsForEnd(&expansion, scope) || !expansion.waitsFor.isEmpty
     }
+
+    private func waitsForEnd(_ expansion: inout Expansion, _ scope: LaneScope) -> Bool {
+        guard let end = expansion.behindEnd, scope.urgentEndAt < end else { return false }
+        let until = expansion.waitsUntil ?? now / 1000 + Expansion.waitSeconds
+        expansion.waitsUntil = until
+        return isWanted(until: until)
+    }
+}
+
+extension Expansion {
+    /// How long a start waits in its lane for an end that is on another way there.
+    fileprivate static let waitSeconds: Int64 = 60
 }
 
 extension LaneScope {
@@ -133,13 +161,13 @@ extension LaneScope {
         self.generation = max(self.generation, generation)
         // What has ended stays so until a start, whatever else was planned, or came first: of an end by an activity's name
         // no planner knows. An update from behind it may be of the life that such a start opens.
-        let hasEnded = endedAt > max(self.generation, generation)
+        let hasEnded = hasEnded(life: generation)
         if hasEnded, event == .update, version > endedAt {
             if version > replaced?.version ?? 0 { replaced = expansion.state(version: version) }
             return
         }
         if hasEnded, event == .end, version == endedAt, version < self.version {
-            replaced = newest
+            if newest?.content.event != .end { replaced = newest }
             newest = expansion.state(version: version)
             return
         }
@@ -148,23 +176,27 @@ extension LaneScope {
         {
             self.generation = max(self.generation, generation)
             self.version = max(self.version, early.version)
-            (newest, replaced, self.walk) = (early, nil, nil)
+            updated = max(updated, early.version)
+            (newest, replaced, self.walk) = (early, expansion.state(version: version), nil)
             return
         }
         if event != .start { updated = max(updated, version) }
         guard opens, version > self.version else { return }
         self.version = version
         newest = expansion.state(version: version)
-        if !expansion.keepsReplaced { replaced = nil }
+        // What is newer waits for the life that follows an end.
+        if !expansion.keepsReplaced, replaced?.version ?? 0 < version { replaced = nil }
         self.walk = walk.map { Walk(version: version, cursor: $0) }
     }
 }
 
 extension LaneScope {
+    fileprivate func hasEnded(life: Int64) -> Bool { endedAt > max(generation, life) }
+
     /// The older of two states is kept, whichever comes first: an urgent update overtakes one to a list.
     fileprivate mutating func replace(by expansion: Expansion, version: Int64, in whole: LaneScope) {
         let standing = standing(without: Set(whole.cancelled + cancelled))
-        if version > self.version {
+        if version > self.version, expansion.keepsReplaced {
             replaced = standing.flatMap { $0.content.event == .end ? nil : $0 }
         } else if version < self.version, version > replaced?.version ?? 0 {
             replaced = expansion.state(version: version)

@@ -88,6 +88,7 @@ package struct Expander<Table: LaneTable>: ~Copyable {
                 output.goOn(expansion, lane: lane, isUrgent: false)
                 return 0
             }
+            if isUrgent { try noteEnd(expansion, under: name) }
             try nameRecipients(of: &expansion, app, by: &page)
             if !expansion.dryRun { try begin(with: expansion, under: name, isUrgent: isUrgent) }
         }

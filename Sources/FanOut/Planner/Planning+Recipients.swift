@@ -49,6 +49,7 @@ extension Planning {
             expansion.keepsReplaced = keepsReplaced && send.content.event == .update
             expansion.saysOwnState = saysOwnState
             expansion.reopens = reopens
+            if reopens != nil { expansion.behindEnd = endOnItsOwnWay(row) }
             plan.parts.append(Plan.Part(expansion: expansion, lane: lane, isUrgent: isUrgent))
         }
         say(
@@ -64,6 +65,12 @@ extension Planning {
         whole.floor = version
         whole.highest = version
         return version
+    }
+
+    /// The newest end that named one activity, where a start may have overtaken it.
+    private func endOnItsOwnWay(_ whole: GroupRow) -> Int64? {
+        let end = whole.urgentEndAt
+        return end > whole.generation && now - end < Self.endRememberedSeconds ? end : nil
     }
 
     private struct ScopedByLane {
@@ -165,7 +172,10 @@ extension Planning {
         let version = ScopeVersions.next(whole: row, at: now)
         row.floor = version
         row.highest = version
-        if send.content.event == .end { row.namedEndAt = version }
+        if send.content.event == .end {
+            row.namedEndAt = version
+            if isOnItsOwnWay(names) { row.urgentEndAt = version }
+        }
         row.lastAt = stamp
         table.set(row, of: key)
         var expansion = expansion(send, to: .activities(names), as: row, version: version)

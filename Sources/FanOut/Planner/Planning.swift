@@ -7,6 +7,8 @@ struct Planning {
     /// ask for: jobs are kept for a day.
     static let deadlineUsual: Int64 = 8 * 3600
     static let deadlineMax: Int64 = 20 * 3600
+    /// How long starts ask lanes for an end by an activity's name: lanes keep what they know of it for two days.
+    static let endRememberedSeconds: Int64 = 86_400
 
     let planner: Planner
     var key: GroupKey
@@ -82,10 +84,14 @@ struct Planning {
                     expansion: expansion, lane: planner.lane(of: owner, app: key.app), isUrgent: true))
             return 1
         }
-        let isUrgent = if case .activities(let names) = expansion.targets { names.count == 1 } else { false }
+        let isUrgent =
+            if case .activities(let names) = expansion.targets { isOnItsOwnWay(names) } else { false }
         plan.parts.append(Plan.Part(expansion: expansion, lane: nil, isUrgent: isUrgent))
         return planner.lanes
     }
+
+    /// What names one activity does not wait behind what is for many.
+    func isOnItsOwnWay(_ activities: [String]) -> Bool { activities.count == 1 }
 
     func expansion(_ send: Send, to targets: Expansion.Targets, as row: GroupRow, version: Int64) -> Expansion
     {

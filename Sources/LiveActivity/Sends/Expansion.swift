@@ -70,8 +70,13 @@ package struct Expansion: Record, Hashable {
     /// Of an update: what its recipients were told before may be known in the lanes alone, which keep it for the case
     /// that this is taken back.
     package var keepsReplaced = false
-    /// Of a start that has come to its lane: updates to lists that it waits for, so that it carries what they say.
+    /// Of a start that has come to its lane: sends to lists that it waits for, so that it carries what they say, and starts
+    /// again whom they end.
     package var waitsFor: [String] = []
+    /// Of a start that `reopens`: the end that named one activity before it, which it waits for.
+    package var behindEnd: Int64?
+    /// Seconds since 1970 when it waits for that no longer.
+    package var waitsUntil: Int64?
     /// Where a continuation goes on, as the lane's pages write it.
     package var cursor: [UInt8]?
     /// What the pages before did.
@@ -116,6 +121,8 @@ package struct Expansion: Record, Hashable {
         writer.field("answer", isAnswer ? true : nil)
         writer.field("keepsReplaced", keepsReplaced ? true : nil)
         writer.field("waitsFor", waitsFor.isEmpty ? nil : waitsFor)
+        writer.field("behindEnd", behindEnd)
+        writer.field("waitsUntil", waitsUntil)
         if let cursor {
             writer.field("cursor", Hex.text(cursor))
             tally.write(to: &writer)
@@ -141,6 +148,8 @@ package struct Expansion: Record, Hashable {
         isAnswer = record["answer"].optional?.bool() ?? false
         keepsReplaced = record["keepsReplaced"].optional?.bool() ?? false
         waitsFor = record["waitsFor"].optional?.names(countMax: LaneScope.openListsMax) ?? []
+        behindEnd = record["behindEnd"].optional?.version()
+        waitsUntil = record["waitsUntil"].optional?.seconds()
         if let cursor = record["cursor"].optional {
             self.cursor = cursor.hex()
             tally = LaneTally(from: record)

@@ -38,6 +38,8 @@ package struct GroupRow: Record, Hashable {
     /// Of a whole group: the version of the newest end by activities' names, of which only lanes know whom it has ended;
     /// 0 while there was none.
     package var namedEndAt: Int64 = 0
+    /// Of a whole group: the same of one that names one activity. It goes to the lanes on a way of its own.
+    package var urgentEndAt: Int64 = 0
     /// Of a recipient, only while its newest word was for that recipient alone.
     package var newest: ScopeState?
     /// What the newest updates took the place of, the newest first: it comes back when they are taken back.
@@ -86,6 +88,7 @@ package struct GroupRow: Record, Hashable {
         writer.field("highest", highest == 0 ? nil : highest)
         writer.field("updatedAt", updatedAt == 0 ? nil : updatedAt)
         writer.field("namedEndAt", namedEndAt == 0 ? nil : namedEndAt)
+        writer.field("urgentEndAt", urgentEndAt == 0 ? nil : urgentEndAt)
         writer.field("newest", newest)
         writer.field("previous", previous.first)
         writer.objects("earlier", unlessEmpty: Array(previous.dropFirst())) { $1.fields($0) }
@@ -113,6 +116,7 @@ package struct GroupRow: Record, Hashable {
         highest = record["highest"].optional?.version() ?? 0
         updatedAt = record["updatedAt"].optional?.version() ?? 0
         namedEndAt = record["namedEndAt"].optional?.version() ?? 0
+        urgentEndAt = record["urgentEndAt"].optional?.version() ?? 0
         newest = record["newest"].optional?.scopeState()
         previous = record["previous"].optional.map { [$0.scopeState()] } ?? []
         previous += record["earlier"].objects(countMax: Self.previousMax) { $0.scopeState() }

@@ -49,6 +49,8 @@ package struct LaneScope: Record, Hashable {
     package var hasRecipients = false
     /// Of a whole group: what recipients of the lane have still to be told by their names, the newest last.
     package var openLists: [OpenList] = []
+    /// Of a whole group: the version of the newest end that named one activity, and so came on a way of its own.
+    package var urgentEndAt: Int64 = 0
     /// Of a whole group: updates of it may have passed the lane before there was a row.
     package var mayLackUpdates = false
     /// The ledger has starts of this scope.
@@ -81,6 +83,7 @@ package struct LaneScope: Record, Hashable {
             writer.field("send", list.send)
             writer.field("deadline", list.deadline)
         }
+        writer.field("urgentEndAt", urgentEndAt == 0 ? nil : urgentEndAt)
         writer.field("mayLackUpdates", mayLackUpdates ? true : nil)
         writer.field("hasStarts", hasStarts ? true : nil)
         writer.field("cancelled", cancelled.isEmpty ? nil : cancelled)
@@ -107,6 +110,7 @@ package struct LaneScope: Record, Hashable {
         openLists = record["openLists"].objects(countMax: Self.openListsMax) { list in
             OpenList(send: list["send"].name(), deadline: list["deadline"].seconds())
         }
+        urgentEndAt = record["urgentEndAt"].optional?.version() ?? 0
         mayLackUpdates = record["mayLackUpdates"].optional?.bool() ?? false
         hasStarts = record["hasStarts"].optional?.bool() ?? false
         cancelled = record["cancelled"].optional?.names(countMax: Self.cancelledMax) ?? []

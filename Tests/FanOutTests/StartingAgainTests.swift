@@ -1,0 +1,178 @@
+import FanOut
+import LiveActivity
+import Testing
+
+// Whom an end by an activity's name has taken out of a group is started again by their name: in a life of their own, and
+// whatever came to the lane before the end, the start or what was said behind it.
+
+/// A lane with three users who were started, and what is said to them.
+private struct Started {
+    let users = ["ann", "ben", "cid"]
+    let lane: OneLane
+    /// A start of all of them by their names, which may follow an end.
+    var again: Expansion
+
+    init() throws {
+        lane = try OneLane()
+        for user in users {
+            try lane.phone("p-" + user, user: user, .start(type: "Match"))
+            try lane.phone("p-" + user, user: user, .update(activity: "a-" + user))
+        }
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        _ = lane.takeJobs()
+        let named = users.map {
+            Expansion.ScopedRecipient(.user($0), scope: .group, generation: dawn + 1, version: dawn + 1)
+        }
+        again = makeExpansion(
+            .start, to: .recipients(named), generation: 1, version: 1, state: 1, send: "again")
+        again.reopens = dawn + 8
+    }
+
+    func end(_ activities: [String] = ["a-ann"], version: Int64) -> Expansion {
+        makeExpansion(
+            .end, to: .activities(activities), generation: 1, version: version, send: "end\(version)")
+    }
+
+    /// To ann alone; its state is its version.
+    func update(version: Int64) -> Expansion {
+        let named = Expansion.ScopedRecipient(
+            .user("ann"), scope: .recipient, generation: dawn + 1, version: dawn + version)
+        return makeExpansion(
+            .update, to: .recipients([named]), generation: 1, version: 1, state: Int(version),
+            send: "u\(version)")
+    }
+
+    /// What ann is started with again.
+    func startAgain() throws -> [Int64: String?] {
+        _ = lane.takeJobs()
+        try lane.expand(again)
+        let starts = lane.takeJobs().filter { $0.head.event == .start && $0.recipient == "u:ann" }
+        #expect(starts.count == 1 && starts.allSatisfy { $0.head.generation == dawn + 8 })
+        return Dictionary(starts.map { ($0.head.version - dawn, Push($0.body).state) }) { $1 }
+    }
+}
+
+struct StartingAgainTests {
+    @Test func `a start waits for the end that names one activity and is on a way of its own`() throws {
+        var started = try Started()
+        started.again.behindEnd = dawn + 5
+        let lane = started.lane
+        try lane.expand(started.again, toTheEnd: false)
+        #expect(lane.left == 1 && lane.progress.last?.send == "s")
+        try lane.expandUrgently(started.end(version: 5))
+        #expect(lane.takeJobs().map(\.head.event) == [.end])
+        while lane.left > 0 { try lane.goOn() }
+        let jobs = lane.takeJobs()
+        #expect(jobs.map(\.recipient) == ["u:ann"] && jobs.map(\.head.generation) == [dawn + 8])
+    }
+
+    @Test func `a start waits for an end that never comes for a minute and no longer`() throws {
+        var started = try Started()
+        started.again.behindEnd = dawn + 5
+        let lane = started.lane
+        try lane.expand(started.again, toTheEnd: false)
+        lane.now += 59_000
+        try lane.goOn()
+        #expect(lane.left == 1)
+        lane.now += 2_000
+        try lane.goOn()
+        #expect(lane.left == 0 && lane.tally.excluded == ["started": 3])
+    }
+
+    @Test func `a start goes behind a list of activities that end`() throws {
+        let started = try Started()
+        let lane = started.lane
+        try lane.expand(started.end(started.users.map { "a-" + $0 }, version: 5), rowsMax: 1, toTheEnd: false)
+        try lane.expand(started.again, rowsMax: 1, toTheEnd: false)
+        while lane.left > 0 { try lane.goOn() }
+        let starts = lane.takeJobs().filter { $0.head.event == .start }
+        #expect(starts.map(\.recipient) == started.users.map { "u:" + $0 })
+        #expect(starts.allSatisfy { $0.head.generation == dawn + 8 })
+    }
+
+    @Test func `what was said behind the start is not lost where it comes before the ends`() throws {
+        let started = try Started()
+        try started.lane.expandUrgently(started.update(version: 9))
+        try started.lane.expand(started.end(version: 5))
+        try started.lane.expand(started.end(version: 6))
+        #expect(try started.startAgain() == [9: "9"])
+    }
+
+    @Test func `what was said behind the start is not lost where it comes between the ends`() throws {
+        let started = try Started()
+        try started.lane.expand(started.end(version: 5))
+        try started.lane.expandUrgently(started.update(version: 9))
+        try started.lane.expand(started.end(version: 6))
+        var older = started.update(version: 7)
+        older.keepsReplaced = true
+        try started.lane.expand(older)
+        #expect(try started.startAgain() == [9: "9"])
+    }
+
+    @Test func `when that is taken back, what the start says stands`() throws {
+        let started = try Started()
+        try started.lane.expand(started.end(version: 5))
+        try started.lane.expandUrgently(started.update(version: 9))
+        #expect(try started.startAgain() == [9: "9"])
+        try started.lane.stop("u9", match)
+        try started.lane.phone("p-ann", user: "ann", .update(activity: "b-ann"))
+        #expect(started.lane.takeJobs().map { Push($0.body).state } == ["1"])
+    }
+
+    @Test func `a start that was taken back has opened its life, whichever of the two comes first`() throws {
+        let started = try Started()
+        func named(generation: Int64, version: Int64) -> Expansion.Targets {
+            .recipients([
+                Expansion.ScopedRecipient(
+                    .user("ann"), scope: .recipient, generation: dawn + generation, version: dawn + version)
+            ])
+        }
+        try started.lane.expand(
+            makeExpansion(.end, to: named(generation: 1, version: 5), generation: 1, version: 1, send: "end"))
+        try started.lane.stop("taken", match)
+        try started.lane.expand(
+            makeExpansion(
+                .start, to: named(generation: 7, version: 7), generation: 1, version: 1, send: "taken"))
+        _ = started.lane.takeJobs()
+        try started.lane.expand(makeExpansion(.start, generation: 1, version: 1, send: "all"))
+        let starts = started.lane.takeJobs()
+        #expect(starts.map(\.recipient) == ["u:ann"] && starts.map(\.head.generation) == [dawn + 7])
+    }
+
+    @Test func `a start that says what its user was told alone says so wherever that is on its way`() throws {
+        var started = try Started()
+        try started.lane.phone("q-ann", user: "ann", .start(type: "Match"))
+        started.again.targets = .recipients([
+            Expansion.ScopedRecipient(
+                .user("ann"), scope: .group, generation: dawn + 1, version: dawn + 9)
+        ])
+        started.again.saysOwnState = true
+        try started.lane.expand(makeExpansion(.update, generation: 1, version: 4, state: 4, send: "all"))
+        _ = started.lane.takeJobs()
+        try started.lane.expand(started.again)
+        let starts = started.lane.takeJobs()
+        #expect(starts.map { Push($0.body).state } == ["1"] && starts.map(\.head.version) == [dawn + 9])
+    }
+
+    @Test func `when a list is taken back, what came late from before it stands`() throws {
+        let lane = try OneLane()
+        try lane.phone("p", user: "ann", .update(activity: "a"))
+        func update(_ version: Int64, keepsReplaced: Bool) -> Expansion {
+            var update = makeExpansion(
+                .update,
+                to: .recipients([
+                    Expansion.ScopedRecipient(
+                        .user("ann"), scope: .recipient, generation: 0, version: dawn + version)
+                ]), version: 1, state: Int(version), send: "u\(version)")
+            update.keepsReplaced = keepsReplaced
+            return update
+        }
+        try lane.expand(update(5, keepsReplaced: false))
+        try lane.expand(update(7, keepsReplaced: true))
+        try lane.expandUrgently(update(6, keepsReplaced: false))
+        try lane.stop("u7", match)
+        _ = lane.takeJobs()
+        try lane.phone("q", user: "ann", .update(activity: "b"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["6"])
+    }
+}

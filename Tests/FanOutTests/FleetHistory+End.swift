@@ -77,8 +77,26 @@ extension FleetHistory {
         }
     }
 
+    /// What still runs ends by itself when its system would end it.
+    func passTheDay() throws {
+        now += SafetyEnd.milliseconds / 1000 + 60
+        for lane in topics.indices {
+            let outcome = try owner(of: lane).endSafely(on: topics[lane], now: stamp)
+            topics[lane].starts += outcome.starts
+            for job in outcome.jobs {
+                if job.head.event != .end { throw Wrong(description: "a day ends with \(job.head.event)") }
+                try deliver(job)
+            }
+        }
+        for phone in phones {
+            for activity in phone.activities where !activity.hasEnded && !activity.hasMissedEnd {
+                throw Wrong(description: "\(activity.id) of \(phone.user) outlives its day")
+            }
+        }
+    }
+
     private func isStarted(_ phone: Phone, in group: String) -> Bool {
-        starts.keys.contains {
+        (Array(starts.keys) + restarts.keys).contains {
             $0.hasPrefix("\(group)/u:\(phone.user)/") && $0.hasSuffix("/\(phone.installation)")
         }
     }
@@ -90,10 +108,10 @@ extension FleetHistory {
             for start in account.standingStarts(group, phone.user) where offset < start.registry {
                 // One that is late in the life before may serve this one: lives are told apart by their generations.
                 let lives = account.truth(group, phone.user)?.generations ?? []
-                let count = lives.map {
-                    starts["\(group)/u:\(phone.user)/\($0)/\(phone.installation)"] ?? 0
-                }.reduce(0, +)
-                if count != 1 {
+                let names = lives.map { "\(group)/u:\(phone.user)/\($0)/\(phone.installation)" }
+                let count = names.map { starts[$0] ?? 0 }.reduce(0, +)
+                let isRestarted = names.contains { restarts[$0] != nil }
+                if count != 1, count > 1 || !isRestarted {
                     throw Wrong(
                         description:
                             "\(count) starts of \(phone.installation) in \(group), in the life of \(start.send)"

@@ -77,6 +77,17 @@ extension FleetHistory {
         }
     }
 
+    /// A start that is for whoever was started before as well counts by itself.
+    private func count(_ start: Job, in life: String) throws {
+        if sent.contains(where: { $0.id == start.head.send && $0.restart }) {
+            let isNew = restarts[life, default: []].insert(start.head.send).inserted
+            if !isNew { throw Wrong(description: "a second start by \(start.head.send) in life \(life)") }
+        } else {
+            starts[life, default: 0] += 1
+            if starts[life] != 1 { throw Wrong(description: "a second start in life \(life)") }
+        }
+    }
+
     /// What must be true of jobs in the order in which a lane writes them.
     ///
     /// - Parameter rows: the lane's, before the transaction.
@@ -88,8 +99,7 @@ extension FleetHistory {
         switch push.event {
         case .start:
             let life = "\(job.head.group ?? "")/\(job.recipient)/\(job.head.generation)/\(job.installation)"
-            starts[life, default: 0] += 1
-            if starts[life] != 1 { throw Wrong(description: "a second start in life \(life)") }
+            try count(job, in: life)
             let key = GroupKey(
                 app: "shop", group: job.head.group ?? "", recipient: Recipient(text: job.recipient))
             if let states = account.statesWhenStarted(job.head, job.recipient), !states.contains(push.state) {

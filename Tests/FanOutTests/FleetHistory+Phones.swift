@@ -34,7 +34,11 @@ extension FleetHistory {
             throw Wrong(description: "two states under version \(push.timestamp)")
         }
         if push.event == .update { activity.seen[push.timestamp] = push.state }
-        guard !activity.hasEnded, push.timestamp >= activity.version else { return }
+        guard !activity.hasEnded else { return }
+        guard push.timestamp >= activity.version else {
+            if push.event == .end { phones[index].activities[place].hasMissedEnd = true }
+            return
+        }
         activity.version = push.timestamp
         if push.event == .end { activity.hasEnded = true } else { activity.state = push.state }
         phones[index].activities[place] = activity

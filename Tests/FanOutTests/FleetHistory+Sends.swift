@@ -19,6 +19,7 @@ extension FleetHistory {
         send.acceptedAt = stamp
         if group == "chest" { send.owner = .user(some[0]) }
         if event == .update, chance(15) { send.conflate = false }
+        if happenings.contains(.restarts), event == .start { send.restart = fate.below(100) < 25 }
         sent.append(send)
         try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
     }

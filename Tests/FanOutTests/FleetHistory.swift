@@ -35,6 +35,8 @@ final class FleetHistory {
     let isSilent: Bool
     /// Of each life of a scope and installation: how many starts it got.
     var starts: [String: Int] = [:]
+    /// Of the same: the sends that have started it whatever was started before.
+    var restarts: [String: Set<String>] = [:]
     /// Of each token: the version of the end that it was brought.
     var ends: [String: Int64] = [:]
     var closed: [String: Int] = [:]
@@ -74,6 +76,7 @@ final class FleetHistory {
         for _ in 0..<count { try step() }
         try settle()
         try check()
+        if happenings.contains(.safetyEnds) { try passTheDay() }
         try beginAnew()
         for owner in owners { try owner?.close() }
     }

@@ -8,5 +8,10 @@ struct Happenings: OptionSet {
     /// Sends name activities of a group.
     static let namedActivities = Happenings(rawValue: 2)
 
-    static let all: Happenings = [.ownActivities, .namedActivities]
+    /// Starts that are for whoever was started before, too.
+    static let restarts = Happenings(rawValue: 4)
+    /// When all is quiet, a day passes, and whatever still runs is ended before the system does it.
+    static let safetyEnds = Happenings(rawValue: 8)
+
+    static let all: Happenings = [.ownActivities, .namedActivities, .restarts, .safetyEnds]
 }

@@ -28,6 +28,8 @@ struct Activity {
     var state: String?
     var version: Int64
     var hasEnded = false
+    /// An end came when it showed what was said in a later life already.
+    var hasMissedEnd = false
     /// Its app began it by itself.
     var isOwn = false
     /// Reported with the newest token; nil before.

@@ -154,6 +154,59 @@ struct StartingAgainTests {
         #expect(starts.map { Push($0.body).state } == ["1"] && starts.map(\.head.version) == [dawn + 9])
     }
 
+    @Test func `of two starts the one that has waited goes first`() throws {
+        var started = try Started()
+        let lane = started.lane
+        started.again.behindEnd = dawn + 5
+        try lane.expand(started.again, toTheEnd: false)
+        try lane.expandUrgently(started.end(version: 5))
+        var second = started.again
+        (second.send, second.reopens) = ("second", dawn + 9)
+        _ = lane.takeJobs()
+        // The first is at the end of the topic again; here the second comes before it.
+        try lane.expandUrgently(second)
+        #expect(lane.takeJobs().isEmpty)
+        while lane.left > 0 { try lane.goOn() }
+        #expect(lane.takeJobs().map(\.head.generation) == [dawn + 8], "the second joins that life")
+    }
+
+    /// A start of ann that opens a life of her own, or joins it.
+    private func own(version: Int64, state: Int, send: String) -> Expansion {
+        let ann = Expansion.ScopedRecipient(
+            .user("ann"), scope: .recipient, generation: dawn + 7, version: dawn + version)
+        return makeExpansion(
+            .start, to: .recipients([ann]), generation: 1, version: 1, state: state, send: send)
+    }
+
+    @Test func `a start that joins a life before what opens it says what late tokens are told`() throws {
+        let started = try Started()
+        let lane = started.lane
+        try lane.expand(started.end(version: 5))
+        _ = lane.takeJobs()
+        try lane.expand(own(version: 1, state: 3, send: "joins"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["3"])
+        try lane.phone("p-ann", user: "ann", .update(activity: "late"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["3"])
+        try lane.expand(own(version: 7, state: 4, send: "opens"))
+        #expect(lane.takeJobs().isEmpty)
+        try lane.phone("p-ann", user: "ann", .update(activity: "later"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["4"])
+    }
+
+    @Test func `what a phone had before it was started once more is told what it lacks`() throws {
+        let lane = try OneLane()
+        try lane.phone("p", user: "ann", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
+        try lane.expand(makeExpansion(.update, generation: 1, version: 5, state: 5, send: "u5"))
+        var once = makeExpansion(.start, generation: 1, version: 5, state: 5, send: "once more")
+        once.restart = true
+        _ = lane.takeJobs()
+        try lane.expand(once)
+        #expect(lane.takeJobs().map(\.head.event) == [.start])
+        try lane.phone("p", user: "ann", .update(activity: "before"))
+        #expect(lane.takeJobs().map { Push($0.body).state } == ["5"])
+    }
+
     @Test func `when a list is taken back, what came late from before it stands`() throws {
         let lane = try OneLane()
         try lane.phone("p", user: "ann", .update(activity: "a"))

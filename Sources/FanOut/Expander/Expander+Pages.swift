@@ -125,8 +125,17 @@ extension Expander {
         if isStartedElsewhere(row, in: ledger, by: expansion) { return false }
         keys.start(
             of: row.recipient, on: row.installation, generation: ledger.text, into: &key)
-        if !expansion.restart, try table.hasStart(key) { return false }
-        if !expansion.dryRun { table.set(start: ledger.start, under: key) }
+        let isStarted = try table.hasStart(key)
+        if isStarted, !expansion.restart { return false }
+        if expansion.dryRun { return true }
+        if isStarted, let known = try table.start(key), known.version < ledger.start.row.version {
+            // There may be two now, and one that has yet to say its token shows the older of what they came with.
+            var row = ledger.start.row
+            row.version = known.version
+            table.set(row, under: key)
+        } else {
+            table.set(start: ledger.start, under: key)
+        }
         return true
     }
 

@@ -60,15 +60,17 @@ extension Expander {
         // A start that is taken back has opened its life all the same, whichever of the two came first: planners say so.
         if event == .update, expansion.isTakenBack(by: whole) || expansion.isTakenBack(by: scope) { return }
         // A start that joins a life of the recipient's own says nothing new, and its content is the group's.
-        let isNews =
+        let opens =
             event != .start || expansion.key.recipient != nil || recipient.version == recipient.generation
+        // But where what opened that life is still on its way, it is the first that the lane hears of it.
+        let isNews = opens || scope.newest?.content.event == .end && recipient.generation > scope.endedAt
+        let version = opens ? recipient.version : max(expansion.version, recipient.generation)
         let before = scope
         if isNews {
             if event == .update, !scope.hasEnded(life: recipient.generation) {
                 scope.replace(by: expansion, version: recipient.version, in: whole)
             }
-            scope.begin(
-                with: expansion, generation: recipient.generation, version: recipient.version, walk: nil)
+            scope.begin(with: expansion, generation: recipient.generation, version: version, walk: nil)
         } else {
             scope.generation = max(scope.generation, recipient.generation)
         }
@@ -84,10 +86,10 @@ extension Expander {
     mutating func note(
         _ next: WalkCursor?, of expansion: Expansion, under key: [UInt8]
     ) throws(StoreError) {
-        if expansion.content.event == .start { return }
         if case .recipients = expansion.targets {
             return try noteList(expansion, under: key, isOpen: next != nil)
         }
+        if expansion.content.event == .start { return }
         guard var scope = try table.scope(key), scope.walk?.version == expansion.version else { return }
         scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.bytes) }
         set(scope, under: key)
@@ -98,10 +100,11 @@ extension Expander {
     private mutating func noteList(
         _ expansion: Expansion, under key: [UInt8], isOpen: Bool
     ) throws(StoreError) {
-        guard expansion.key.recipient == nil, var scope = try table.scope(key) else { return }
+        if expansion.key.recipient != nil { return }
+        var scope = try table.scope(key) ?? .unheard
         let before = scope.openLists
-        scope.openLists.removeAll { $0.send == expansion.send || !isWanted(until: $0.deadline) }
-        if isOpen {
+        scope.openLists.removeAll { $0.send == expansion.send && !isOpen || !isWanted(until: $0.deadline) }
+        if isOpen, !scope.openLists.contains(where: { $0.send == expansion.send }) {
             if scope.openLists.count >= LaneScope.openListsMax { scope.openLists.removeFirst() }
             scope.openLists.append(LaneScope.OpenList(send: expansion.send, deadline: expansion.deadline))
         }
@@ -130,16 +133,15 @@ extension Expander {
         let scope = try table.scope(key) ?? LaneScope()
         let open = scope.openLists.filter { isWanted(until: $0.deadline) }.map(\.send)
         // Only for those of its first turn: where lists come all the time, it would never go.
-        let isFirstTurn = expansion.waitsFor.isEmpty
+        let isFirstTurn = expansion.waitsUntil == nil
         expansion.waitsFor = isFirstTurn ? open : open.filter(expansion.waitsFor.contains)
-        return waitsForEnd(&expansion, scope) || !expansion.waitsFor.isEmpty
-    }
-
-    private func waitsForEnd(_ expansion: inout Expansion, _ scope: LaneScope) -> Bool {
-        guard let end = expansion.behindEnd, scope.urgentEndAt < end else { return false }
         let until = expansion.waitsUntil ?? now / 1000 + Expansion.waitSeconds
+        let isBehindEnd = scope.urgentEndAt < expansion.behindEnd ?? 0 && isWanted(until: until)
+        guard isBehindEnd || !expansion.waitsFor.isEmpty else { return false }
         expansion.waitsUntil = until
-        return isWanted(until: until)
+        // Later starts of the same users keep their place behind it.
+        if case .recipients = expansion.targets { try noteList(expansion, under: key, isOpen: true) }
+        return true
     }
 }
 
@@ -181,7 +183,9 @@ extension LaneScope {
             return
         }
         if event != .start { updated = max(updated, version) }
-        guard opens, version > self.version else { return }
+        // What opens a life says what it began with, also behind a start that has joined it before.
+        let isFirstWord = event == .start && version == generation && newest?.content.event == .start
+        guard opens && version > self.version || isFirstWord && version == self.version else { return }
         self.version = version
         newest = expansion.state(version: version)
         // What is newer waits for the life that follows an end.

@@ -70,12 +70,12 @@ package struct Expansion: Record, Hashable {
     /// Of an update: what its recipients were told before may be known in the lanes alone, which keep it for the case
     /// that this is taken back.
     package var keepsReplaced = false
-    /// Of a start that has come to its lane: sends to lists that it waits for, so that it carries what they say, and starts
-    /// again whom they end.
+    /// Of a start that has come to its lane: sends to lists that it waits for, so that it carries what they say, starts again
+    /// whom they end, and finds the lives that they open.
     package var waitsFor: [String] = []
     /// Of a start that `reopens`: the end that named one activity before it, which it waits for.
     package var behindEnd: Int64?
-    /// Seconds since 1970 when it waits for that no longer.
+    /// Seconds since 1970 when it waits for that no longer; nil before it has waited for anything.
     package var waitsUntil: Int64?
     /// Where a continuation goes on, as the lane's pages write it.
     package var cursor: [UInt8]?

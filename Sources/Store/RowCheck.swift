@@ -19,7 +19,7 @@ package enum RowCheck {
 
     static func append(_ key: Span<UInt8>, _ value: Span<UInt8>, to buffer: inout [UInt8]) {
         let sum = sum(key, value)
-        for shift in [24, 16, 8, 0] as [UInt32] { buffer.append(UInt8(truncatingIfNeeded: sum >> shift)) }
+        unsafe withUnsafeBytes(of: sum.bigEndian) { unsafe buffer.append(contentsOf: $0) }
         unsafe value.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
     }
 

@@ -39,11 +39,10 @@ import Topics
         try await eventually("all expanded") { world.isDone() || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
-        let order = StartsOrder()
         let stored = try TopicContent(.starts, bed).records.compactMap { record -> [UInt8]? in
             guard let key = record.key, LedgerKeyParts(key.span) != nil else { return nil }
             var stored: [UInt8] = []
-            order.write(stored: key.span, to: &stored)
+            StartsOrder.write(stored: key.span, to: &stored)
             return stored
         }
         #expect(stored.count == phones)

@@ -1,22 +1,21 @@
 import LiveActivity
 import Registry
 import Simulation
+import Stages
 import Testing
 
 @testable import FanOut
 
 struct StartsOrderTests {
-    private let order = StartsOrder()
-
     private func stored(_ key: [UInt8]) -> [UInt8] {
         var stored: [UInt8] = []
-        order.write(stored: key.span, to: &stored)
+        StartsOrder.write(stored: key.span, to: &stored)
         return stored
     }
 
     private func key(_ stored: [UInt8]) -> [UInt8] {
         var key: [UInt8] = []
-        order.write(key: stored.span, to: &key)
+        StartsOrder.write(key: stored.span, to: &key)
         return key
     }
 
@@ -66,7 +65,7 @@ struct StartsOrderTests {
     }
 
     @Test func `the newest start of a type is found by its recipient and installation`() {
-        func row(_ group: String, at: Int64) -> (key: [UInt8], value: [UInt8])? {
+        func row(_ group: String, at: Int64) -> DerivedRow? {
             let key = LedgerKey(
                 app: "shop", .group(group), recipient: .user("u/1"), generation: 5, installation: "p")
             return NewestStart.row(

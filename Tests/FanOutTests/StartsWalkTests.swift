@@ -1,5 +1,6 @@
 import JSON
 import LiveActivity
+import Stages
 import Testing
 
 @testable import FanOut

@@ -37,9 +37,10 @@ import Testing
         for seed in base..<base + UInt64(trials(200)) {
             var random = SeededGenerator(seed)
             var (overlay, model) = (Overlay(), Model())
+            let keys = random.below(4) == 0 ? 100 : 6
             var now = Instant.now()
             for step in 0..<200 {
-                let key = "k\(random.below(6))"
+                let key = "k\(random.below(keys))"
                 let bytes = KeyBytes(Array(key.utf8))
                 let record = random.bytes(0...9)
                 switch random.below(9) {
@@ -68,7 +69,7 @@ import Testing
                 #expect(overlay.count == model.committed.count, "seed \(seed), step \(step)")
                 #expect(overlay.repeatedCount == model.repeated.count, "seed \(seed), step \(step)")
                 #expect(overlay.bytes == model.bytes, "seed \(seed), step \(step)")
-                for number in 0..<6 {
+                for number in 0..<keys {
                     let found = overlay[KeyBytes(Array("k\(number)".utf8))]
                     #expect(found == model["k\(number)"], "seed \(seed), step \(step)")
                 }

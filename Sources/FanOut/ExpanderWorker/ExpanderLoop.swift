@@ -102,8 +102,8 @@ final class ExpanderLoop: StageLoop {
         self.writer = writer
         var form = TopicViewForm(
             topic: layout.name(.starts), table: "starts", schema: StartsTable.viewSchema)
-        form.derive = NewestStart.row
-        form.order = StartsOrder()
+        form.derive = NewestStart.write
+        form.order = StartsOrder.self
         starts = try TopicViews(
             form, directory: directory, limits: settings.viewLimits, kafka: kafka, name: "expander-starts",
             log: log, metrics: metrics, numbers: self.metrics.views)

@@ -1,4 +1,5 @@
 internal import LiveActivity
+internal import Stages
 internal import Store
 
 /// The newest start of a type on a recipient's installation: a row that the view keeps beside those of the topic,
@@ -25,29 +26,33 @@ enum NewestStart {
         return self.row(of: key.span, row.span)?.key ?? []
     }
 
-    /// Nil for a row that is no start of a group, or one of an activity that its app began: no other comes of
-    /// that. Nor does one that has ended say anything: it is written again long after, and would stand for newer ones.
+    /// - Returns: false for a row that is no start of a group, or one of an activity that its app began: no other comes
+    ///   of that. Nor does one that has ended say anything: it is written again long after, and would stand for newer ones.
     @Sendable
-    static func row(of key: Span<UInt8>, _ value: Span<UInt8>) -> (key: [UInt8], value: [UInt8])? {
+    static func write(of key: Span<UInt8>, _ value: Span<UInt8>, to row: inout DerivedRow) -> Bool {
         guard let parts = LedgerKeyParts(key), !isOwn(key, parts), value.end(ofFirst: endedAt) == nil,
             let name = typeName(in: value),
             let time = RowTime.first(in: value)
-        else { return nil }
-        var newest: [UInt8] = [mark]
-        newest.reserveCapacity(key.count + name.count)
-        newest.append(span: key.extracting(0..<parts.appEnd))
-        newest.append(span: key.extracting(parts.groupEnd..<parts.recipientEnd))
-        newest.append(span: key.extracting(parts.generationEnd..<key.count))
-        newest.append(separator)
-        newest.append(span: value.extracting(name))
-        guard newest.count <= StartsOrder.keyBytesMax else { return nil }
-        var stored: [UInt8] = []
-        stored.reserveCapacity(timeBytes + key.count)
+        else { return false }
+        row.key.removeAll(keepingCapacity: true)
+        row.key.append(mark)
+        row.key.append(span: key.extracting(0..<parts.appEnd))
+        row.key.append(span: key.extracting(parts.groupEnd..<parts.recipientEnd))
+        row.key.append(span: key.extracting(parts.generationEnd..<key.count))
+        row.key.append(separator)
+        row.key.append(span: value.extracting(name))
+        guard row.key.count <= StartsOrder.keyBytesMax else { return false }
+        row.value.removeAll(keepingCapacity: true)
         for shift in stride(from: 8 * (timeBytes - 1), through: 0, by: -8) {
-            stored.append(UInt8(truncatingIfNeeded: time >> Int64(shift)))
+            row.value.append(UInt8(truncatingIfNeeded: time >> Int64(shift)))
         }
-        stored.append(span: key)
-        return (newest, stored)
+        row.value.append(span: key)
+        return true
+    }
+
+    static func row(of key: Span<UInt8>, _ value: Span<UInt8>) -> DerivedRow? {
+        var row = DerivedRow()
+        return write(of: key, value, to: &row) ? row : nil
     }
 
     /// Of two values, by their times, and by their keys where these tie.

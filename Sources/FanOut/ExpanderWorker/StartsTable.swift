@@ -23,7 +23,7 @@ final class StartsTable: LaneTable {
     /// page's, and so the view's. In any other, each piece that is read back would change all of the page's part of
     /// the file.
     private var changed: [ChangedStart] = []
-    private var changedNumbers: [KeyBytes: Int] = [:]
+    private var changedNumbers = KeyIndex()
     /// Scopes that it writes, in the order in which they were first set: lanes that a group's sends come to one after the
     /// other have the same.
     private var scopes: [ChangedScope] = []
@@ -101,7 +101,7 @@ final class StartsTable: LaneTable {
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool {
         let key = Self.stored(key)
         asked = key
-        if changedNumbers[key] != nil { return true }
+        if changedNumber(of: key) != nil { return true }
         if let value = views.overlays[lane]?[key] { return !value.isEmpty }
         return try views[lane]?.has(key.bytes.span) ?? false
     }
@@ -144,19 +144,22 @@ final class StartsTable: LaneTable {
 
     func set(start: EncodedStart, under key: [UInt8]) {
         let key = if let asked, asked.bytes == key { asked } else { Self.stored(key) }
-        let number = changedNumbers[key, default: changed.count]
-        if number < changed.count {
+        if let number = changedNumber(of: key) {
             changed[number].record = start.bytes
         } else {
-            changedNumbers[key] = number
+            changedNumbers.insert(changed.count, key.hash)
             changed.append(ChangedStart(key: key, record: start.bytes))
         }
+    }
+
+    private func changedNumber(of key: KeyBytes) -> Int? {
+        changedNumbers.number(key.hash) { changed[$0].key == key }
     }
 
     /// The transaction has happened, or will be made again.
     func removeChanges() {
         changed.removeAll(keepingCapacity: true)
-        changedNumbers.removeAll(keepingCapacity: true)
+        changedNumbers.removeAll()
         scopes.removeAll(keepingCapacity: true)
         scopeNumbers.removeAll(keepingCapacity: true)
         inHand = nil
@@ -227,7 +230,7 @@ final class StartsTable: LaneTable {
 
     /// Calls back with the row, if there is one.
     private func look(_ key: KeyBytes, _ found: (Span<UInt8>) -> Void) throws(StoreError) {
-        if let number = changedNumbers[key] {
+        if let number = changedNumber(of: key) {
             let record = changed[number].record
             return found(record.span)
         }

@@ -87,7 +87,7 @@ final class SchedulerLoop: StageLoop {
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         consumer = try Consumer(kafka, options, name: "scheduler-orders", log: log, metrics: metrics)
         var form = TopicViewForm(topic: layout.name(.timers), table: "timers", schema: Self.viewSchema)
-        form.derive = Self.dueRow
+        form.derive = Self.writeDue
         views = try TopicViews(
             form, directory: environment.stateDirectory(of: SchedulerService.name),
             limits: settings.viewLimits, kafka: kafka, name: "scheduler-timers", log: log, metrics: metrics,
@@ -116,8 +116,10 @@ final class SchedulerLoop: StageLoop {
 
     /// What the view keeps beside each row: its entry in due order.
     @Sendable
-    private static func dueRow(_ key: Span<UInt8>, _ row: Span<UInt8>) -> (key: [UInt8], value: [UInt8])? {
-        DueEntry(of: key, row).map { ($0.stored, []) }
+    private static func writeDue(_ key: Span<UInt8>, _ row: Span<UInt8>, to due: inout DerivedRow) -> Bool {
+        guard let entry = DueEntry(of: key, row) else { return false }
+        due.key = entry.stored
+        return true
     }
 
     /// Runs until it is told to stop, or cannot go on.

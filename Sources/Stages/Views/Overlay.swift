@@ -20,6 +20,7 @@ package struct Overlay {
     private static let roomMax = 4096
 
     private struct Row {
+        let key: KeyBytes
         var record: [UInt8]
         var since: Instant
         /// Records of it that the view is still to read.
@@ -33,7 +34,9 @@ package struct Overlay {
         }
     }
 
-    private var rows: [KeyBytes: Row] = [:]
+    /// By their numbers, side by side: the last moves to where one goes.
+    private var rows: [Row] = []
+    private var numbers = KeyIndex()
     /// The rows that have later times than the newest record.
     private var repeatedKeys: Set<KeyBytes> = []
     /// Rows that the view is still to read.
@@ -46,14 +49,13 @@ package struct Overlay {
 
     package var repeatedCount: Int { repeatedKeys.count }
 
-    package subscript(key: KeyBytes) -> [UInt8]? { rows[key]?.record }
+    package subscript(key: KeyBytes) -> [UInt8]? { number(of: key).map { rows[$0].record } }
 
     /// - Parameter record: what stands for the key, with the exact times of a repetition.
     package mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        _ = put(record, under: key, at: now) { row in
-            row.record = record
-            return 0
-        }
+        let number = number(ofNew: key, at: now)
+        bytes += record.count - rows[number].record.count
+        rows[number].record = record
         repeatedKeys.insert(key)
     }
 
@@ -61,48 +63,23 @@ package struct Overlay {
     /// that row would undo it there.
     package mutating func takeRepeated(_ each: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
         repeatedKeys = repeatedKeys.filter { key in
-            guard let row = rows[key], row.outstanding == 0 else { return true }
-            each(key, row.record)
-            forget(key)
+            guard let number = number(of: key), rows[number].outstanding == 0 else { return true }
+            each(key, rows[number].record)
+            forget(number)
             return false
         }
     }
 
     package mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        let outstanding = put(record, under: key, at: now) { $0.commit(record, at: now) }
-        if outstanding == 1 { count += 1 }
+        let number = number(ofNew: key, at: now)
+        bytes += record.count - rows[number].record.count
+        if rows[number].commit(record, at: now) == 1 { count += 1 }
         if !repeatedKeys.isEmpty { repeatedKeys.remove(key) }
     }
 
     /// Every row, in no order.
     package func each(_ body: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
-        for (key, row) in rows { body(key, row.record) }
-    }
-
-    /// - Parameter change: of the row, which has an empty record where it is new.
-    private mutating func put(
-        _ record: [UInt8], under key: KeyBytes, at now: Instant, _ change: (inout Row) -> Int
-    ) -> Int {
-        let before = rows.count
-        var replaced = 0
-        func changeRow(_ row: inout Row) -> Int {
-            replaced = row.record.count
-            return change(&row)
-        }
-        let result = changeRow(&rows[key, default: Row(record: [], since: now)])
-        bytes += record.count - replaced
-        if rows.count > before { bytes += key.bytes.count }
-        return result
-    }
-
-    private mutating func forget(_ key: KeyBytes) {
-        if let index = rows.index(forKey: key) { forget(at: index) }
-    }
-
-    private mutating func forget(at index: Dictionary<KeyBytes, Row>.Index) {
-        let (key, row) = rows.remove(at: index)
-        bytes -= key.bytes.count + row.record.count
-        if rows.isEmpty, rows.capacity > Self.roomMax { rows = [:] }
+        for row in rows { body(row.key, row.record) }
     }
 
     /// A record of this key is in the view.
@@ -110,17 +87,15 @@ package struct Overlay {
     /// One that is not outstanding is of a transaction whose outcome this loop does not know yet, and it has
     /// happened. What was repeated before it is older than what the view has now, and must not go there.
     package mutating func applied(_ key: Span<UInt8>) {
-        if rows.isEmpty { return }
-        let key = KeyBytes([UInt8](copying: key))
-        guard let place = rows.index(forKey: key) else { return }
-        guard rows.values[place].outstanding > 0 else {
-            repeatedKeys.remove(key)
-            return forget(at: place)
+        guard let number = number(of: key) else { return }
+        guard rows[number].outstanding > 0 else {
+            repeatedKeys.remove(rows[number].key)
+            return forget(number)
         }
-        rows.values[place].outstanding -= 1
-        guard rows.values[place].outstanding == 0 else { return }
+        rows[number].outstanding -= 1
+        guard rows[number].outstanding == 0 else { return }
         count -= 1
-        if !repeatedKeys.contains(key) { forget(at: place) }
+        if !isRepeated(number) { forget(number) }
     }
 
     /// The view has been to the end of its partition.
@@ -128,19 +103,55 @@ package struct Overlay {
         if count == 0 { return }
         if let nextLook, now < nextLook { return }
         nextLook = now.advanced(byMilliseconds: Self.lookMilliseconds)
-        let lost = rows.filter { _, row in
-            row.outstanding > 0 && now.milliseconds(since: row.since) >= Self.forgottenAfterMilliseconds
-        }
-        for key in lost.keys {
+        for number in rows.indices.reversed() where rows[number].outstanding > 0 {
+            let age = now.milliseconds(since: rows[number].since)
+            guard age >= Self.forgottenAfterMilliseconds else { continue }
             count -= 1
-            rows[key]?.outstanding = 0
-            if !repeatedKeys.contains(key) { forget(key) }
+            rows[number].outstanding = 0
+            if !isRepeated(number) { forget(number) }
         }
     }
 
     package mutating func removeAll() {
-        rows.removeAll()
+        (rows, numbers) = ([], KeyIndex())
         repeatedKeys.removeAll()
         (count, bytes, nextLook) = (0, 0, nil)
+    }
+
+    // MARK: Numbers
+
+    private func number(of key: KeyBytes) -> Int? { numbers.number(key.hash) { rows[$0].key == key } }
+
+    private func number(of key: Span<UInt8>) -> Int? {
+        if rows.isEmpty { return nil }
+        let hash = KeyBytes.hash(of: key)
+        return unsafe key.withUnsafeBytes { key in
+            numbers.number(hash) { unsafe rows[$0].key.holds(key) }
+        }
+    }
+
+    /// That of a row without a record where there was none.
+    private mutating func number(ofNew key: KeyBytes, at now: Instant) -> Int {
+        if let number = number(of: key) { return number }
+        numbers.insert(rows.count, key.hash)
+        rows.append(Row(key: key, record: [], since: now))
+        bytes += key.bytes.count
+        return rows.count - 1
+    }
+
+    private func isRepeated(_ number: Int) -> Bool {
+        !repeatedKeys.isEmpty && repeatedKeys.contains(rows[number].key)
+    }
+
+    private mutating func forget(_ number: Int) {
+        let last = rows.count - 1
+        numbers.remove(number, rows[number].key.hash)
+        if number < last {
+            numbers.renumber(last, to: number, rows[last].key.hash)
+            rows.swapAt(number, last)
+        }
+        let row = rows.removeLast()
+        bytes -= row.key.bytes.count + row.record.count
+        if rows.isEmpty, rows.capacity > Self.roomMax { (rows, numbers) = ([], KeyIndex()) }
     }
 }

@@ -2,6 +2,14 @@ package import Kafka
 package import Store
 package import Telemetry
 
+/// A row that a view keeps beside that of a record, in memory that is used again.
+package struct DerivedRow: Equatable {
+    package var key: [UInt8] = []
+    package var value: [UInt8] = []
+
+    package init() {}
+}
+
 /// Which topic a view is of, and how it lies on disk.
 package struct TopicViewForm: Sendable {
     /// With its prefix.
@@ -10,13 +18,14 @@ package struct TopicViewForm: Sendable {
     package let table: String
     /// Another number is another layout of the file; then it is rebuilt.
     package let schema: Int
-    /// A row that the view keeps beside that of a record; nil for a record that brings none along.
+    /// A row that the view keeps beside that of a record.
     package var derive: Derivation?
     /// Nil: by the keys of the topic.
-    package var order: (any RowOrder)?
+    package var order: (any RowOrder.Type)?
 
+    /// False for a record that brings none along.
     package typealias Derivation =
-        @Sendable (_ key: Span<UInt8>, _ value: Span<UInt8>) -> (key: [UInt8], value: [UInt8])?
+        @Sendable (_ key: Span<UInt8>, _ value: Span<UInt8>, _ row: inout DerivedRow) -> Bool
 
     package init(topic: String, table: String, schema: Int) {
         self.topic = topic
@@ -37,7 +46,7 @@ package final class TopicView {
     private let file: StateFile
     private let table: Table
     private let derive: TopicViewForm.Derivation?
-    private let order: (any RowOrder)?
+    private let order: (any RowOrder.Type)?
     /// A key as the file has it, or as the topic has it, in hand.
     private var scratch: [UInt8] = []
     /// The next offset of the topic that the file wants.
@@ -46,6 +55,8 @@ package final class TopicView {
     private var rows = RowBatch()
     /// What they bring along.
     private var derived = RowBatch()
+    /// What one of them brings along.
+    private var derivedRow = DerivedRow()
     /// What the loop keeps in rows that the file has.
     private var kept = RowBatch()
     /// Where the file is known to have nothing.
@@ -93,8 +104,13 @@ package final class TopicView {
             guard stored.count <= Limits.keyBytesMax else { return }
             if let value = record.value { rows.putChecked(stored, value) } else { rows.remove(stored) }
         }
-        if let value = record.value, let row = derive?(key, value) {
-            withStored(row.key.span) { derived.putChecked($0, row.value.span) }
+        if let derive, let value = record.value {
+            var row = DerivedRow()
+            swap(&row, &derivedRow)
+            if derive(key, value, &row) {
+                withStored(row.key.span) { derived.putChecked($0, row.value.span) }
+            }
+            swap(&row, &derivedRow)
         }
         taken.offset = record.offset + 1
         if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }

@@ -218,12 +218,20 @@ package final class TopicViews {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         readCount = batch.count
         var touched = Set<Int32>()
+        // A partition's records come one behind the other.
+        var (partition, view): (Int32, TopicView?) = (-1, nil)
         for index in 0..<batch.count {
-            let partition = batch[index].partition
-            guard let view = files[partition] else { continue }
-            view.hear(batch[index])
-            touched.insert(partition)
-            if view.pending >= Self.enteredMax { try settle(partition) }
+            if batch[index].partition != partition {
+                partition = batch[index].partition
+                view = files[partition]
+                if view != nil { touched.insert(partition) }
+            }
+            guard let heard = view else { continue }
+            heard.hear(batch[index])
+            guard heard.pending >= Self.enteredMax else { continue }
+            try settle(partition)
+            // One that turned out to be damaged has gone.
+            view = files[partition]
         }
         batch.clear()
         var ended: [Int32] = []

@@ -1,0 +1,42 @@
+import Simulation
+import Stages
+import Testing
+
+/// The index of keys against a dictionary: with hashes of which many are the same, or stand side by side.
+@Suite struct KeyIndexTests {
+    @Test func `what is entered, removed and renumbered in whatever order is found as in a dictionary`() {
+        var seeds = SystemRandomNumberGenerator()
+        let base = seeds.next() >> 16
+        for seed in base..<base + UInt64(trials(200)) {
+            var random = SeededGenerator(seed)
+            let (hashes, spread) = (1 + random.below(60), random.below(2) == 0 ? 1 : 0x0123_4567_89AB)
+            func hash(_ key: Int) -> Int { key % hashes * spread }
+            var (index, model): (KeyIndex, [Int: Int]) = (KeyIndex(), [:])
+            var numbers = 0
+            for step in 0..<400 {
+                let key = random.below(80)
+                switch (model[key], random.below(60)) {
+                case (_, 0):
+                    index.removeAll()
+                    model = [:]
+                case (let number?, 1...20):
+                    index.renumber(number, to: numbers, hash(key))
+                    model[key] = numbers
+                    numbers += 1
+                case (let number?, _):
+                    index.remove(number, hash(key))
+                    model[key] = nil
+                case (nil, _):
+                    index.insert(numbers, hash(key))
+                    model[key] = numbers
+                    numbers += 1
+                }
+                #expect(index.count == model.count, "seed \(seed), step \(step)")
+                for key in 0..<80 {
+                    let found = index.number(hash(key)) { model[key] == $0 }
+                    #expect(found == model[key], "seed \(seed), step \(step), key \(key)")
+                }
+            }
+        }
+    }
+}

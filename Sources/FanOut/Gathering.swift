@@ -9,7 +9,7 @@ struct Gathering {
     /// From the beginning of one transaction to that of the next: so many times what it took, so that they cost a share
     /// of the time, and no longer than this.
     private static let times = 3
-    private static let millisecondsMax = 60
+    private static let millisecondsMax = 120
 
     private var until: Instant?
 

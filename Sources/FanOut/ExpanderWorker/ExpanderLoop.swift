@@ -113,7 +113,6 @@ final class ExpanderLoop: StageLoop {
         ) { writer.ends(of: $0) }
         transaction = StageTransaction(topics: Place.allCases.map { layout.name($0.topic) }, log: log) {
             var options = ProducerOptions()
-            options.compression = .lz4
             // A full sheet is names and tokens for the most part, in which nothing comes twice: lz4 took a twentieth off
             // it, for a quarter of all that a large send cost. Where each job is a record, the body comes again and again.
             if settings.jobsPerSheet > 1 {

@@ -15,7 +15,6 @@ final class NoteWriter {
 
     init(_ settings: KafkaSettings, _ layout: TopicLayout, log: Log, metrics: Metrics) throws {
         var options = ProducerOptions()
-        options.compression = .lz4
         options.lingerMilliseconds = 1
         producer = try Producer(settings, options, name: "planner-notes", log: log, metrics: metrics)
         topic = try producer.topic(layout.name(.superseded))

@@ -99,12 +99,8 @@ final class IngestLoop: StageLoop {
         transaction = StageTransaction(
             topics: [.installations, .registry, .events].map(layout.name), log: log
         ) {
-            // A transaction is a small batch for each of many partitions, and zstd sets itself up anew for each.
-            var options = ProducerOptions()
-            options.compression = .lz4
-            return try TransactionalProducer(
-                kafka, options, transactionalID: identity, name: "ingest-transactions", log: log,
-                metrics: metrics)
+            try TransactionalProducer(
+                kafka, transactionalID: identity, name: "ingest-transactions", log: log, metrics: metrics)
         }
         member = GroupMember(
             reports, topics: [reportsTopic], transaction: transaction, log: log,

@@ -97,12 +97,8 @@ final class SchedulerLoop: StageLoop {
         transaction = StageTransaction(
             topics: TimerOutput.Target.allCases.map { layout.name($0.topic) }, log: log
         ) {
-            // A transaction is a small batch for each of many partitions, and zstd sets itself up anew for each.
-            var options = ProducerOptions()
-            options.compression = .lz4
-            return try TransactionalProducer(
-                kafka, options, transactionalID: identity, name: "scheduler-transactions", log: log,
-                metrics: metrics)
+            try TransactionalProducer(
+                kafka, transactionalID: identity, name: "scheduler-transactions", log: log, metrics: metrics)
         }
         member = GroupMember(
             consumer, topics: topics, transaction: transaction, log: log,

@@ -230,7 +230,8 @@ let package = Package(
             "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
-            "IngestPureTests", "Ingest", "IngestTesting", "Stages", "LiveActivity", "Lifecycle", "JSON",
+            "IngestPureTests", "Ingest", "IngestTesting", "Stages", "Kafka", "Topics", "LiveActivity",
+            "Lifecycle", "JSON",
             "Telemetry",
             "Simulation"),
         tests(
@@ -276,7 +277,7 @@ let package = Package(
             "Telemetry", "ProcessTesting"),
 
         // Tests of the commands.
-        tests("FlotillaTests", "flotilla", "ProcessTesting"),
+        tests("FlotillaTests", "flotilla", "Members", "Lifecycle", "ProcessTesting"),
         tests("InstallationTests", "InstallationTesting", "KafkaTesting", "ProcessTesting"),
 
         // Tests of the outside world.

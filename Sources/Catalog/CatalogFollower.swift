@@ -90,7 +90,7 @@ final class CatalogFollower {
             case .end(_, let offset):
                 isAtEnd = true
                 next = max(next, offset)
-            case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
+            case .failed(.rebuild(let error)): throw error
             case .failed(let failure): log.warning("cannot read the catalogue", .field("error", failure))
             default: break
             }

@@ -50,5 +50,17 @@ package final class IngestBed: Sendable {
         return lags?.allSatisfy { $0.records == 0 } ?? false
     }
 
+    /// Deletes every record of these topics, as retention does after an idle time.
+    package func expireRecords(of topics: [TopicName]) throws {
+        var ends: [TopicPartition: Int64] = [:]
+        for topic in topics {
+            for partition in 0..<Int32(layout.partitions(topic)) {
+                // In the place of an offset, -1 is the end of the log.
+                ends[TopicPartition(layout.name(topic), partition)] = -1
+            }
+        }
+        try admin.deleteRecords(before: ends)
+    }
+
     deinit { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
 }

@@ -40,4 +40,7 @@ package final class WorkerThread: Sendable {
     package func join() {
         pthread_join(thread, nil)
     }
+
+    /// Lets the thread end without a call of `join`.
+    package func detach() { pthread_detach(thread) }
 }

@@ -1,6 +1,7 @@
 internal import JSON
 package import Kafka
 package import Lifecycle
+internal import LiveActivity
 package import Telemetry
 
 /// Follows `members`. Confined to its loop.
@@ -26,6 +27,8 @@ package final class MembersReader: EventHandler {
     private var timer: LoopTimer?
     /// Said once, until it is read again.
     private var isTroubled = false
+    /// Gets what processes say of themselves, in the order of the topic.
+    package var onFacts: ((ProcessFacts) -> Void)?
 
     package init(_ settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
         self.settings = settings
@@ -55,9 +58,9 @@ package final class MembersReader: EventHandler {
                     if let unfinished { table = unfinished }
                     unfinished = nil
                     isTroubled = false
-                case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
+                case .failed(.rebuild(let error)): throw error
                 case .failed(let failure): tell("\(failure)")
-                case .offered, .revoked, .lost, .suspended, .committed: break
+                case .offered, .revoked, .lost, .suspended, .committed, .answered: break
                 }
             }
         } catch {
@@ -74,9 +77,14 @@ package final class MembersReader: EventHandler {
         log.warning("cannot read who answers for which lanes", .field("error", trouble))
     }
 
-    private func hear(_ record: borrowing Record) {
+    private func hear(_ record: borrowing Kafka.Record) {
         guard let key = [UInt8](copying: record.key) else { return }
         let value = [UInt8](copying: record.value)
+        if let onFacts, let value, RecordKey.split(key)?.first == ProcessFacts.word,
+            let facts = try? ProcessFacts.decode(value, with: reader)
+        {
+            onFacts(facts)
+        }
         if unfinished?.apply(key, value, with: reader) == nil { table.apply(key, value, with: reader) }
     }
 

@@ -40,14 +40,21 @@ package struct ProcessFacts: Announcement, Hashable {
     package var openBreakers: [Breaker] = []
     /// Tokens that failed the last time; nil where nothing is pushed.
     package var suspectTokens: Int?
+    /// The name of the machine.
+    package var host: String
+    /// A random name of this run of the process; two runs of one identity differ in it.
+    package var instance: String
     /// Milliseconds since 1970.
     package var startedAt: Int64
     package var at: Int64 = 0
 
     package init(
-        process: String, version: String, stages: [String], settings: [Setting], startedAt: Int64
+        process: String, host: String = "", instance: String = "", version: String, stages: [String],
+        settings: [Setting], startedAt: Int64
     ) {
         self.process = process
+        self.host = host
+        self.instance = instance
         self.version = version
         self.stages = stages
         self.settings = settings
@@ -58,6 +65,8 @@ package struct ProcessFacts: Announcement, Hashable {
 
     package func write(to writer: inout JSONWriter) {
         writer.field("process", process)
+        writer.field("host", host)
+        writer.field("instance", instance)
         writer.field("version", version)
         writer.field("stages", stages)
         writer.objects("settings", of: settings) { setting, writer in
@@ -75,7 +84,8 @@ package struct ProcessFacts: Announcement, Hashable {
 
     package init(from record: JSONObject) {
         self.init(
-            process: record["process"].name(), version: record["version"].name(),
+            process: record["process"].name(), host: record["host"].optional?.string() ?? "",
+            instance: record["instance"].optional?.string() ?? "", version: record["version"].name(),
             stages: record["stages"].strings(countMax: Self.stagesMax), settings: [],
             startedAt: record["startedAt"].time())
         var list = record["settings"].array(countMax: Self.settingsMax)

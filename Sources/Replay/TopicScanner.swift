@@ -79,8 +79,8 @@ package final class TopicScanner {
                 // What a transaction holds back is not there yet.
                 case .end(let ended, let offset) where ended == partition: return max(next, offset)
                 case .failed(.outOfRange(_, let text)): throw failure(partition, text)
-                case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
-                case .end, .failed, .offered, .revoked, .lost, .suspended, .committed: break
+                case .failed(.rebuild(let error)): throw error
+                case .end, .failed, .offered, .revoked, .lost, .suspended, .committed, .answered: break
                 }
             }
             guard Instant.now() < limit else {

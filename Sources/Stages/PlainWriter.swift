@@ -33,10 +33,11 @@ package final class PlainWriter {
 
     package var isRuined: Bool { producer.fatalError != nil }
 
-    /// Where the partition begins and ends now; nil without an answer in time.
-    package func ends(of partition: Kafka.TopicPartition) -> Watermarks? {
-        try? producer.watermarks(of: partition)
-    }
+    /// Asks without waiting. A producer's question does not wait behind fetches, as a consumer's does.
+    package func ask(_ question: KafkaQuestion) -> QuestionID { producer.ask(question) }
+
+    /// Returns the answers that have come since the last call.
+    package func takeAnswers() -> [(QuestionID, KafkaAnswer)] { producer.takeAnswers() }
 
     package func topic(_ name: String) throws -> Topic { try producer.topic(name) }
 

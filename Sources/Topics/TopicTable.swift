@@ -33,3 +33,26 @@ extension TopicLayout {
         }
     }
 }
+
+extension TopicName {
+    /// Whether the topic's records are written in transactions, whose markers take offsets too.
+    package var hasTransactions: Bool {
+        switch self {
+        case .installations, .registry, .events, .groups, .expansionsUrgent, .expansions, .progress, .starts,
+            .jobsUrgent, .jobs, .sendsTimed, .schedulesAuto, .timers, .replies:
+            true
+        case .catalog, .reports, .sends, .superseded, .jobsLater5s, .jobsLater2m, .receipts, .schedules,
+            .members, .audit, .deadLetters:
+            false
+        }
+    }
+
+    /// Whether a record is worthless before the topic's retention deletes it. An activity lives at most twelve hours, and
+    /// these topics keep their records for a day or longer.
+    package var expiresBeforeRetention: Bool {
+        switch self {
+        case .expansionsUrgent, .expansions, .jobsUrgent, .jobs, .jobsLater5s, .jobsLater2m: true
+        default: false
+        }
+    }
+}

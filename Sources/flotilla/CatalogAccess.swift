@@ -43,8 +43,13 @@ struct CatalogAccess {
     /// Who sits here, as far as the machine knows.
     static var author: String {
         let user = ProcessInfo.processInfo.environment["USER"] ?? "uid \(getuid())"
+        return "\(user)@\(hostName)"
+    }
+
+    /// The name of this machine.
+    static var hostName: String {
         var host = [CChar](repeating: 0, count: 256)
         unsafe gethostname(&host, host.count - 1)
-        return "\(user)@" + String(decoding: host.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+        return String(decoding: host.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
     }
 }

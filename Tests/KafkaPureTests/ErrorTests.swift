@@ -43,8 +43,8 @@ private struct Case: CustomTestStringConvertible {
     Case(operation: .abort, code: .timedOut, kind: .unclassed, advice: .callAgain),
     Case(operation: .abort, code: .invalidTransactionState, kind: .abortable, advice: .rebuild),
     Case(operation: .abort, code: .invalidTransactionState, kind: .fatal, advice: .rebuild),
-    Case(operation: .commit, code: .fenced, kind: .fatal, advice: .rebuildFenced),
-    Case(operation: .offsets, code: .producerFenced, kind: .fatal, advice: .rebuildFenced),
+    Case(operation: .commit, code: .fenced, kind: .fatal, advice: .rebuild),
+    Case(operation: .offsets, code: .producerFenced, kind: .fatal, advice: .rebuild),
     Case(operation: .initialise, code: .timedOut, kind: .retriable, advice: .callAgain),
     Case(operation: .initialise, code: .transactionalIDAuthorizationFailed, kind: .fatal, advice: .rebuild),
     Case(operation: .begin, code: .state, kind: .unclassed, advice: .rebuild),
@@ -54,12 +54,20 @@ private func `each transactional failure says what to do next`(one: Case) {
     #expect(TransactionFailure(one.operation, one.code, text: "text", as: one.kind).advice == one.advice)
 }
 
-@Test func `fenced twice within half a minute stops the process, once does not`() {
-    var history = FencingHistory()
+@Test func `a fenced consumer makes new clients after growing pauses, until a quiet minute`() {
     let start = Instant(nanoseconds: 0)
-    #expect(history.fenced(at: start) == .rebuild)
-    #expect(history.fenced(at: start.advanced(byMilliseconds: 30_000)) == .rebuild)
-    #expect(history.fenced(at: start.advanced(byMilliseconds: 59_999)) == .stop)
+    var renewal = ClientRenewal(now: start)
+    var now = start.advanced(byMilliseconds: 60_000)
+    for pause in [1000, 2000, 5000, 10_000, 10_000] {
+        #expect(renewal.ended(at: now) == pause)
+        #expect(renewal.dueAt == now.advanced(byMilliseconds: pause))
+        now = now.advanced(byMilliseconds: pause)
+        renewal.renewed(at: now)
+        #expect(renewal.dueAt == nil)
+    }
+    #expect(renewal.ended(at: now.advanced(byMilliseconds: 59_999)) == 10_000)
+    renewal.renewed(at: now)
+    #expect(renewal.ended(at: now.advanced(byMilliseconds: 60_000)) == 1000)
 }
 
 @Test func `a record that is too large is refused, a full queue is not a refusal`() {

@@ -194,7 +194,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
                 try older.commit()
             }
         }
-        #expect(failure?.advice == .rebuildFenced)
+        #expect(failure?.advice == .rebuild)
         let again = try newer.topic(topic.name)
         try newer.begin()
         #expect(send(newer, again, "new") == .queued)

@@ -285,20 +285,29 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
     }
 }
 
-@Test func `a member whose place another took is fenced, which is not a rebuild`() async throws {
+@Test func `a fenced member loses its partitions at once and joins again with a new client`()
+    async throws
+{
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let consumer = try member(cluster, "fenced", instance: "flotilla.sender.0002.0")
         _ = try join(consumer)
+        let epoch = consumer.epoch
+        #expect(consumer.isSurelyOurs(at: .now()))
         cluster.fail(.heartbeat, with: ErrorCode.fencedInstance.rawValue)
         var records: [Copied] = []
-        let event = try wait(consumer, &records) { if case .failed = $0 { true } else { false } }
-        guard case .failed(.fenced(let error)) = event else {
+        let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
+        guard case .lost(let partitions) = event else {
             Issue.record("\(String(describing: event))")
             return
         }
-        #expect(error.code == .fencedInstance)
-        #expect(error.description.contains("only one process uses this data directory"))
+        #expect(partitions.count == 4)
+        #expect(!consumer.isSurelyOurs(at: .now()))
+        #expect(consumer.captureGroup(forEpoch: epoch) == nil)
+        try consumer.release()
+        #expect(try join(consumer).count == 4)
+        #expect(consumer.isSurelyOurs(at: .now()))
+        #expect(consumer.close())
     }
 }
 

@@ -167,7 +167,7 @@ func `a fenced producer says so, and one made anew carries on`(code: ErrorCode) 
             cluster.fail(.endTransaction, with: code.rawValue)
             let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
             #expect(failure?.kind == .fatal)
-            #expect(failure?.advice == .rebuildFenced)
+            #expect(failure?.advice == .rebuild)
             #expect(producer.fatalError?.code.isFencing == true)
             #expect(send(producer, topic, "x") == .rebuild(.fatal))
         }

@@ -6,8 +6,7 @@ internal import Telemetry
 internal import Topics
 
 extension ExpanderLoop {
-    /// How long the question how young the cluster's records are may hold up a turn, and how often it is asked.
-    private static let questionMilliseconds = 1000
+    /// The pause between two questions for young records.
     private static let betweenQuestionsMilliseconds = 10_000
     /// Topics of this stage that the cluster stamps.
     private static let stampedTopics = [TopicName.sends, .progress, .jobs]
@@ -46,12 +45,12 @@ extension ExpanderLoop {
         let partitions = Self.stampedTopics.flatMap { topic in
             (0..<Int32(lanes.count)).map { TopicPartition(layout.name(topic), $0) }
         }
-        do throws(KafkaError) {
-            let found = try consumer.offsets(
-                atMilliseconds: time, partitions, withinMilliseconds: Self.questionMilliseconds)
-            if found.values.contains(where: { $0 != nil }) { provenTime.saw(time, at: now) }
-        } catch {
-            log.debug("it cannot be asked how young the cluster's records are", .field("error", error))
-        }
+        youngRecords = consumer.ask(.records(sinceMilliseconds: time, partitions))
+    }
+
+    /// Takes an answer to the newest question for young records.
+    func hearYoungRecords(_ event: ConsumerEvent) {
+        guard case .answered(youngRecords, .records(let time, let found)) = event else { return }
+        if found.values.contains(where: { $0 != nil }) { provenTime.saw(time, at: .now()) }
     }
 }

@@ -27,16 +27,25 @@ extension ExpanderLoop: GroupMemberOwner {
         return try registry.openNext(of: numbers)
     }
 
-    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws -> String? {
+    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws {
         var committed: [Int32: Int64?] = [:]
         for offset in offsets {
             let partition = offset.partition.partition
             committed[partition] = .some(offset.offset)
             member.owned[partition]?.beginViews(registryCommitted: offset.offset)
         }
-        guard try registry.begin(committed) else { return "the cluster did not say where the registry ends" }
+        try registry.begin(committed)
         try starts.begin(numbers)
-        return nil
+    }
+
+    func flows(_ partition: Int32) { onStep(.restored) }
+
+    var followedOffsets: [OffsetToCommit] {
+        member.owned.values.compactMap { lane in
+            lane.registryCommitted.map {
+                OffsetToCommit(TopicPartition(layout.name(.registry), lane.partition), offset: $0)
+            }
+        }
     }
 }
 
@@ -47,8 +56,6 @@ extension ExpanderLoop: TopicViewsOwner {
     func startOverLater() { member.startOverLater() }
 
     func reached(_ step: TopicViews.Step) { onStep(step == .opened ? .viewOpened : .viewSettled) }
-
-    func ends(of partition: TopicPartition) -> Watermarks? { writer.ends(of: partition) }
 
     func readViews(waitMilliseconds: Int32) throws {
         try readStarts(waitMilliseconds: waitMilliseconds)
@@ -81,8 +88,9 @@ extension ExpanderLoop: TopicViewsOwner {
         if lane.worker == nil {
             let table = StartsTable(of: lane.partition, in: starts, decoded: scopes, reader: reader, log: log)
             lane.worker = LaneWorker(file, table, isNew: lane.isNew, jobsPerSheet: settings.jobsPerSheet)
+            registry.serve(lane.partition)
         }
-        if registry.isComplete(lane.partition), member.serve(lane.partition) { onStep(.restored) }
+        if registry.isComplete(lane.partition) { member.serve(lane.partition) }
     }
 
     func pause(_ topic: ExpandedTopic, of lane: OwnedLane) { consumer.pause([place(topic, lane.partition)]) }

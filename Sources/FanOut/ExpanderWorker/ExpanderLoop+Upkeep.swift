@@ -26,7 +26,7 @@ extension ExpanderLoop {
         metrics.blocked.set(Double(member.stuck(isBlocked: isBlocked)))
         guard isSettled, now >= nextAsOf else { return }
         nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
-        try starts.refreshAsOf()
+        starts.refreshAsOf()
     }
 
     private func tellObstacles() {

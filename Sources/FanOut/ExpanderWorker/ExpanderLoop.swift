@@ -68,6 +68,8 @@ final class ExpanderLoop: StageLoop {
     var lastUrgent: (began: Instant, requests: Int)?
     var startsWalk = StartsWalk()
     var provenTime = ProvenTime()
+    /// The newest question for young records.
+    var youngRecords: QuestionID?
     /// When the cluster is asked next whether this machine's clock is ahead.
     var nextQuestion = Instant.now()
 
@@ -91,15 +93,14 @@ final class ExpanderLoop: StageLoop {
         let identity = environment.identity(
             of: FanOutService.name, loop: FanOutService.Loop.expander.rawValue)
         let directory = environment.stateDirectory(of: FanOutService.name)
-        let topics = ExpandedTopic.allCases.map { layout.name($0.name) }
+        let topics = ExpandedTopic.allCases.map(\.name)
         var options = ConsumerOptions(
-            .group(layout.prefix + Self.group, instanceID: identity, topics: topics))
+            .group(layout.prefix + Self.group, instanceID: identity, topics: topics.map(layout.name)))
         options.sessionMilliseconds = settings.sessionMilliseconds
         options.prefetchKibibytesMax = settings.prefetchKibibytesMax
         options.partitionKibibytesMax = settings.laneKibibytesMax
         consumer = try Consumer(kafka, options, name: "expander-expansions", log: log, metrics: metrics)
-        let writer = try PlainWriter(kafka, layout, name: "expander-plain", log: log, metrics: metrics)
-        self.writer = writer
+        writer = try PlainWriter(kafka, layout, name: "expander-plain", log: log, metrics: metrics)
         var form = TopicViewForm(
             topic: layout.name(.starts), table: "starts", schema: StartsTable.viewSchema)
         form.derive = NewestStart.write
@@ -109,8 +110,7 @@ final class ExpanderLoop: StageLoop {
             log: log, metrics: metrics, numbers: self.metrics.views)
         registry = try RegistryLanes(
             topic: layout.name(.registry), directory: directory, limits: settings.viewLimits, kafka: kafka,
-            log: log, metrics: metrics
-        ) { writer.ends(of: $0) }
+            log: log, metrics: metrics)
         transaction = StageTransaction(topics: Place.allCases.map { layout.name($0.topic) }, log: log) {
             var options = ProducerOptions()
             // A full sheet is names and tokens for the most part, in which nothing comes twice: lz4 took a twentieth off
@@ -123,7 +123,8 @@ final class ExpanderLoop: StageLoop {
                 metrics: metrics)
         }
         member = GroupMember(
-            consumer, topics: topics, followed: [layout.name(.registry)], transaction: transaction, log: log,
+            consumer, layout: layout, topics: topics, followed: [.registry], transaction: transaction,
+            log: log,
             startedOver: self.metrics.shared.startedOver, restoreSeconds: self.metrics.restoreSeconds)
         member.owner = self
         starts.owner = self
@@ -167,7 +168,10 @@ final class ExpanderLoop: StageLoop {
         try readViews(waitMilliseconds: isWaiting ? Self.troubleMilliseconds : 0)
         try member.startOver()
         let events = consumer.poll(into: &batch, waitMilliseconds: isIdle ? rest() : waitMilliseconds)
-        for event in events { try member.hear(event) }
+        for event in events {
+            hearYoungRecords(event)
+            try member.hear(event)
+        }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
             if !member.mustStartOver { queueRequests() }
@@ -222,7 +226,7 @@ final class ExpanderLoop: StageLoop {
     /// The end in order: what is not committed is read again by whoever comes next.
     private func finish() throws {
         batch.clear()
-        member.leave()
+        try member.leave()
         registry.finish()
         try starts.finish()
     }

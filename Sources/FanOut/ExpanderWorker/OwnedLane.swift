@@ -33,6 +33,11 @@ struct RequestQueue {
         (self.committed, next) = (committed, committed)
     }
 
+    /// Notes that everything below the offset is committed, which no request that waits is.
+    mutating func reached(_ offset: Int64) {
+        (committed, next) = (offset, offset)
+    }
+
     func isNew(_ offset: Int64) -> Bool { next.map { offset >= $0 } ?? true }
 
     mutating func append(_ request: WaitingRequest) {
@@ -90,6 +95,9 @@ final class OwnedLane: OwnedPart {
     var name: String { "lane \(partition)" }
 
     func next(in topic: Int) -> Int64? { queues[ExpandedTopic(index: topic)].next }
+    func hasWaiting(in topic: Int) -> Bool { !queues[ExpandedTopic(index: topic)].isEmpty }
+    func committed(in topic: Int) -> Int64? { queues[ExpandedTopic(index: topic)].committed }
+    func reached(_ offset: Int64, in topic: Int) { queues[ExpandedTopic(index: topic)].reached(offset) }
     func begin(at offset: Int64?, in topic: Int) { queues[ExpandedTopic(index: topic)].begin(at: offset) }
 
     /// No process has committed anything of it before.

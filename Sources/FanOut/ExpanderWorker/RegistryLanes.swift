@@ -42,6 +42,14 @@ final class RegistryLanes {
             if let time = record.timestamp { asOf = WallTime(milliseconds: time) }
         }
 
+        /// Reads from the file's offset once more.
+        func begin(newsBegins: Int64) throws(StoreError) {
+            try lane.beginAgain(newsBegins: newsBegins)
+            taken = lane.applied ?? 0
+            waiting = 0
+            isComplete = false
+        }
+
         func finishRestore() throws(StoreError) {
             guard let restore else { return }
             let offset = min(taken, lane.newsBegins ?? taken)
@@ -74,25 +82,26 @@ final class RegistryLanes {
     private let boot: BootID
     private let cluster: String
     private let consumer: Consumer
-    private let ends: (Kafka.TopicPartition) -> Watermarks?
     private let log: Log
     private let metrics: LaneMetrics
     private var batch = RecordBatch(recordsMax: restoredMax, bytesMax: batchBytesMax)
     /// Open files, kept over a rebalance: most lanes come back.
     private var entries: [Int32: Entry] = [:]
+    /// Lanes whose news the loop enters.
+    private var served: Set<Int32> = []
+    /// Lanes that are paused until the loop serves them.
+    private var held: Set<Int32> = []
     private(set) var blockage: Blockage?
     /// The last reading took as many as it may: there are probably more.
     private(set) var hasMore = false
 
-    /// - Parameter ends: where a partition begins and ends now, asked by another client.
     init(
         topic: String, directory: String, limits: Store.Limits, kafka: KafkaSettings, log: Log,
-        metrics: Metrics, ends: @escaping (Kafka.TopicPartition) -> Watermarks?
+        metrics: Metrics
     ) throws {
         self.topic = topic
         self.directory = directory
         self.limits = limits
-        self.ends = ends
         self.log = log
         self.metrics = LaneMetrics(metrics)
         boot = try BootID.current()
@@ -146,12 +155,7 @@ final class RegistryLanes {
         let closed = numbers.filter { entries[$0] == nil }.sorted()
         guard let partition = closed.first else { return true }
         do throws(StoreError) {
-            var lane = try makeLane(partition)
-            if let reason = whyOutdated(lane, partition) {
-                try lane.condemn(reason)
-                lane = try makeLane(partition)
-            }
-            entries[partition] = Entry(lane, asOf: .now())
+            entries[partition] = Entry(try makeLane(partition), asOf: .now())
         } catch {
             guard error.passes else { throw error }
             block(error)
@@ -167,58 +171,59 @@ final class RegistryLanes {
             limits: limits, now: .now(), boot: boot, log: log, metrics: metrics)
     }
 
-    private func whyOutdated(_ lane: Lane, _ partition: Int32) -> String? {
-        guard let applied = lane.applied, applied > 0,
-            let ends = ends(Kafka.TopicPartition(topic, partition))
-        else { return nil }
-        if applied > ends.high { return "it has offset \(applied) of a topic that ends at \(ends.high)" }
-        if applied < ends.low { return "it has offset \(applied) of a topic that begins at \(ends.low)" }
-        return nil
-    }
-
     // MARK: Reading
 
-    /// Reads on from what the group has committed: what lies above is news, whatever the files have already.
+    /// Reads on from the offsets that the group has committed. Rows above them are news, whatever the files hold.
     ///
-    /// - Parameter committed: nil where nothing is committed yet. Then nothing was ever begun in the lane, and
-    ///   so nobody is to be told of what is there.
-    /// - Returns: false when the cluster did not say where a lane ends.
-    func begin(_ committed: [Int32: Int64?]) throws -> Bool {
+    /// - Parameter committed: nil for a lane without a committed offset. Its file may be older than that: Kafka expires
+    ///   offsets. News then begin behind the file. Without a file, the lane was never begun: nothing up to its first end
+    ///   is news.
+    func begin(_ committed: [Int32: Int64?]) throws {
+        held = []
         var starts: [PartitionStart] = []
         for (partition, offset) in committed {
-            guard let known = entries[partition] else { continue }
+            guard let entry = try opened(partition) else { continue }
             let place = Kafka.TopicPartition(topic, partition)
-            guard let end = offset ?? ends(place)?.high else { return false }
-            // What is pending in the lane is of before; a lane that is opened anew has nothing pending.
-            if known.lane.newsBegins != nil {
-                close(known)
-                entries[partition] = nil
-                guard try openNext(of: [partition]) else { return false }
-            }
-            guard let entry = entries[partition] else { return false }
-            entry.lane.newsBegins = end
-            entry.isComplete = false
-            if entry.lane.applied == nil, entry.restore == nil {
+            try entry.begin(newsBegins: offset ?? entry.lane.applied ?? .max)
+            if entry.lane.applied == nil {
                 entry.restore = LaneRestore(
                     entry.lane, runBytesMax: max(Self.restoreBytesMin, Self.restoreBytesMax / committed.count)
                 )
-                entry.taken = 0
             }
-            if end == 0 { try finishRestore(entry, partition) }
+            if offset == 0 { try finishRestore(entry, partition) }
             let start = entry.restore == nil ? entry.lane.start : nil
             starts.append(
                 PartitionStart(place, start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning))
         }
         try consumer.assign(starts)
-        return true
     }
 
-    func letGo() { try? consumer.release() }
+    /// The lane's file, open. One whose restore was interrupted is opened again, which empties it.
+    private func opened(_ partition: Int32) throws -> Entry? {
+        guard let known = entries[partition], known.restore != nil else { return entries[partition] }
+        close(known)
+        entries[partition] = nil
+        _ = try openNext(of: [partition])
+        return entries[partition]
+    }
+
+    func letGo() {
+        held = []
+        served = []
+        try? consumer.release()
+    }
+
+    /// The loop enters what is read of the lane from now on.
+    func serve(_ partition: Int32) {
+        served.insert(partition)
+        guard held.remove(partition) != nil else { return }
+        consumer.resume([Kafka.TopicPartition(topic, partition)])
+    }
 
     /// Takes what the topic has. It is entered, and told, by `commit`.
     func read(waitMilliseconds: Int32) throws {
         hasMore = false
-        if blockage != nil || entries.values.contains(where: isFull) { return }
+        if blockage != nil || mustEnterFirst() { return }
         fitBatch()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         defer { batch.clear() }
@@ -238,13 +243,23 @@ final class RegistryLanes {
             case .end(let place, let offset): try reached(offset, place)
             case .failed(.outOfRange(let place, let text)):
                 return try repair(place.partition, .corrupt(path: place.description, what: text))
-            case .failed(.rebuild(let error)), .failed(.fenced(let error)):
+            case .failed(.rebuild(let error)):
                 throw StageFailure.client(error.description)
             case .failed(let failure):
                 log.warning("the registry cannot be read now", .field("error", failure))
             default: break
             }
         }
+    }
+
+    /// Whether a lane has as much in hand as it should. A lane that the loop does not serve yet, because its other files
+    /// are being restored, is paused alone. The other lanes read on.
+    private func mustEnterFirst() -> Bool {
+        for (partition, entry) in entries where isFull(entry) {
+            if served.contains(partition) { return true }
+            if held.insert(partition).inserted { consumer.pause([Kafka.TopicPartition(topic, partition)]) }
+        }
+        return false
     }
 
     private var isRestoring: Bool { entries.values.contains { $0.restore != nil } }
@@ -269,6 +284,7 @@ final class RegistryLanes {
         entry.taken = max(entry.taken, offset)
         entry.asOf = .now()
         guard let ends = consumer.knownWatermarks(of: place), entry.taken >= ends.high else { return }
+        if entry.lane.newsBegins == .max { entry.lane.newsBegins = offset }
         try finishRestore(entry, place.partition)
         entry.isComplete = true
     }

@@ -21,6 +21,10 @@ struct PlannedPartition: OwnedPart {
 
     func next(in topic: Int) -> Int64? { positions[PlannedTopic(index: topic)]?.committed }
 
+    mutating func reached(_ offset: Int64, in topic: Int) {
+        positions[PlannedTopic(index: topic), default: ReadPosition()].reached(offset)
+    }
+
     mutating func begin(at offset: Int64?, in topic: Int) {
         positions[PlannedTopic(index: topic), default: ReadPosition()].begin(at: offset)
     }

@@ -26,9 +26,11 @@ extension PlannerLoop: GroupMemberOwner {
         return try views.openNext(of: numbers)
     }
 
-    func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws -> String? {
-        try views.begin(numbers)
-        return nil
+    func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws { try views.begin(numbers) }
+
+    func flows(_ partition: Int32) {
+        if member.owned[partition]?.isWalked == false { walk.begin(partition) }
+        onStep(.restored)
     }
 }
 
@@ -41,12 +43,7 @@ extension PlannerLoop: TopicViewsOwner {
 
     func reached(_ step: TopicViews.Step) { onStep(step == .opened ? .viewOpened : .viewSettled) }
 
-    func ends(of partition: TopicPartition) -> Watermarks? { writer.ends(of: partition) }
-
     func readViews(waitMilliseconds: Int32) throws {
-        for partition in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(partition) {
-            if member.owned[partition]?.isWalked == false { walk.begin(partition) }
-            onStep(.restored)
-        }
+        for partition in try views.read(waitMilliseconds: waitMilliseconds) { member.serve(partition) }
     }
 }

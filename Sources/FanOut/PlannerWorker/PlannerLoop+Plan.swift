@@ -133,7 +133,7 @@ extension PlannerLoop {
             if let time = clock.time(in: partition, at: now) { oldest = max(oldest ?? 0, time - stamp) }
         }
         metrics.shared.oldestSeconds.set(Double(oldest ?? 0) / 1000)
-        return BatchPart.all(of: batch) { PlannedTopic(index: $0) }
+        return BatchPart.all(of: batch, serving: member.serves) { PlannedTopic(index: $0) }
     }
 
     /// The scheduler writes in transactions, which leave gaps of their own.

@@ -27,7 +27,7 @@ extension PlannerLoop {
         if batch.isEmpty { metrics.shared.oldestSeconds.set(0) }
         guard isSettled, now >= nextAsOf else { return }
         nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
-        try views.refreshAsOf()
+        views.refreshAsOf()
     }
 
     private func tellObstacles() {

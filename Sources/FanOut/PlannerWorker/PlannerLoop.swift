@@ -81,9 +81,9 @@ final class PlannerLoop: StageLoop {
         bound = TransactionBound(recordsMax: settings.batchSendsMax)
         let kafka = environment.cluster.settings
         let identity = environment.identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
-        let topics = PlannedTopic.allCases.map { layout.name($0.name) }
+        let topics = PlannedTopic.allCases.map(\.name)
         var options = ConsumerOptions(
-            .group(layout.prefix + Self.group, instanceID: identity, topics: topics))
+            .group(layout.prefix + Self.group, instanceID: identity, topics: topics.map(layout.name)))
         options.sessionMilliseconds = settings.sessionMilliseconds
         options.prefetchKibibytesMax = settings.prefetchKibibytesMax
         options.partitionKibibytesMax = settings.partitionKibibytesMax
@@ -102,7 +102,7 @@ final class PlannerLoop: StageLoop {
                 kafka, transactionalID: identity, name: "planner-transactions", log: log, metrics: metrics)
         }
         member = GroupMember(
-            consumer, topics: topics, transaction: transaction, log: log,
+            consumer, layout: layout, topics: topics, transaction: transaction, log: log,
             startedOver: self.metrics.shared.startedOver, restoreSeconds: self.metrics.restoreSeconds)
         member.owner = self
         views.owner = self
@@ -130,7 +130,7 @@ final class PlannerLoop: StageLoop {
         for event in events { try member.hear(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
-            if !member.mustStartOver, member.serves(batch) { try plan(epoch: consumer.epoch) }
+            if !member.mustStartOver { try plan(epoch: consumer.epoch) }
         }
         let now = Instant.now()
         gathering.took(batch.count, from: began, to: now)
@@ -173,7 +173,7 @@ final class PlannerLoop: StageLoop {
     private func finish() throws {
         batch.clear()
         notes.finish()
-        member.leave()
+        try member.leave()
         try views.finish()
     }
 }

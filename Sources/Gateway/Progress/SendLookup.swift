@@ -204,7 +204,7 @@ private final class SendSearch {
             for event in events {
                 switch event {
                 case .end: return true
-                case .failed(.rebuild(let error)), .failed(.fenced(let error)): throw error
+                case .failed(.rebuild(let error)): throw error
                 case .failed(.outOfRange): return true
                 default: break
                 }

@@ -120,7 +120,7 @@ private final class ReplyFollowing: EventHandler {
     private func failed(_ failure: ConsumerFailure) {
         context.log.warning("cannot read the scheduler's replies", .field("error", "\(failure)"))
         switch failure {
-        case .rebuild, .fenced: disconnect()
+        case .rebuild: disconnect()
         case .outOfRange, .partition, .client: break
         }
     }

@@ -61,26 +61,25 @@ extension IngestLoop {
     }
 
     /// Once a second.
-    func recheckClock() throws {
+    func recheckClock() {
         if wrongClock != nil {
-            try askForYoungReports(member.owned.keys.map { TopicPartition(reportsTopic, $0) })
+            askForYoungReports(member.owned.keys.map { TopicPartition(reportsTopic, $0) })
         }
         if judgeClock().isWrong, !member.mustStartOver { member.startOverLater() }
     }
 
     /// Whether there is a report that by our clock is hardly a minute old: then ours is not ahead.
-    func askForYoungReports(_ places: [TopicPartition]) throws(KafkaError) {
+    func askForYoungReports(_ places: [TopicPartition]) {
         guard !places.isEmpty, !isClockProven else { return }
         let time = clock().milliseconds - ClockCheck.toleranceMilliseconds
-        do throws(KafkaError) {
-            let found = try reports.offsets(
-                atMilliseconds: time, places, withinMilliseconds: GroupQuestion.millisecondsMax)
-            for (place, offset) in found where offset != nil {
-                clockCheck.reaches(time, in: place.partition, at: .now())
-            }
-        } catch {
-            if error.code.isAccessRefused { throw error }
-            log.debug("it cannot be asked how young the reports are", .field("error", error))
+        youngReports = reports.ask(.records(sinceMilliseconds: time, places))
+    }
+
+    /// Takes an answer to the newest question for young reports.
+    func hearYoungReports(_ event: ConsumerEvent) {
+        guard case .answered(youngReports, .records(let time, let found)) = event else { return }
+        for (place, offset) in found where offset != nil {
+            clockCheck.reaches(time, in: place.partition, at: .now())
         }
     }
 

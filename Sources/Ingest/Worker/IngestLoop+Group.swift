@@ -15,9 +15,13 @@ extension IngestLoop: GroupMemberOwner {
         return try views.openNext(of: numbers)
     }
 
-    func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws -> String? {
-        try askForYoungReports(numbers.map { TopicPartition(reportsTopic, $0) })
+    func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws {
+        askForYoungReports(numbers.map { TopicPartition(reportsTopic, $0) })
         try views.begin(numbers)
-        return nil
+    }
+
+    func flows(_ partition: Int32) {
+        reportEnds[partition] = nil
+        onStep(.restored)
     }
 }

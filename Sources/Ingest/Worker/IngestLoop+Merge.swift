@@ -116,6 +116,7 @@ extension IngestLoop {
         var oldest: Int64?
         for index in 0..<batch.count {
             let partition = batch[index].partition
+            guard member.serves(partition) else { continue }
             if place >= parts.count || parts[place].partition != partition {
                 place = parts.firstIndex { $0.partition == partition } ?? parts.count
                 if place == parts.count { parts.append(BatchPart(partition: partition)) }

@@ -28,7 +28,7 @@ extension IngestLoop {
         try views.retryBlocked(now, opening: member.owned.keys)
         transaction.serve()
         writer.serve()
-        try recheckClock()
+        recheckClock()
         if writer.isRuined { throw StageFailure.client("the producer of dead letters is at its end") }
         tellObstacles()
         metrics.overlay.set(Double(views.overlayRows))
@@ -38,7 +38,7 @@ extension IngestLoop {
         try views.keepRepeated()
         if now >= nextAsOf {
             nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
-            try views.refreshAsOf()
+            views.refreshAsOf()
         }
         try sweepPage(now)
     }

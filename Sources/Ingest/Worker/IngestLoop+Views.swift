@@ -13,12 +13,7 @@ extension IngestLoop: TopicViewsOwner {
 
     func reached(_ step: TopicViews.Step) { onStep(step == .opened ? .viewOpened : .viewSettled) }
 
-    func ends(of partition: Kafka.TopicPartition) -> Watermarks? { writer.ends(of: partition) }
-
     func readViews(waitMilliseconds: Int32) throws {
-        for partition in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(partition) {
-            reportEnds[partition] = nil
-            onStep(.restored)
-        }
+        for partition in try views.read(waitMilliseconds: waitMilliseconds) { member.serve(partition) }
     }
 }

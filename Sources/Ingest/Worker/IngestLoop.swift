@@ -49,6 +49,8 @@ final class IngestLoop: StageLoop {
     /// The key of the report in hand.
     var key: [UInt8] = []
     var clockCheck = ClockCheck()
+    /// The newest question for young reports.
+    var youngReports: QuestionID?
     /// Which clock is wrong, for a person; then nothing is merged.
     var wrongClock: String?
     /// Where the partitions of reports ended when the last poll had come to their ends.
@@ -103,7 +105,7 @@ final class IngestLoop: StageLoop {
                 kafka, transactionalID: identity, name: "ingest-transactions", log: log, metrics: metrics)
         }
         member = GroupMember(
-            reports, topics: [reportsTopic], transaction: transaction, log: log,
+            reports, layout: layout, topics: [.reports], transaction: transaction, log: log,
             startedOver: self.metrics.startedOver, restoreSeconds: self.metrics.restoreSeconds)
         member.owner = self
         views.owner = self
@@ -123,12 +125,15 @@ final class IngestLoop: StageLoop {
         try readViews()
         try member.startOver()
         let events = reports.poll(into: &batch, waitMilliseconds: reportsWaitMilliseconds)
-        for event in events { try member.hear(event) }
+        for event in events {
+            hearYoungReports(event)
+            try member.hear(event)
+        }
         noteStamps(events, polledBefore: lastPoll)
         lastPoll = .now()
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
-            if !member.mustStartOver, member.serves(batch), trustsClock() { try merge(epoch: reports.epoch) }
+            if !member.mustStartOver, trustsClock() { try merge(epoch: reports.epoch) }
             wasPartial = !batch.isFull
             batch.clear()
         }
@@ -181,14 +186,16 @@ final class IngestLoop: StageLoop {
             }
             try readViews(waitMilliseconds: 20)
         }
-        return !member.mustStartOver && !shared.mustStop
+        // A stop in the middle of a batch leaves the rest of it unread.
+        if shared.mustStop { member.startOverLater() }
+        return !member.mustStartOver
     }
 
     /// The end in order: what was read is committed, so there is nothing to finish.
     private func finish() throws {
         batch.clear()
         try views.keepRepeated()
-        member.leave()
+        try member.leave()
         try views.finish()
     }
 }

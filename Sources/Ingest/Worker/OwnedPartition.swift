@@ -17,5 +17,6 @@ struct OwnedPartition: OwnedPart {
     var name: String { "partition \(partition)" }
 
     func next(in topic: Int) -> Int64? { position.committed }
+    mutating func reached(_ offset: Int64, in topic: Int) { position.reached(offset) }
     mutating func begin(at offset: Int64?, in topic: Int) { position.begin(at: offset) }
 }

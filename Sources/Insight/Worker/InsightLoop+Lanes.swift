@@ -26,7 +26,7 @@ extension InsightLoop {
         case .committed(_, let outcome):
             // All of it is said again: nothing may come for a day that would make it good.
             if outcome != .committed { committed = [:] }
-        case .suspended: break
+        case .suspended, .answered: break
         case .failed(let failure): try hear(failure)
         }
     }
@@ -47,7 +47,6 @@ extension InsightLoop {
             failedAt = .now()
             log.warning("records cannot be read now", .field("error", failure))
         case .rebuild: throw StageFailure.client(failure.description)
-        case .fenced: throw SharedIdentity(failure)
         }
     }
 
@@ -66,7 +65,7 @@ extension InsightLoop {
         let now = Instant.now()
         guard let offered, now >= nextOffer else { return }
         do throws(KafkaError) {
-            try consumer.hold(offered, withinMilliseconds: GroupQuestion.millisecondsMax)
+            try consumer.hold(offered)
         } catch {
             if error.code.isAccessRefused { throw error }
             nextOffer = now.advanced(byMilliseconds: Self.retryMilliseconds)

@@ -51,6 +51,24 @@ extension Admin {
         }
     }
 
+    /// Sets the offsets of a group. Kafka refuses this while the group has members.
+    package func setOffsets(
+        of group: String, to offsets: [TopicPartition: Int64], withinMilliseconds limit: Int = 15_000
+    ) throws(KafkaError) {
+        let list = PartitionList(offsets.map { PartitionStart($0.key, .offset($0.value)) })
+        var request = unsafe rd_kafka_AlterConsumerGroupOffsets_new(group, list.pointer)
+        defer { unsafe rd_kafka_AlterConsumerGroupOffsets_destroy(request) }
+        let action = "set the offsets of group \(group)"
+        let code = try unsafe ask(
+            action, RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, withinMilliseconds: limit
+        ) { options, queue in
+            unsafe rd_kafka_AlterConsumerGroupOffsets(client.pointer, &request, 1, options, queue)
+        } read: { event in
+            unsafe alterationCode(event)
+        }
+        guard code == .none else { throw KafkaError(action, code) }
+    }
+
     /// How much of these partitions a group has still to read.
     package func lag(
         of group: String, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 10_000
@@ -105,6 +123,19 @@ private func readGroups(_ event: OpaquePointer) -> ([String], ErrorCode) {
         unsafe rd_kafka_ConsumerGroupListing_group_id(listings?[index]).map { unsafe String(cString: $0) }
     }
     return (found, .none)
+}
+
+private func alterationCode(_ event: OpaquePointer) -> ErrorCode {
+    var count = 0
+    let groups = unsafe rd_kafka_AlterConsumerGroupOffsets_result_groups(
+        rd_kafka_event_AlterConsumerGroupOffsets_result(event), &count)
+    guard count == 1, let group = unsafe groups?[0] else { return .state }
+    if let error = unsafe rd_kafka_group_result_error(group) {
+        return unsafe ErrorCode(rd_kafka_error_code(error))
+    }
+    guard let partitions = unsafe rd_kafka_group_result_partitions(group) else { return .none }
+    let list = unsafe PartitionList(adopting: rd_kafka_topic_partition_list_copy(partitions))
+    return list.firstError?.code ?? .none
 }
 
 private func readCommitted(_ event: OpaquePointer) -> ([CommittedOffset], ErrorCode) {

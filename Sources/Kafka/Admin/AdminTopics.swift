@@ -68,6 +68,26 @@ extension Admin {
         }
     }
 
+    /// Deletes the records below an offset of each partition, as retention does.
+    package func deleteRecords(
+        before offsets: [TopicPartition: Int64], withinMilliseconds limit: Int = 15_000
+    ) throws(KafkaError) {
+        let list = PartitionList(offsets.map { PartitionStart($0.key, .offset($0.value)) })
+        var request = unsafe rd_kafka_DeleteRecords_new(list.pointer)
+        defer { unsafe rd_kafka_DeleteRecords_destroy(request) }
+        let failure = try unsafe ask(
+            "delete records", RD_KAFKA_ADMIN_OP_DELETERECORDS, withinMilliseconds: limit
+        ) { options, queue in
+            unsafe rd_kafka_DeleteRecords(client.pointer, &request, 1, options, queue)
+        } read: { event in
+            let result = unsafe rd_kafka_event_DeleteRecords_result(event)
+            return unsafe rd_kafka_DeleteRecords_result_offsets(result).flatMap { list in
+                unsafe PartitionList.firstError(UnsafeMutablePointer(mutating: list))
+            }
+        }
+        if let failure { throw KafkaError("delete records of \(failure.partition)", failure.code) }
+    }
+
     /// Every topic with its partitions.
     package func topics(withinMilliseconds limit: Int = 5000) throws(KafkaError) -> [TopicDescription] {
         try client.topics(Deadline(milliseconds: limit))

@@ -1,5 +1,6 @@
 internal import CRdKafka
 internal import Glibc
+internal import Synchronization
 internal import Telemetry
 
 /// Owns a client of the library, from `rd_kafka_new` to `rd_kafka_destroy`.
@@ -16,15 +17,20 @@ final class Client: @unchecked Sendable {
     let pointer: OpaquePointer
     let events: ClientEvents
     let wakeup: Wakeup
+    /// The answers to `ask`.
+    let received = ReceivedAnswers()
     /// The queue that an event loop waits on and polls.
     let queue: OpaquePointer
     /// Of the thread that runs transactions: what the library reads without having copied it.
     private var kept: [SharedBody] = []
+    /// Whether the end of this client is not waited for, because another one takes its place.
+    private let isReplaced = Atomic<Bool>(false)
 
+    /// - Parameter wakeup: the descriptor of the client that this one replaces; nil makes a new one.
     init(
-        _ kind: Kind, _ configuration: consuming Configuration, events: ClientEvents
+        _ kind: Kind, _ configuration: consuming Configuration, events: ClientEvents, wakeup: Wakeup? = nil
     ) throws(ConfigurationError) {
-        wakeup = try Wakeup()
+        if let wakeup { self.wakeup = wakeup } else { self.wakeup = try Wakeup() }
         self.events = events
         events.attach(to: configuration)
         LibraryThreads.attach(to: configuration, kind == .transactionalProducer ? .transactions : .others)
@@ -41,17 +47,22 @@ final class Client: @unchecked Sendable {
         if kind == .consumer { unsafe rd_kafka_poll_set_consumer(pointer) }
         unsafe queue =
             kind == .consumer ? rd_kafka_queue_get_consumer(pointer) : rd_kafka_queue_get_main(pointer)
-        unsafe wakeup.attach(to: queue)
+        unsafe self.wakeup.attach(to: queue)
     }
 
     deinit {
         unsafe rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
         unsafe rd_kafka_queue_destroy(queue)
         let ending = unsafe ClientEnding(pointer, events: events, kept: kept)
-        if !ending.run(withinMilliseconds: Self.destroyMillisecondsMax) {
+        if isReplaced.load(ordering: .acquiring) {
+            _ = ending.run(withinMilliseconds: 0)
+        } else if !ending.run(withinMilliseconds: Self.destroyMillisecondsMax) {
             events.log.warning("kafka client did not end in time and is left behind")
         }
     }
+
+    /// Lets this client end in the background.
+    func replace() { isReplaced.store(true, ordering: .releasing) }
 
     func keep(_ body: SharedBody) {
         if kept.last !== body { kept.append(body) }

@@ -54,6 +54,13 @@ final class ClientMetrics {
         ).add()
     }
 
+    func skipped(_ offsets: Int64) {
+        metrics.counter(
+            "flotilla_kafka_skipped_offsets_total",
+            help: "Offsets that their topic deleted before this client read them", labels: ["client": client]
+        ).add(Int(offsets))
+    }
+
     func committed(_ outcome: CommitOutcome) {
         metrics.counter(
             "flotilla_kafka_commit_total", help: "Offset commits by what became of them",

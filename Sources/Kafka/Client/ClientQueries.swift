@@ -79,9 +79,34 @@ extension Client {
             return unsafe TopicDescription(
                 name: String(cString: topic.topic),
                 partitions: (0..<Int(topic.partition_cnt)).map { unsafe topic.partitions[$0].id }.sorted(),
+                leaders: Dictionary(
+                    (0..<Int(topic.partition_cnt)).map { index in
+                        unsafe (topic.partitions[index].id, topic.partitions[index].leader)
+                    }, uniquingKeysWith: { first, _ in first }),
                 replicas: (0..<Int(topic.partition_cnt)).map { unsafe Int(topic.partitions[$0].replica_cnt) }
                     .min() ?? 0,
                 code: ErrorCode(topic.err))
+        }
+    }
+
+    /// Returns the offsets that this consumer's group has committed. They are stable: the call waits for transactions
+    /// that hold offsets of these partitions, unless the consumer reads open transactions.
+    func committed(
+        _ partitions: [TopicPartition], _ deadline: Deadline
+    ) throws(KafkaError) -> [CommittedOffset] {
+        try Patience.ask(until: deadline) { () throws(KafkaError) in
+            let list = PartitionList(partitions)
+            let code = unsafe ErrorCode(rd_kafka_committed(pointer, list.pointer, max(1, deadline.forCall)))
+            guard code == .none else { throw KafkaError("ask for committed offsets", code) }
+            if let first = list.firstError {
+                throw KafkaError("ask for the committed offset of \(first.partition)", first.code)
+            }
+            return (0..<list.count).map { index in
+                let offset = list.offset(index)
+                return CommittedOffset(
+                    partition: list.partition(index), offset: offset >= 0 ? offset : nil,
+                    metadata: list.metadata(index))
+            }
         }
     }
 

@@ -111,7 +111,8 @@ extension ErrorCode {
         case .unknownTopic, .unknownTopicOrPartition, .unknownPartition:
             "create the topic, or correct its name"
         case .recordTooLarge, .batchTooLarge: "raise max.message.bytes of the topic, or send less at once"
-        case _ where isFencing: "make sure that only one process uses this data directory"
+        case _ where isFencing:
+            "a new client takes over by itself; if it repeats, make sure that only one process uses this data directory"
         case .offsetOutOfRange, .autoOffsetReset:
             "records were deleted before they were read; decide where to continue and set the group's offset"
         case .queueFull: "wait for acknowledgements"

@@ -45,6 +45,9 @@ package struct AssignmentState: Sendable {
     /// A commit was asked for and answered after the stop.
     package mutating func confirmed() { isSuspect = false }
 
+    /// Commits that were asked for and not answered.
+    package var commitsOpen: Int { commitsAsked - commitsAnswered }
+
     package mutating func commitAsked() { commitsAsked += 1 }
 
     /// Only a member whose partitions these still are can commit. Answers come in order.

@@ -1,4 +1,5 @@
 internal import CRdKafka
+internal import Glibc
 package import Lifecycle
 package import Telemetry
 
@@ -6,8 +7,12 @@ package import Telemetry
 ///
 /// One loop serves it: wait for `descriptor` (or in `poll`), poll, look at the events, work on the
 /// batch. It never commits by itself, never skips, and never decides where a partition begins.
+///
+/// A member of a group whose client Kafka has fenced says `lost`, makes a new client after a pause, and joins again.
 package final class Consumer {
-    let client: Client
+    private(set) var client: Client
+    private let makeClient: (Wakeup?) throws(ConfigurationError) -> Client
+    private var renewal = ClientRenewal(now: .now())
     let options: ConsumerOptions
     var state = AssignmentState()
     /// Topics of which the library knows the leaders.
@@ -21,20 +26,28 @@ package final class Consumer {
     package init(
         _ settings: KafkaSettings, _ options: ConsumerOptions, name: String, log: Log, metrics: Metrics
     ) throws(ConfigurationError) {
-        var configuration = try Configuration(settings)
-        options.apply(to: &configuration)
-        let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
-        events.group.attach(to: configuration)
-        client = try Client(.consumer, configuration, events: events)
+        makeClient = { (wakeup) throws(ConfigurationError) in
+            var configuration = try Configuration(settings)
+            options.apply(to: &configuration)
+            let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
+            events.group.attach(to: configuration)
+            return try Client(.consumer, configuration, events: events, wakeup: wakeup)
+        }
+        client = try makeClient(nil)
         self.options = options
         fetchPause = FetchPause(
             prefetchKibibytesMax: options.prefetchKibibytesMax, prefetchRecordsMax: options.prefetchRecordsMax
         )
-        guard case .group(let group, _, let topics) = options.membership else {
+        if case .group(_, _, let topics) = options.membership {
+            table = TopicTable(topics)
+        } else {
             table = TopicTable([])
-            return
         }
-        table = TopicTable(topics)
+        try subscribe()
+    }
+
+    private func subscribe() throws(ConfigurationError) {
+        guard case .group(let group, _, let topics) = options.membership else { return }
         let list = PartitionList(topics.map { TopicPartition($0, RD_KAFKA_PARTITION_UA) })
         let code = unsafe ErrorCode(rd_kafka_subscribe(client.pointer, list.pointer))
         guard code == .none else {
@@ -59,6 +72,7 @@ package final class Consumer {
         client.wakeup.clear()
         var events: [ConsumerEvent] = []
         noteStop(since: lastPoll, allowedMilliseconds: 0, &events)
+        guard isUsable(waitMilliseconds: waitMilliseconds) else { return events }
         var wait = waitMilliseconds
         while !batch.isFull, let message = unsafe rd_kafka_consumer_poll(client.pointer, wait) {
             wait = 0
@@ -75,6 +89,7 @@ package final class Consumer {
         noteStop(since: lastPoll, allowedMilliseconds: Int(waitMilliseconds), &events)
         takeChanges(&events)
         takeCommits(&events)
+        for (id, answer) in client.received.take() { events.append(.answered(id, answer)) }
         return events
     }
 
@@ -105,8 +120,7 @@ package final class Consumer {
         // The loss itself follows.
         case (.maxPollExceeded, _): client.events.failed(code, text, fatal: false)
         case (.fatal, _):
-            let error = fatalError ?? KafkaError("use this kafka client", code, text: text)
-            events.append(.failed(error.code.isFencing ? .fenced(error) : .rebuild(error)))
+            end(fatalError ?? KafkaError("use this kafka client", code, text: text), &events)
         case (_, let partition?):
             events.append(.failed(.partition(partition, KafkaError("read \(partition)", code, text: text))))
         case (_, nil): events.append(.failed(.client(KafkaError("read from kafka", code, text: text))))
@@ -114,6 +128,59 @@ package final class Consumer {
     }
 
     func forgetAddresses() { table.forgetAddresses() }
+
+    // MARK: A new client
+
+    /// Whether the client can do no more, and its successor is not made yet.
+    var isEnded: Bool { renewal.dueAt != nil }
+
+    /// The client is at its end. All partitions are lost at once, and nothing of them may be committed.
+    private func end(_ error: KafkaError, _ events: inout [ConsumerEvent]) {
+        guard case .group = options.membership else { return events.append(.failed(.rebuild(error))) }
+        if isEnded { return }
+        let pause = renewal.ended(at: .now())
+        client.events.log.warning(
+            "kafka has ended this membership; a new client joins the group after a pause",
+            .field("error", error), .field("milliseconds", pause))
+        client.metrics.rebalanced("fenced")
+        // The answers to commits that were asked for never come.
+        for _ in 0..<state.commitsOpen {
+            let outcome = CommitOutcome.willBeReadAgain(error.code)
+            state.commitAnswered(outcome)
+            events.append(.committed([], outcome))
+        }
+        client.events.group.changes = []
+        client.events.group.commits = []
+        let partitions = Array(state.partitions)
+        state.lost(partitions)
+        events.append(.lost(partitions))
+    }
+
+    /// Whether there is a client to poll. While there is none, the call waits as a poll would, and makes one when it is due.
+    private func isUsable(waitMilliseconds: Int32) -> Bool {
+        guard let due = renewal.dueAt else { return true }
+        let left = due.milliseconds(since: .now())
+        if left > 0 {
+            usleep(UInt32(max(0, min(left, Int(waitMilliseconds)))) * 1000)
+            return false
+        }
+        do throws(ConfigurationError) {
+            let fresh = try makeClient(client.wakeup)
+            client.replace()
+            client = fresh
+            described = []
+            table.forgetAddresses()
+            try subscribe()
+            renewal.renewed(at: .now())
+            return true
+        } catch {
+            let pause = renewal.ended(at: .now())
+            client.events.log.warning(
+                "a new kafka client cannot be made now; trying again", .field("error", error.description),
+                .field("milliseconds", pause))
+            return false
+        }
+    }
 
     /// Leaves the group (a static member stays in it) and waits for the library, within a limit: with
     /// the cluster away it would wait much longer. Drain, commit and clear batches first. False when

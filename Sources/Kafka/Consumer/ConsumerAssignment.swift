@@ -23,6 +23,7 @@ extension Consumer {
     package func isSurelyOurs(at now: Instant) -> Bool {
         let age = now.milliseconds(since: lastPoll)
         return age < options.sessionMilliseconds - Self.leaseMarginMilliseconds && !state.isSuspect && !isLost
+            && !isEnded
     }
 
     /// Who we are in the group, for a transaction about to begin over work that was read in `epoch`.
@@ -42,6 +43,7 @@ extension Consumer {
     package func assign(
         _ starts: [PartitionStart], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) {
+        if isEnded { throw KafkaError("assign partitions", .state) }
         var starts = starts
         if case .group = options.membership {
             starts = try resolve(starts, Deadline(milliseconds: limit))
@@ -60,15 +62,34 @@ extension Consumer {
         try assign(committed(partitions, withinMilliseconds: limit).map(\.start))
     }
 
-    /// Answers an offer where it is found out later from where each partition is read: until it is sought and resumed
-    /// nothing of it is.
-    package func hold(_ partitions: [TopicPartition], withinMilliseconds limit: Int) throws(KafkaError) {
-        try assign(partitions.map { PartitionStart($0, .beginning) }, withinMilliseconds: limit)
-        pause(partitions)
+    /// Answers an offer before it is known where each partition begins. The group waits for the answer to its offer, so
+    /// the library gets an empty assignment. `begin` gives it the partitions.
+    package func hold(_ partitions: [TopicPartition]) throws(KafkaError) {
+        if isEnded { throw KafkaError("assign partitions", .state) }
+        let none = PartitionList([TopicPartition]())
+        try unsafe replaceAssignment(none.pointer)
+        letGo()
+        state.assigned(partitions)
+        _ = state.pause(partitions)
+    }
+
+    /// Begins partitions that are held, or begins them anew. Those that are paused stay paused. Clear batches that hold
+    /// records of these partitions: they come again.
+    ///
+    /// The library stops a partition for good when its offset is out of range. Only a new beginning makes it move again.
+    package func begin(_ starts: [PartitionStart]) throws(KafkaError) {
+        if isEnded { throw KafkaError("begin partitions", .state) }
+        let paused = state.paused
+        let list = PartitionList(starts)
+        try unsafe replaceAssignment(list.pointer)
+        letGo()
+        pause(Array(paused))
     }
 
     /// Lets the partitions go: the answer to a revocation or a loss.
     package func release() throws(KafkaError) {
+        // A client that is at its end has no assignment any more.
+        if isEnded { return state.released() }
         try unsafe replaceAssignment(nil)
         letGo()
         state.released()

@@ -16,6 +16,8 @@ package enum ConsumerEvent: Sendable, Equatable {
     case end(TopicPartition, offset: Int64)
     /// What became of an asynchronous commit.
     case committed([TopicPartition], CommitOutcome)
+    /// Kafka answered a question, or a part of it.
+    case answered(QuestionID, KafkaAnswer)
     case failed(ConsumerFailure)
 }
 
@@ -27,16 +29,14 @@ package enum ConsumerFailure: Error, Sendable, Equatable, CustomStringConvertibl
     case partition(TopicPartition, KafkaError)
     /// The client keeps trying.
     case client(KafkaError)
-    /// This consumer is at its end; make another one.
+    /// This consumer without a group is at its end; make another one. A member of a group makes a new client by itself.
     case rebuild(KafkaError)
-    /// Another process uses our member id: stop, exit status 78.
-    case fenced(KafkaError)
 
     package var description: String {
         switch self {
         case .outOfRange(let partition, let text):
             "cannot read \(partition): \(text); \(ErrorCode.offsetOutOfRange.remedy)"
-        case .partition(_, let error), .client(let error), .rebuild(let error), .fenced(let error):
+        case .partition(_, let error), .client(let error), .rebuild(let error):
             error.description
         }
     }

@@ -50,28 +50,18 @@ extension Consumer {
         client.events.group.commits = []
     }
 
-    /// What the group has committed. Stable: it waits for transactions that hold offsets of these
-    /// partitions to end, unless this consumer reads open transactions.
+    /// Returns the offsets that the group has committed, and waits for them.
     package func committed(
         _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [CommittedOffset] {
-        let deadline = Deadline(milliseconds: limit)
-        return try Patience.ask(until: deadline) { () throws(KafkaError) in
-            let list = PartitionList(partitions)
-            let code = unsafe ErrorCode(
-                rd_kafka_committed(client.pointer, list.pointer, max(1, deadline.forCall)))
-            guard code == .none else { throw KafkaError("ask for committed offsets", code) }
-            if let first = list.firstError {
-                throw KafkaError("ask for the committed offset of \(first.partition)", first.code)
-            }
-            return (0..<list.count).map { index in
-                let offset = list.offset(index)
-                return CommittedOffset(
-                    partition: list.partition(index), offset: offset >= 0 ? offset : nil,
-                    metadata: list.metadata(index))
-            }
-        }
+        try client.committed(partitions, Deadline(milliseconds: limit))
     }
+
+    /// Asks without waiting. A later poll brings `.answered`.
+    package func ask(_ question: KafkaQuestion) -> QuestionID { client.ask(question) }
+
+    /// Counts offsets that the topic deleted before they were read.
+    package func countSkipped(_ offsets: Int64) { client.metrics.skipped(offsets) }
 
     /// The offset after the last record handed over by `poll`, or nil before the first one.
     package func position(_ partition: TopicPartition) -> Int64? {

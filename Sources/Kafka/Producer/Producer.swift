@@ -45,6 +45,12 @@ package final class Producer: Sendable {
         try client.watermarks(partition, Deadline(milliseconds: limit))
     }
 
+    /// Asks without waiting; `takeAnswers` returns the answers.
+    package func ask(_ question: KafkaQuestion) -> QuestionID { client.ask(question) }
+
+    /// Returns the answers that have come since the last call.
+    package func takeAnswers() -> [(QuestionID, KafkaAnswer)] { client.received.take() }
+
     /// Queues one record. Key and value are copied. Nil and empty bytes are different values.
     ///
     /// - Parameters:

@@ -26,7 +26,6 @@ package final class StageTransaction {
     private var producer: TransactionalProducer?
     private var topics: [Topic] = []
     private var isInitialised = false
-    private var history = FencingHistory()
 
     /// - Parameter make: a producer with the loop's id.
     package init(topics: [String], log: Log, make: @escaping () throws -> TransactionalProducer) {
@@ -57,7 +56,8 @@ package final class StageTransaction {
                     throw KafkaError(failure.operation.rawValue, failure.code, text: failure.text)
                 }
                 // A call that was not over in time goes on where it stands, with the same producer.
-                if failure.advice != .callAgain { try judge(failure) }
+                if failure.code.isFencing { producer?.countFence() }
+                if failure.advice != .callAgain { dropProducer() }
                 obstacle = failure.description
                 if failure.code.healing == .never, !failure.code.isFencing { return obstacle }
             } catch let error as KafkaError where error.code.healing != .never {
@@ -107,7 +107,7 @@ package final class StageTransaction {
                 return .startOver
             }
         } catch {
-            return try startOver(after: error, producer)
+            return startOver(after: error, producer)
         }
         let until = Deadline(milliseconds: Self.meanwhileMilliseconds)
         while producer.outstanding > 0, until.millisecondsLeft > 0, try meanwhile() { producer.serve() }
@@ -117,33 +117,33 @@ package final class StageTransaction {
             try producer.commit()
             return .committed
         } catch {
-            return try startOver(after: error, producer)
+            return startOver(after: error, producer)
         }
     }
 
     private func startOver(
         after failure: TransactionFailure, _ producer: TransactionalProducer
-    ) throws -> Outcome {
+    ) -> Outcome {
+        if failure.code.isFencing { producer.countFence() }
         log.warning("a transaction was not committed; its batch is read again", .field("error", failure))
         switch failure.advice {
         case .abortAndRepeat, .abortAndDrop, .callAgain:
             do {
                 try producer.abort()
             } catch {
-                try judge(error)
+                dropProducer()
             }
-        case .rebuild, .rebuildFenced: try judge(failure)
+        case .rebuild: dropProducer()
         }
         return .startOver
     }
 
-    /// The producer is of no use any more. Fenced twice in a short time, another process has our id.
-    private func judge(_ failure: TransactionFailure) throws {
+    /// Lets go of a producer that can do no more. `prepare` makes another one with the same id.
+    private func dropProducer() {
+        producer?.replace()
         producer = nil
         topics = []
         isInitialised = false
-        guard failure.advice == .rebuildFenced, history.fenced(at: .now()) == .stop else { return }
-        throw SharedIdentity(failure)
     }
 
     /// When idle: errors and statistics.

@@ -31,8 +31,6 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
         /// Make a new producer with the same id if slot and assignment are still held, then trust
         /// the committed offsets, not the memory: the outcome of this transaction is unknown.
         case rebuild
-        /// As `rebuild`, and count it: fenced twice in a short time, the process must stop.
-        case rebuildFenced
     }
 
     package let operation: Operation
@@ -49,13 +47,13 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
 
     package var advice: Advice {
         switch (kind, operation) {
-        case (.fatal, _): code.isFencing ? .rebuildFenced : .rebuild
+        case (.fatal, _): .rebuild
         case (_, .abort) where code == .timedOut: .callAgain
         case (.retriable, _): .callAgain
         case (.abortable, .abort): .rebuild
         case (.abortable, _): losesItems ? .abortAndDrop : .abortAndRepeat
         case (.unclassed, .flush): .abortAndRepeat
-        case (.unclassed, _): code.isFencing ? .rebuildFenced : .rebuild
+        case (.unclassed, _): .rebuild
         }
     }
 

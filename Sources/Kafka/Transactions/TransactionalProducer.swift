@@ -69,6 +69,12 @@ package final class TransactionalProducer {
         }
     }
 
+    /// Lets the client end in the background, because another producer takes the place of this one.
+    func replace() { client.replace() }
+
+    /// Counts that another producer with the same id has taken over.
+    func countFence() { client.metrics.transaction("fenced") }
+
     package func begin() throws(TransactionFailure) {
         begunAt = .now()
         _ = client.events.implied.take()

@@ -72,6 +72,17 @@ package final class Lane {
         return min(start, newsBegins ?? start)
     }
 
+    /// Forgets what was taken and not committed, because it is read again from `start`. The file stays open.
+    package func beginAgain(newsBegins: Int64) throws(StoreError) {
+        let found = try file.read { picture throws(StoreError) in try picture.applied(partition) }
+        applied = found?.offset
+        identity = TopicIdentity(found)
+        pending.removeAll()
+        repeated.removeAll()
+        pendingNewsStart = nil
+        self.newsBegins = newsBegins
+    }
+
     /// What the next commit would write is as much as it should.
     package var isFull: Bool { pending.byteCount + repeated.byteCount >= Self.pendingBytesMax }
 

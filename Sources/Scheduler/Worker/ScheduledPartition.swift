@@ -27,11 +27,15 @@ struct ScheduledPartition: OwnedPart {
         positions[ScheduledTopic(index: topic), default: ReadPosition()].begin(at: offset)
     }
 
+    mutating func reached(_ offset: Int64, in topic: Int) {
+        reached(offset, in: ScheduledTopic(index: topic))
+    }
+
     /// Timers are read anew.
     mutating func forgetTimers() { (window, unread, heard) = (DueWindow(), UnreadTimers(), HeardOrders()) }
 
     mutating func reached(_ offset: Int64, in topic: ScheduledTopic) {
-        positions[topic]?.reached(offset)
+        positions[topic, default: ReadPosition()].reached(offset)
         if topic == .schedules { heard.reached(offset) }
     }
 }

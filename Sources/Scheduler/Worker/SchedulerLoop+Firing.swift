@@ -88,17 +88,41 @@ extension SchedulerLoop {
         onStep(.timeAsked)
     }
 
-    /// A timer goes when every cancel is known that came in time.
+    /// Asks where the orders of partitions end that have a timer due. A timer fires when every cancel that came in time
+    /// is known.
     private func askForEnds(at time: Int64) {
-        for (partition, part) in member.owned where part.isServing {
+        hearEnds()
+        var places: [Kafka.TopicPartition] = []
+        for (partition, part) in member.owned where part.isServing && endsAsked[partition] == nil {
             guard let first = part.window.first, first.at <= time + Self.aheadMilliseconds,
-                part.heard.mustAsk(at: time),
-                let ends = writer.ends(of: topicPartition(partition, of: .schedules))
+                part.heard.mustAsk(at: time)
             else { continue }
-            let position = part.positions[.schedules]?.committed ?? 0
-            member.owned[partition]?.heard.ends(
-                at: ends.high, asked: time, position: max(position, ends.low))
-            onStep(.endsAsked)
+            places.append(topicPartition(partition, of: .schedules))
+        }
+        if places.isEmpty { return }
+        let question = writer.ask(.ends(places))
+        for place in places { endsAsked[place.partition] = (question, time) }
+    }
+
+    /// Takes the answers. A partition without one is asked for again.
+    private func hearEnds() {
+        for (question, answer) in writer.takeAnswers() {
+            switch answer {
+            case .ends(let ends):
+                for (place, ends) in ends {
+                    guard let asked = endsAsked[place.partition], asked.question == question else { continue }
+                    endsAsked[place.partition] = nil
+                    let position = member.owned[place.partition]?.positions[.schedules]?.committed ?? 0
+                    member.owned[place.partition]?.heard.ends(
+                        at: ends.high, asked: asked.time, position: max(position, ends.low))
+                    onStep(.endsAsked)
+                }
+            case .failed(let places, _):
+                for place in places where endsAsked[place.partition]?.question == question {
+                    endsAsked[place.partition] = nil
+                }
+            case .committed, .records: break
+            }
         }
     }
 

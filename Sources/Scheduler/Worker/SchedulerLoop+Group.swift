@@ -14,18 +14,24 @@ extension SchedulerLoop: GroupMemberOwner {
         onStep(.assigned)
     }
 
-    func letGo() throws { try views.letGo() }
+    func letGo() throws {
+        endsAsked = [:]
+        try views.letGo()
+    }
 
     func isReadyToBegin(_ numbers: [Int32]) throws -> Bool {
         guard views.blockage == nil else { return false }
         return try views.openNext(of: numbers)
     }
 
-    func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws -> String? {
+    func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws {
         try views.begin(numbers)
+        // An answer to an earlier question says nothing about orders that are read again.
+        endsAsked = [:]
         for partition in numbers { member.owned[partition]?.forgetTimers() }
-        return nil
     }
+
+    func flows(_ partition: Int32) { onStep(.restored) }
 }
 
 extension SchedulerLoop: TopicViewsOwner {
@@ -36,11 +42,7 @@ extension SchedulerLoop: TopicViewsOwner {
 
     func reached(_ step: TopicViews.Step) { onStep(step == .opened ? .viewOpened : .viewSettled) }
 
-    func ends(of partition: TopicPartition) -> Watermarks? { writer.ends(of: partition) }
-
     func readViews(waitMilliseconds: Int32) throws {
-        for partition in try views.read(waitMilliseconds: waitMilliseconds) where member.serve(partition) {
-            onStep(.restored)
-        }
+        for partition in try views.read(waitMilliseconds: waitMilliseconds) { member.serve(partition) }
     }
 }

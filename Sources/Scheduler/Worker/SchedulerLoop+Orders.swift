@@ -134,7 +134,7 @@ extension SchedulerLoop {
         for index in 0..<batch.count where batch[index].isStampedByCluster {
             if let stamp = batch[index].timestamp { clock.saw(stamp, wall: machine, at: now) }
         }
-        return BatchPart.all(of: batch) { ScheduledTopic(index: $0) }
+        return BatchPart.all(of: batch, serving: member.serves) { ScheduledTopic(index: $0) }
     }
 
     /// The planner writes in transactions, which leave gaps of their own.

@@ -23,7 +23,7 @@ extension SchedulerLoop {
         try countTimers()
         guard isSettled, now >= nextAsOf else { return }
         nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
-        try views.refreshAsOf()
+        views.refreshAsOf()
     }
 
     /// What is on disk by now is not kept in memory beside it.

@@ -52,6 +52,8 @@ final class SchedulerLoop: StageLoop {
     var clock: FiringClock
     var budget: FiringBudget
     var nextQuestion = Instant.now()
+    /// Partitions whose ends are asked for, with the time before the question, in milliseconds since 1970.
+    var endsAsked: [Int32: (question: QuestionID, time: Int64)] = [:]
     /// How long this turn may wait for orders.
     var firesIn: Int32 = 0
     var nextUpkeep = Instant.now()
@@ -80,9 +82,9 @@ final class SchedulerLoop: StageLoop {
         budget = FiringBudget(perSecond: settings.firesPerSecond)
         let kafka = environment.cluster.settings
         let identity = environment.identity(of: SchedulerService.name)
-        let topics = ScheduledTopic.allCases.map { layout.name($0.name) }
+        let topics = ScheduledTopic.allCases.map(\.name)
         var options = ConsumerOptions(
-            .group(layout.prefix + Self.group, instanceID: identity, topics: topics))
+            .group(layout.prefix + Self.group, instanceID: identity, topics: topics.map(layout.name)))
         options.sessionMilliseconds = settings.sessionMilliseconds
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         consumer = try Consumer(kafka, options, name: "scheduler-orders", log: log, metrics: metrics)
@@ -101,7 +103,7 @@ final class SchedulerLoop: StageLoop {
                 kafka, transactionalID: identity, name: "scheduler-transactions", log: log, metrics: metrics)
         }
         member = GroupMember(
-            consumer, topics: topics, transaction: transaction, log: log,
+            consumer, layout: layout, topics: topics, transaction: transaction, log: log,
             startedOver: self.metrics.startedOver, restoreSeconds: self.metrics.restoreSeconds)
         member.owner = self
         views.owner = self
@@ -134,7 +136,7 @@ final class SchedulerLoop: StageLoop {
         for event in events { try member.hear(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.
-            if !member.mustStartOver, member.serves(batch) { try decide(epoch: consumer.epoch) }
+            if !member.mustStartOver { try decide(epoch: consumer.epoch) }
             batch.clear()
         }
         let now = Instant.now()
@@ -179,7 +181,7 @@ final class SchedulerLoop: StageLoop {
     /// The end in order: what was read is committed, so there is nothing to finish.
     private func finish() throws {
         batch.clear()
-        member.leave()
+        try member.leave()
         try views.finish()
     }
 }

@@ -28,6 +28,10 @@ struct OffsetTracker: Sendable {
         return true
     }
 
+    /// Everything below the offset was read, or is gone. The offset can lie behind the last sheet, because the end of a
+    /// transaction takes an offset too.
+    mutating func reached(_ offset: Int64) { position = max(position, offset) }
+
     mutating func wrote(_ offset: Int64, receiptsFrom: Int64) {
         guard let index = index(of: offset), entries[index].receiptsFrom == nil else { return }
         entries[index].receiptsFrom = receiptsFrom

@@ -36,11 +36,22 @@ extension SenderCore {
     /// Everything of a topic below an offset was read.
     package mutating func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
         guard let lane = lanes[number], lane.hasBegun, !lane.isLeaving else { return }
+        lane.tracks[topic.rawValue].tracker.reached(offset)
         if lane.isSettled {
             lane.tracks[topic.rawValue].caughtUpAt = lane.tracks[topic.rawValue].caughtUpAt ?? offset
         } else {
             lane.tracks[topic.rawValue].endSeen = offset
         }
+    }
+
+    /// The offset that a topic of a lane is read from; nil if the lane is not in hand.
+    package func position(of topic: JobTopic, lane number: Int32) -> Int64? {
+        lanes[number]?.tracks[topic.rawValue].tracker.position
+    }
+
+    /// The topic no longer has the sheets below the offset.
+    package mutating func skipped(to offset: Int64, of topic: JobTopic, lane number: Int32) {
+        lanes[number]?.tracks[topic.rawValue].tracker.reached(offset)
     }
 
     /// All was handed over that had been fetched: where nothing came behind an end that was reached while an earlier

@@ -34,7 +34,7 @@ final class NotesReader {
             switch event {
             case .end: isComplete = true
             case .failed(.rebuild(let error)): throw error
-            case .failed, .offered, .revoked, .lost, .suspended, .committed: break
+            case .failed, .offered, .revoked, .lost, .suspended, .committed, .answered: break
             }
         }
         return isFull

@@ -76,7 +76,7 @@ final class ReceiptsReader {
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("receipts cannot be read now", .field("error", error))
         case .failed(.rebuild(let error)): throw error
-        case .failed(.fenced), .offered, .revoked, .lost, .suspended, .committed: break
+        case .offered, .revoked, .lost, .suspended, .committed, .answered: break
         }
     }
 

@@ -1,6 +1,7 @@
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import Stages
 internal import Telemetry
 internal import Topics
 
@@ -64,15 +65,11 @@ extension SenderLoop {
             if let topic = topics[place.topic] {
                 core.reachedEnd(of: topic, lane: place.partition, at: offset)
             }
-        case .failed(.outOfRange(let place, _)):
-            unreadable.append("\(place) is out of range")
-            log.error(
-                "jobs were deleted before they were read; set the group's offset to go on",
-                .field("partition", place.description))
+        case .failed(.outOfRange(let place, _)): gaps[consumer.ask(.ends([place]))] = place
+        case .answered(let id, let answer): hear(answer, to: id)
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("jobs cannot be read now", .field("error", error))
         case .failed(.rebuild(let error)): throw error
-        case .failed(.fenced(let error)): throw SharedIdentity(error)
         }
     }
 
@@ -91,6 +88,7 @@ extension SenderLoop {
             consumer.pause(partitions)
             offered = nil
             unreadable = []
+            gaps = [:]
             core.assigned(starts.keys.sorted().compactMap { starts[$0] })
             log.info("lanes assigned", .field("count", starts.count))
         } catch {
@@ -125,6 +123,53 @@ extension SenderLoop {
             starts[lane] = LaneStart(lane: lane, tracks: all)
         }
         return starts
+    }
+
+    // MARK: Gaps
+
+    /// Judges a partition whose next offset is out of range.
+    private func hear(_ answer: KafkaAnswer, to id: QuestionID) {
+        guard let place = gaps.removeValue(forKey: id), let topic = topics[place.topic] else { return }
+        guard case .ends(let found) = answer, let ends = found[place] else {
+            gaps[consumer.ask(.ends([place]))] = place
+            return
+        }
+        guard let position = core.position(of: topic, lane: place.partition) else { return }
+        let gap = OffsetGap(place, committed: position, ends: ends)
+        switch gap.verdict(of: topic.topic) {
+        case .inRange: readOn()
+        case .marker:
+            core.skipped(to: ends.low, of: topic, lane: place.partition)
+            readOn()
+        case .expired:
+            log.error(
+                "jobs expired before they were read; the partition continues behind them: find out why the senders stood still",
+                .field("partition", place.description), .field("from", position), .field("to", ends.low))
+            consumer.countSkipped(gap.missing)
+            core.skipped(to: ends.low, of: topic, lane: place.partition)
+            readOn()
+        case .recordsLost, .logIsShorter:
+            unreadable.append(gap.description)
+            log.error(
+                "a partition of jobs cannot continue, because its committed offset is out of range: stop every sender, then continue with flotilla replay offset",
+                .field("partition", place.description), .field("reason", gap.description))
+        }
+    }
+
+    /// Begins all partitions anew from where the core has read them. A partition that was out of range moves again.
+    private func readOn() {
+        let starts = consumer.partitions.compactMap { place -> PartitionStart? in
+            guard let topic = topics[place.topic],
+                let position = core.position(of: topic, lane: place.partition)
+            else { return nil }
+            return PartitionStart(place, .offset(position))
+        }
+        do throws(KafkaError) {
+            try consumer.begin(starts)
+        } catch {
+            // The membership has ended; the lanes are lost and come anew.
+            log.warning("partitions of jobs cannot be read on now", .field("error", error))
+        }
     }
 
     // MARK: Offsets

@@ -57,6 +57,8 @@ final class SenderLoop: TurnHook {
     private var isClockWrong = false
     /// Partitions that cannot be read, in words.
     var unreadable: [String] = []
+    /// Partitions that are out of range and are asked for their ends.
+    var gaps: [QuestionID: TopicPartition] = [:]
     private let receiver = OutcomeReceiver()
     /// Of the queues of jobs, receipts, notes, and of the producer.
     private var bells: Bells?

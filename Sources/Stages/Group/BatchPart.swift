@@ -30,14 +30,22 @@ package struct BatchPart<Topic: Equatable> {
         return offsets
     }
 
-    /// All of a batch, as they first come.
+    /// Returns the parts of a batch, in the order in which they first come. Records of a partition that does not flow are
+    /// left out: they are read again when it does.
     ///
-    /// - Parameter topic: by its index in the subscription.
-    package static func all(of batch: borrowing RecordBatch, topic: (Int) -> Topic) -> [BatchPart] {
+    /// - Parameters:
+    ///   - serves: whether the records of a partition flow.
+    ///   - topic: the topic by its index in the subscription.
+    package static func all(
+        of batch: borrowing RecordBatch, serving serves: (Int32) -> Bool, topic: (Int) -> Topic
+    ) -> [BatchPart] {
         var parts: [BatchPart] = []
         var last = 0
+        var judged: (partition: Int32, serves: Bool)?
         for index in 0..<batch.count {
             let (partition, topic) = (batch[index].partition, topic(batch[index].topic))
+            if judged?.partition != partition { judged = (partition, serves(partition)) }
+            if judged?.serves == false { continue }
             if last >= parts.count || parts[last].partition != partition || parts[last].topic != topic {
                 last = parts.firstIndex { $0.partition == partition && $0.topic == topic } ?? parts.count
                 if last == parts.count { parts.append(BatchPart(partition: partition, topic: topic)) }

@@ -1,47 +1,69 @@
 package import Kafka
 internal import Lifecycle
 package import Telemetry
+package import Topics
 
-/// What a loop reads as a member of a group: which partitions are its own, where each goes on, and whether its
+/// The partitions that a loop reads as a member of a group: which ones it owns, where each continues, and whether its
 /// records flow. Pinned to the loop's thread.
 ///
-/// There is one repair for everything that goes wrong, and one way to begin: starting over. What is not committed
-/// is read again from the committed offsets, and what the records need is read anew to its end before they flow.
+///     offered ──► due ──► asked ──► done
+///                  ▲        │        │
+///                  └────────┴────────┘  anything fails: start over
+///
+/// One repair serves everything that goes wrong, and every beginning: the loop starts over. It reads again from the
+/// committed offsets, after it has read what the records need to its end. No call waits for Kafka: questions are asked,
+/// and their answers come as events.
 package final class GroupMember<Part: OwnedPart> {
-    /// The pause before starting over begins with this, doubles, and grows to the other while it keeps failing.
+    /// How far the loop has come in starting over.
+    enum Start {
+        /// The next try is due at this time.
+        case due(Instant)
+        /// The committed offsets of these partitions are asked for.
+        case asked(QuestionID, [Int32])
+        /// Every partition restores or flows.
+        case done
+    }
+
+    /// The pause before the loop starts over. It doubles with each failure, up to the second figure.
     private static var pauseMillisecondsMin: Int { 10 }
     private static var pauseMillisecondsMax: Int { 5000 }
 
-    private let consumer: Consumer
-    private let topics: [String]
-    private let followed: [String]
-    private let transaction: StageTransaction
-    private let log: Log
+    let consumer: Consumer
+    let layout: TopicLayout
+    /// The consumer's subscription. All topics have the same partitions.
+    let topics: [TopicName]
+    let followed: [TopicName]
+    let transaction: StageTransaction
+    let log: Log
     private let startedOver: Counter
     private let restoreSeconds: Histogram
     /// Set before the first event.
     package weak var owner: (any GroupMemberOwner)?
 
-    /// What the group offers, as long as it is not answered.
+    /// The group's offer, until it is answered.
     private var offered: [TopicPartition]?
-    /// By number; those of the newest assignment.
+    /// The partitions of the newest assignment, by number.
     package var owned: [Int32: Part] = [:]
-    /// The offsets from which everything has to be read again are not known yet.
-    package private(set) var mustStartOver = false
-    private var nextStartOver = Instant.now()
+    private var start = Start.done
     private var pauseMilliseconds = 0
-    /// Where partitions of which nothing is committed begin, as it was when the committed offsets were asked for.
-    private var beginnings: [TopicPartition: PartitionStart] = [:]
+    /// Partitions that have what their records need, and whose beginning is not known yet.
+    private var complete: Set<Int32> = []
+    /// Partitions that the client has stopped, because their offset was out of range.
+    var stopped: Set<TopicPartition> = []
+    /// Whether positions have changed that the client has to be given.
+    private var mustBegin = false
+    var beginnings = Beginnings()
+    var ends = ReachedEnds(now: .now())
+    var gaps = OpenGaps()
 
-    /// - Parameters:
-    ///   - topics: the consumer's subscription, whose topics all have the same partitions.
-    ///   - followed: topics with the same partitions that are read elsewhere, but whose offsets are committed in
-    ///     this group.
+    /// - Parameter followed: topics with the same partitions that the loop reads by another consumer. Their offsets
+    ///   are committed in this group.
     package init(
-        _ consumer: Consumer, topics: [String], followed: [String] = [], transaction: StageTransaction,
-        log: Log, startedOver: Counter, restoreSeconds: Histogram
+        _ consumer: Consumer, layout: TopicLayout, topics: [TopicName], followed: [TopicName] = [],
+        transaction: StageTransaction, log: Log, startedOver: Counter, restoreSeconds: Histogram
     ) {
         self.consumer = consumer
+        self.layout = layout
         self.topics = topics
         self.followed = followed
         self.transaction = transaction
@@ -50,46 +72,55 @@ package final class GroupMember<Part: OwnedPart> {
         self.restoreSeconds = restoreSeconds
     }
 
-    private func partitions(_ numbers: some Sequence<Int32>) -> [TopicPartition] {
-        numbers.flatMap { partition in topics.map { TopicPartition($0, partition) } }
+    func place(_ topic: TopicName, _ partition: Int32) -> TopicPartition {
+        TopicPartition(layout.name(topic), partition)
     }
 
-    // MARK: What is ours
+    func partitions(_ numbers: some Sequence<Int32>) -> [TopicPartition] {
+        numbers.flatMap { partition in topics.map { place($0, partition) } }
+    }
+
+    /// The index of a partition's topic in the subscription.
+    func index(of partition: TopicPartition) -> Int? {
+        topics.firstIndex { layout.name($0) == partition.topic }
+    }
+
+    var names: String { topics.map(layout.name).joined(separator: ", ") }
+
+    // MARK: State
+
+    /// Whether the offsets to read from are not known yet.
+    package var mustStartOver: Bool {
+        if case .done = start { false } else { true }
+    }
 
     package var isRestoring: Bool { owned.values.contains { $0.condition == .restoring } }
 
-    /// Nothing in the batch is of a partition whose records wait: then it was read before they had to, and is
-    /// read again.
-    package func serves(_ batch: borrowing RecordBatch) -> Bool {
-        var served: Int32?
-        for index in 0..<batch.count {
-            let partition = batch[index].partition
-            if partition == served { continue }
-            guard owned[partition]?.isServing == true else { return false }
-            served = partition
-        }
-        return true
-    }
+    /// Whether records of the partition may be worked on. Others are read again when the partition flows.
+    package func serves(_ partition: Int32) -> Bool { owned[partition]?.isServing == true }
 
-    /// Why records wait, for a person.
+    /// The reasons why records wait, for a person.
     package var obstacles: [String] {
         owned.values.sorted { $0.partition < $1.partition }.compactMap(\.obstacle)
     }
 
-    /// How many wait and do not go on by themselves.
+    /// The number of partitions that wait and do not continue by themselves.
     ///
-    /// - Parameter isBlocked: what they need cannot be written.
+    /// - Parameter isBlocked: whether the files that they need cannot be written.
     package func stuck(isBlocked: Bool) -> Int {
         owned.values.count { !$0.isServing && (isBlocked || !$0.isReadable) }
     }
 
-    /// The end in order: what was read is committed, or is read again by whoever comes next.
-    package func leave() {
+    /// Ends in order: everything that was read is committed, or its next owner reads it again.
+    package func leave() throws {
+        if !mustStartOver { try commitEnds() }
         owned.removeAll()
-        if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        if !consumer.close() {
+            log.warning("the group could not be left in time; it notices after one session")
+        }
     }
 
-    // MARK: Coming and going
+    // MARK: Events
 
     package func hear(_ event: ConsumerEvent) throws {
         switch event {
@@ -99,35 +130,40 @@ package final class GroupMember<Part: OwnedPart> {
             try consumer.release()
         case .suspended(let milliseconds):
             log.warning(
-                "this process was stopped for a while; what is not ours any more will not be committed",
+                "this process was stopped for a while; it commits nothing of partitions that it has lost",
                 .field("milliseconds", milliseconds))
-        case .end, .committed: break
+        case .end(let partition, let offset): ends.reached(partition, at: offset, now: .now())
+        case .answered(let id, let answer): try hear(answer, to: id)
+        case .committed: break
         case .failed(let failure): try hear(failure)
         }
     }
 
     private func hear(_ failure: ConsumerFailure) throws {
         switch failure {
-        case .outOfRange(let partition, _):
-            owned[partition.partition]?.condition = .outOfRange(failure.description)
-            consumer.pause(partitions([partition.partition]))
-            log.error(
-                "records were deleted before they were read; set the group's offset to go on",
-                .field("partition", partition.description), .field("error", failure))
+        case .outOfRange(let partition, _): hearOutOfRange(partition)
         case .partition, .client:
             log.warning("records cannot be read now", .field("topics", names), .field("error", failure))
         case .rebuild: throw StageFailure.client(failure.description)
-        case .fenced: throw SharedIdentity(failure)
         }
     }
 
-    private var names: String { topics.joined(separator: ", ") }
+    private func hear(_ answer: KafkaAnswer, to id: QuestionID) throws {
+        if case .asked(id, let numbers) = start { return try hearCommitted(answer, of: numbers) }
+        switch beginnings.take(answer, to: id) {
+        case .learned:
+            mustBegin = true
+            return
+        case .nothing: return
+        case .otherQuestion: break
+        }
+        try hearGap(answer, to: id)
+    }
 
-    /// An offer, which starting over answers. Where each partition goes on is found out there, in one way for all
-    /// occasions; until then nothing is read.
+    /// Takes an offer, which starting over answers. Nothing is read until then.
     ///
-    /// All topics have the same partitions and the same members, so that all parts of one come to the same
-    /// member. One that is offered in part is another's, too: it waits for the next offer.
+    /// All topics have the same partitions and the same members, so all parts of a partition number come to one member.
+    /// A partition that is offered in part waits for the next offer.
     private func takeOver(_ partitions: [TopicPartition]) throws {
         try letGo()
         offered = partitions
@@ -141,8 +177,7 @@ package final class GroupMember<Part: OwnedPart> {
                 "topics are not assigned alike; do all members run the same version?",
                 .field("topics", names))
         }
-        mustStartOver = true
-        nextStartOver = now
+        start = .due(now)
         log.info("partitions assigned", .field("count", owned.count))
         owner?.assigned(owned.keys.sorted())
     }
@@ -151,7 +186,17 @@ package final class GroupMember<Part: OwnedPart> {
         try owner?.letGo()
         owned.removeAll()
         offered = nil
-        mustStartOver = false
+        start = .done
+        forgetPositions()
+    }
+
+    private func forgetPositions() {
+        complete = []
+        stopped = []
+        mustBegin = false
+        beginnings = Beginnings()
+        ends.forgetAll()
+        gaps = OpenGaps()
     }
 
     // MARK: Starting over
@@ -161,36 +206,48 @@ package final class GroupMember<Part: OwnedPart> {
         startOverLater()
     }
 
-    /// What is in hand, and everything read ahead, is read again from the committed offsets.
+    /// Drops the records in hand and everything that was read ahead. The loop reads them again from the committed
+    /// offsets.
     package func startOverLater() {
         startedOver.add()
         beginLater()
         let flowing = owned.values.filter(\.isServing).map(\.partition)
         consumer.pause(partitions(flowing))
-        for partition in flowing { owned[partition]?.condition = .restoring }
+        for partition in owned.keys { owned[partition]?.condition = .restoring }
+        forgetPositions()
     }
 
     private func beginLater() {
-        mustStartOver = true
         pauseMilliseconds = min(
             max(Self.pauseMillisecondsMin, pauseMilliseconds * 2), Self.pauseMillisecondsMax)
-        nextStartOver = Instant.now().advanced(byMilliseconds: pauseMilliseconds)
+        start = .due(Instant.now().advanced(byMilliseconds: pauseMilliseconds))
     }
 
-    /// First the answer to an offer, for which the group waits; then the committed offsets, which are stable only when
-    /// no transaction holds newer ones; then what the records need, up to the ends as they are after that. So no
-    /// record meets a state that lacks what the records before it have made. What does not succeed is tried in a
-    /// later turn.
+    /// Takes the next step, once per turn.
+    ///
+    /// The order matters. First the group gets the answer to its offer, because it waits for that. Then the committed
+    /// offsets are asked for; they are stable only when no transaction holds newer ones. Then the loop reads what the
+    /// records need, up to the ends as they are after that. A record therefore never meets a state that lacks the results
+    /// of the records before it.
     package func startOver() throws {
-        guard mustStartOver, let owner, Instant.now() >= nextStartOver else { return }
+        switch start {
+        case .done: try goOn()
+        case .asked: break
+        case .due(let time): if Instant.now() >= time { try askForOffsets() }
+        }
+    }
+
+    private func askForOffsets() throws {
+        guard let owner else { return }
         do throws(KafkaError) {
-            try answerOffer()
+            if let partitions = offered { try consumer.hold(partitions) }
+            offered = nil
         } catch {
             if error.code.isAccessRefused { throw error }
             return startOverAgain(error.description)
         }
         if owned.isEmpty {
-            mustStartOver = false
+            start = .done
             return
         }
         let numbers = owned.keys.sorted()
@@ -198,49 +255,71 @@ package final class GroupMember<Part: OwnedPart> {
         if let obstacle = try transaction.prepare(withinMilliseconds: GroupQuestion.millisecondsMax) {
             return startOverAgain(obstacle)
         }
-        let others: [CommittedOffset]
-        do {
-            others = try learnOffsets(of: numbers)
-        } catch {
+        let asked = partitions(numbers) + followed.flatMap { name in numbers.map { place(name, $0) } }
+        start = .asked(consumer.ask(.committed(asked)), numbers)
+    }
+
+    private func hearCommitted(_ answer: KafkaAnswer, of numbers: [Int32]) throws {
+        guard case .committed(let offsets) = answer else {
+            guard case .failed(_, let error) = answer else { return }
             if error.code.isAccessRefused { throw error }
             return startOverAgain(error.description)
         }
-        if let obstacle = try owner.begin(numbers, followed: others) { return startOverAgain(obstacle) }
+        let others = learn(offsets)
+        beginAll()
+        guard case .asked = start else { return }
+        try owner?.begin(numbers, followed: others)
         let now = Instant.now()
         for partition in numbers {
-            if owned[partition]?.isReadable == true { owned[partition]?.condition = .restoring }
+            owned[partition]?.condition = .restoring
             owned[partition]?.restoringSince = now
         }
-        mustStartOver = false
-    }
-
-    /// From then on the partitions are ours, and nothing of them is read yet.
-    private func answerOffer() throws(KafkaError) {
-        guard let partitions = offered else { return }
-        try consumer.hold(partitions, withinMilliseconds: GroupQuestion.millisecondsMax)
-        offered = nil
+        start = .done
     }
 
     /// - Returns: the offsets in the topics that are only followed.
-    private func learnOffsets(of numbers: [Int32]) throws(KafkaError) -> [CommittedOffset] {
-        let asked =
-            partitions(numbers) + followed.flatMap { name in numbers.map { TopicPartition(name, $0) } }
-        let committed = try consumer.committed(asked, withinMilliseconds: GroupQuestion.millisecondsMax)
-        var starts: [PartitionStart] = []
+    private func learn(_ committed: [CommittedOffset]) -> [CommittedOffset] {
         var others: [CommittedOffset] = []
+        var withoutOffset: Set<TopicPartition> = []
         for offset in committed {
-            guard let topic = topics.firstIndex(of: offset.partition.topic) else {
+            guard let topic = index(of: offset.partition) else {
                 others.append(offset)
                 continue
             }
-            let partition = offset.partition.partition
-            owned[partition]?.begin(at: offset.offset, in: topic)
-            if owned[partition]?.isReadable == true { starts.append(offset.start) }
+            owned[offset.partition.partition]?.begin(at: offset.offset, in: topic)
+            if offset.offset == nil { withoutOffset.insert(offset.partition) }
         }
-        starts = try consumer.resolve(starts, withinMilliseconds: GroupQuestion.millisecondsMax)
-        beginnings = Dictionary(uniqueKeysWithValues: starts.map { ($0.partition, $0) })
-        try consumer.seek(starts, withinMilliseconds: GroupQuestion.millisecondsMax)
+        beginnings.want(withoutOffset)
+        beginnings.ask(by: consumer, at: .now())
         return others
+    }
+
+    /// Lets the records of a partition flow from its new position, in the next turn.
+    func flowAgain(_ partition: Int32) {
+        owned[partition]?.condition = .restoring
+        complete.insert(partition)
+        mustBegin = true
+    }
+
+    /// Gives the client every partition whose position is known, from that position. Those that flow go on. No batch is in
+    /// hand then, because its records come again.
+    private func beginAll() {
+        var starts: [PartitionStart] = []
+        for partition in partitions(owned.keys.sorted()) {
+            if let next = position(of: partition) { starts.append(PartitionStart(partition, .offset(next))) }
+        }
+        do throws(KafkaError) {
+            try consumer.begin(starts)
+        } catch {
+            return startOverAgain(error.description)
+        }
+        stopped = []
+        mustBegin = false
+    }
+
+    private func position(of partition: TopicPartition) -> Int64? {
+        guard let topic = index(of: partition) else { return nil }
+        return owned[partition.partition]?.next(in: topic) ?? beginnings[partition]
     }
 
     private func startOverAgain(_ reason: String) {
@@ -251,44 +330,59 @@ package final class GroupMember<Part: OwnedPart> {
 
     // MARK: Flowing
 
-    /// What the partition's records need is there: they flow. False when it cannot be begun now.
-    package func serve(_ partition: Int32) -> Bool {
-        guard !mustStartOver, let part = owned[partition], part.condition == .restoring,
-            resume(Array(topics.indices), of: partition)
-        else { return false }
+    /// Lets the records of a partition flow, because everything that they need is there. If the partition's beginning
+    /// is not known yet, they flow as soon as it is.
+    package func serve(_ partition: Int32) {
+        guard !mustStartOver, let part = owned[partition], part.condition == .restoring else { return }
+        if let gap = stopped.first(where: { $0.partition == partition }) { return lookAt(gap) }
+        guard !mustBegin, resume(Array(topics.indices), of: partition) else {
+            if !mustStartOver { complete.insert(partition) }
+            return
+        }
+        complete.remove(partition)
         owned[partition]?.condition = .serving
         pauseMilliseconds = 0
         restoreSeconds.observe(Instant.now().seconds(since: part.restoringSince))
-        return true
+        owner?.flows(partition)
     }
 
-    /// A pause remembers a position of its own, of before; so the right one is set once more behind it.
+    /// Reads on in some topics of a partition.
     ///
-    /// - Parameter indices: of topics in the subscription.
+    /// - Parameter indices: the topics, by their index in the subscription.
+    /// - Returns: false if a position is not known yet, or if the loop has to start over.
     package func resume(_ indices: [Int], of partition: Int32) -> Bool {
-        guard let part = owned[partition] else { return false }
-        let starts = indices.map { index in
-            let place = TopicPartition(topics[index], partition)
-            guard let next = part.next(in: index) else {
-                return beginnings[place] ?? PartitionStart(place, .beginning)
-            }
-            return PartitionStart(place, .offset(next))
+        var starts: [PartitionStart] = []
+        for index in indices {
+            let place = place(topics[index], partition)
+            guard let next = position(of: place) else { return false }
+            starts.append(PartitionStart(place, .offset(next)))
         }
-        consumer.resume(starts.map(\.partition))
         do {
+            // A pause remembers a position of its own, and a resume goes back to it: the seek comes last.
+            consumer.resume(starts.map(\.partition))
             try consumer.seek(starts, withinMilliseconds: GroupQuestion.millisecondsMax)
             return true
         } catch {
             log.warning(
-                "cannot go on reading now; trying again", .field("topics", names), .field("error", error))
+                "cannot continue reading now; trying again", .field("topics", names), .field("error", error))
             startOverLater()
             return false
         }
     }
+
+    private func goOn() throws {
+        let now = Instant.now()
+        if mustBegin { beginAll() }
+        if mustStartOver { return }
+        beginnings.ask(by: consumer, at: now)
+        for partition in complete.sorted() { serve(partition) }
+        lookAtGaps(at: now)
+        if ends.isDue(at: now) { try commitEnds() }
+    }
 }
 
-/// One question to the cluster in a loop's turn.
+/// The limit of one call in a loop's turn that may wait for Kafka. It is a tenth of the usual session, so that a loop
+/// keeps its membership and its leases.
 package enum GroupQuestion {
-    /// How long it may hold up the turn.
-    package static let millisecondsMax = 5000
+    package static let millisecondsMax = 1000
 }

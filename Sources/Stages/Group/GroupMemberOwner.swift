@@ -2,17 +2,24 @@ package import Kafka
 
 /// The loop that reads as a member of a group.
 package protocol GroupMemberOwner: AnyObject {
-    /// These are ours, and no others; nothing of them has been read.
+    /// These partitions are assigned, and no others. Nothing of them has been read.
     func assigned(_ numbers: [Int32])
-    /// Nothing is ours any more.
+    /// All partitions were revoked or lost.
     func letGo() throws
-    /// Whether it has everything that reading needs, but for what topics tell. Asked each turn: it opens one file
-    /// at a time.
+    /// Whether the loop has everything that reading needs, except records of topics. The member asks in each turn,
+    /// because the loop opens one file at a time.
     func isReadyToBegin(_ numbers: [Int32]) throws -> Bool
-    /// Begins to read what the records need, up to the ends as they are now. The loop calls `serve` when that is
-    /// there.
+    /// Begins to read the records that the partitions need, up to the ends as they are now. The loop calls `serve`
+    /// when a partition has them.
     ///
-    /// - Parameter offsets: the group's own in the topics that are `followed`.
-    /// - Returns: nil, or what does not work yet.
-    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws -> String?
+    /// - Parameter offsets: the group's own offsets in the topics that are `followed`.
+    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws
+    /// The records of the partition flow from now on.
+    func flows(_ partition: Int32)
+    /// The newest committed offsets of the topics that are `followed`.
+    var followedOffsets: [OffsetToCommit] { get }
+}
+
+extension GroupMemberOwner {
+    package var followedOffsets: [OffsetToCommit] { [] }
 }

@@ -15,6 +15,12 @@ package protocol OwnedPart {
     ///
     /// - Parameter topic: its index in the subscription.
     func next(in topic: Int) -> Int64?
+    /// The newest offset that was committed; nil if there is none.
+    func committed(in topic: Int) -> Int64?
+    /// Whether a record was read and is not committed, when the loop ends its turn.
+    func hasWaiting(in topic: Int) -> Bool
+    /// Notes that everything below `offset` is committed.
+    mutating func reached(_ offset: Int64, in topic: Int)
     /// The newest word of the group about where to read on.
     mutating func begin(at offset: Int64?, in topic: Int)
 }
@@ -24,11 +30,14 @@ package enum PartCondition: Equatable, Sendable {
     /// What its records need is read to the end first. They wait.
     case restoring
     case serving
-    /// The records that come next are gone; a person decides where to go on.
+    /// The next records are gone. The partition is looked at again and again until it can continue.
     case outOfRange(String)
 }
 
 extension OwnedPart {
+    package func committed(in topic: Int) -> Int64? { next(in: topic) }
+    package func hasWaiting(in topic: Int) -> Bool { false }
+
     package var isServing: Bool { condition == .serving }
 
     /// Its next record is there.

@@ -22,9 +22,6 @@ package protocol TopicViewsOwner: AnyObject {
     /// What is in hand, and everything read ahead, has to be read again.
     func startOverLater()
     func reached(_ step: TopicViews.Step)
-    /// Where the partition begins and ends now; nil without an answer in time. Asked by another client than the
-    /// views' own, which would wait behind its own fetches.
-    func ends(of partition: Kafka.TopicPartition) -> Watermarks?
 }
 
 /// The views of a loop's partitions of one compacted topic, and over each what the loop has committed and the
@@ -67,6 +64,8 @@ package final class TopicViews {
     package private(set) var blockage: Blockage?
     /// Records of the last reading.
     package private(set) var readCount = 0
+    /// The newest question of `refreshAsOf`.
+    private var endsQuestion: QuestionID?
     /// A view was opened, and another one is to be opened in the next turn.
     package private(set) var isOpening = false
 
@@ -133,11 +132,7 @@ package final class TopicViews {
 
     private func open(_ partition: Int32) throws -> TopicView? {
         do throws(StoreError) {
-            var view = try makeView(partition)
-            if let reason = whyOutdated(view) {
-                try view.condemn(reason)
-                view = try makeView(partition)
-            }
+            let view = try makeView(partition)
             tell(view)
             owner?.reached(.opened)
             return view
@@ -155,18 +150,6 @@ package final class TopicViews {
             deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds, limits: limits,
             now: now,
             boot: boot)
-    }
-
-    /// A file that has been further than its topic goes is of a topic that was deleted and made again.
-    private func whyOutdated(_ view: TopicView) -> String? {
-        guard view.applied > 0, let ends = owner?.ends(of: view.place) else { return nil }
-        if view.applied > ends.high {
-            return "it has offset \(view.applied) of \(view.place), which ends at \(ends.high)"
-        }
-        if view.applied < ends.low {
-            return "it has offset \(view.applied) of \(view.place), which begins at \(ends.low)"
-        }
-        return nil
     }
 
     private func tell(_ view: TopicView) {
@@ -241,10 +224,12 @@ package final class TopicViews {
                 files[place.partition]?.reached(offset, now: now)
                 touched.insert(place.partition)
                 ended.append(place.partition)
+            case .answered(let id, .ends(let ends)) where id == endsQuestion: try refresh(ends)
+            // The file is ahead of its topic, which was created again, or behind its first record.
             case .failed(.outOfRange(let place, let text)):
                 try rebuild(place.partition, .corrupt(path: place.description, what: text))
                 return []
-            case .failed(.rebuild(let error)), .failed(.fenced(let error)):
+            case .failed(.rebuild(let error)):
                 throw StageFailure.client(error.description)
             case .failed(let failure):
                 log.warning("a view's topic cannot be read now", .field("error", failure))
@@ -305,16 +290,18 @@ package final class TopicViews {
         }
     }
 
-    /// A partition that nothing is written to ends where it did: without this its file would look as old
-    /// as its last record, and be rebuilt for nothing.
-    package func refreshAsOf() throws {
-        for partition in overlays.keys.sorted() {
-            guard let view = files[partition] else { continue }
-            // Without an answer the others wait too: a member that is not polled loses its partitions.
-            guard let ends = owner?.ends(of: view.place) else { return }
-            guard ends.high <= view.applied else { continue }
+    /// Asks where the partitions end, so that the files of quiet ones are known to be up to date. Without this, such a
+    /// file looks as old as its last record, and is rebuilt for nothing.
+    package func refreshAsOf() {
+        let places = overlays.keys.compactMap { files[$0]?.place }
+        if !places.isEmpty { endsQuestion = consumer.ask(.ends(places)) }
+    }
+
+    private func refresh(_ ends: [Kafka.TopicPartition: Watermarks]) throws {
+        for (place, ends) in ends where overlays[place.partition] != nil {
+            guard let view = files[place.partition], ends.high <= view.applied else { continue }
             view.reached(view.applied, now: now)
-            try settle(partition)
+            try settle(place.partition)
         }
     }
 

@@ -1,0 +1,34 @@
+internal import Kafka
+internal import Lifecycle
+
+extension GroupMember {
+    /// Commits the ends that were read, so that no committed offset points to a marker that retention can delete. Twice
+    /// a day it commits all offsets again, so that Kafka does not expire those of quiet topics.
+    func commitEnds() throws {
+        var offsets: [OffsetToCommit] = []
+        var reached: [(partition: Int32, topic: Int, offset: Int64)] = []
+        let renews = ends.isRenewalDue(at: .now())
+        for part in owned.values where part.isServing {
+            for topic in topics.indices {
+                let place = place(topics[topic], part.partition)
+                let committed = part.committed(in: topic)
+                if !part.hasWaiting(in: topic), let end = ends.end(of: place, committed: committed) {
+                    offsets.append(OffsetToCommit(place, offset: end))
+                    reached.append((part.partition, topic, end))
+                } else if renews, let committed {
+                    offsets.append(OffsetToCommit(place, offset: committed))
+                }
+                ends.forget(place)
+            }
+        }
+        if renews { offsets += owner?.followedOffsets ?? [] }
+        guard !offsets.isEmpty, let group = consumer.captureGroup(forEpoch: consumer.epoch) else { return }
+        let outcome = try transaction.run(offsets, group, onStep: { _ in }, send: { _, _ in true })
+        guard outcome == .committed else {
+            // The offsets are as good as before. Without a producer, only starting over makes another one.
+            if !transaction.isReady { startOverLater() }
+            return
+        }
+        for (partition, topic, offset) in reached { owned[partition]?.reached(offset, in: topic) }
+    }
+}

@@ -1,0 +1,49 @@
+package import Kafka
+package import Topics
+
+/// A committed offset that its partition no longer holds.
+package struct OffsetGap: Equatable, Sendable {
+    package enum Verdict: Equatable, Sendable {
+        /// The offset is in range. The partition continues there.
+        case inRange
+        /// Only the marker of a transaction was deleted. The partition continues at the first record.
+        case marker
+        /// Every deleted record had expired before its topic deleted it. The partition continues at the first record.
+        case expired
+        /// Records that still matter may be gone. The partition waits for the operator.
+        case recordsLost
+        /// The log ends before the offset: the topic was created again, or a leader lost records.
+        case logIsShorter
+    }
+
+    package let partition: TopicPartition
+    /// The offset that the group has committed.
+    package let committed: Int64
+    /// The first offset that the partition holds, and its end.
+    package let ends: Watermarks
+
+    package init(_ partition: TopicPartition, committed: Int64, ends: Watermarks) {
+        self.partition = partition
+        self.committed = committed
+        self.ends = ends
+    }
+
+    /// Offsets that were deleted before they were read.
+    package var missing: Int64 { max(0, ends.low - committed) }
+
+    /// - Parameter topic: the partition's topic, without its prefix.
+    package func verdict(of topic: TopicName) -> Verdict {
+        if committed > ends.high { return .logIsShorter }
+        if committed >= ends.low { return .inRange }
+        if missing == 1, topic.hasTransactions { return .marker }
+        // Only the topic's retention deletes records by itself, and it is longer than the life of these records.
+        return topic.expiresBeforeRetention ? .expired : .recordsLost
+    }
+
+    /// The operator's explanation: the offsets, and the way out.
+    package var description: String {
+        committed > ends.high
+            ? "\(partition) ends at \(ends.high), before the committed offset \(committed): the topic was created again or has lost records"
+            : "\(partition) begins at \(ends.low), behind the committed offset \(committed): \(missing) offsets were deleted before they were read"
+    }
+}

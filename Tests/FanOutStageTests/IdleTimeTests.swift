@@ -1,0 +1,162 @@
+import FanOut
+import FanOutTesting
+import IngestTesting
+import Kafka
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+/// A fleet is idle until retention has deleted every record of the topics that it reads, and starts again.
+@Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
+    @Test(arguments: StageEnd.allCases)
+    func `a planner that starts after an idle time plans the next send`(end: StageEnd) async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let directory = try TemporaryDirectory()
+        let sends = try ReportSender(bed, to: .sends)
+        let timed = try ReportSender(bed, to: .sendsTimed)
+        let topics: [TopicName] = [.sends, .sendsTimed]
+        let stage = try await PlannerStage(bed, directory: directory.path)
+        for number in 0..<30 { sends.send(makeSend(.update, group: "g\(number)", id: "first\(number)")) }
+        #expect(sends.finish())
+        // In a topic with transactions, as the scheduler writes it.
+        try bed.sendInTransactions(
+            (0..<6).map { makeSend(.update, group: "t\($0)", id: "timed\($0)") }, to: .sendsTimed)
+        try await eventually("the first sends are planned") { stage.handled == 36 || stage.failure != nil }
+        await stage.stop()
+        try await eventually("the idle time has passed") {
+            try bed.passIdleTime(after: end, group: "planner", reading: topics)
+        }
+        let again = try await PlannerStage(bed, directory: directory.path, after: stage)
+        for number in 0..<30 { sends.send(makeSend(.update, group: "g\(number)", id: "second\(number)")) }
+        #expect(sends.finish() && timed.finish())
+        try bed.sendInTransactions(
+            (0..<6).map { makeSend(.update, group: "t\($0)", id: "later\($0)") }, to: .sendsTimed)
+        try await eventually("the next sends are planned") { again.handled == 36 || again.failure != nil }
+        #expect(again.failure == nil)
+        try await eventually("the stage is ready") { again.obstacles == [] }
+        #expect(again.startedOver == 0)
+        await again.stop()
+    }
+
+    @Test func `an idle planner commits the ends of its topics, so that its offsets survive retention`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let stage = try await PlannerStage(bed, directory: directory.path)
+        try bed.sendInTransactions(
+            (0..<20).map { makeSend(.update, group: "t\($0)", id: "timed\($0)") }, to: .sendsTimed)
+        try await eventually("all are planned") { stage.handled == 20 || stage.failure != nil }
+        let places = (0..<2).map { TopicPartition(bed.layout.name(.sendsTimed), Int32($0)) }
+        try await eventually("the ends are committed") {
+            try bed.admin.committed(by: bed.layout.prefix + "planner", places).allSatisfy { committed in
+                try committed.offset == bed.admin.watermarks(of: committed.partition).high
+            }
+        }
+        #expect(stage.failure == nil && stage.startedOver == 0)
+        await stage.stop()
+    }
+
+    @Test(arguments: StageEnd.allCases)
+    func `an expander that starts after an idle time expands the next send`(end: StageEnd) async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let directory = try TemporaryDirectory()
+        let world = try ExpanderBed(bed)
+        for number in 0..<60 {
+            world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
+        }
+        world.expand(update(1))
+        #expect(world.finish())
+        let stage = try await ExpanderStage(bed, directory: directory.path)
+        try await eventually("the first send is expanded") { world.isDone() || stage.failure != nil }
+        await stage.stop()
+        try await eventually("the idle time has passed") {
+            try bed.passIdleTime(
+                after: end, group: "expander", reading: [.expansions, .expansionsUrgent])
+        }
+        let again = try await ExpanderStage(bed, directory: directory.path, after: stage)
+        world.expand(update(2))
+        #expect(world.finish())
+        try await eventually("the next send is expanded") {
+            try ExpanderBed.jobs(in: bed).count == 120 || again.failure != nil
+        }
+        #expect(again.failure == nil)
+        try await eventually("the stage is ready") { again.obstacles == [] }
+        await again.stop()
+    }
+
+    @Test func `a lane with lost records waits alone, says which, and goes on from an offset that is set`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let sends = try ReportSender(bed, to: .sends)
+        let stage = try await PlannerStage(bed, directory: directory.path)
+        for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "first\(number)")) }
+        #expect(sends.finish())
+        try await eventually("the first sends are planned") { stage.handled == 20 || stage.failure != nil }
+        await stage.stop()
+        // Sends that no planner reads, and that are deleted in one partition.
+        for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "lost\(number)")) }
+        #expect(sends.finish())
+        let lost = TopicPartition(bed.layout.name(.sends), 0)
+        try bed.admin.deleteRecords(before: [lost: -1])
+        let again = try await PlannerStage(bed, directory: directory.path, after: stage)
+        try await eventually("the lane reports its gap") {
+            again.obstacles.contains { $0.contains("\(lost)") && $0.contains("flotilla replay offset") }
+        }
+        #expect(again.obstacles.count == 1)
+        let planned = { again.handled }
+        try await eventually("the other lane plans its sends") { planned() > 0 }
+        #expect(again.failure == nil)
+        await again.stop()
+        try await eventually("the operator has set the offset") {
+            let low = try bed.admin.watermarks(of: lost).low
+            do {
+                try bed.admin.setOffsets(of: bed.layout.prefix + "planner", to: [lost: low])
+                return true
+            } catch let error as KafkaError where error.code == .unknownMember {
+                return false
+            }
+        }
+        let third = try await PlannerStage(bed, directory: directory.path, after: again)
+        for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "third\(number)")) }
+        #expect(sends.finish())
+        try await eventually("all lanes plan again") { third.handled == 20 || third.failure != nil }
+        try await eventually("the stage is ready") { third.obstacles == [] }
+        await third.stop()
+    }
+
+    private func update(_ number: Int64) -> Expansion {
+        ExpanderBed.expansion(
+            .update, of: "match", send: "u\(number)", version: 1_763_600_000 + number)
+    }
+}
+
+extension IngestBed {
+    /// Writes sends in one transaction each.
+    func sendInTransactions(_ sends: [Send], to name: TopicName) throws {
+        let producer = try TransactionalProducer(
+            settings, transactionalID: layout.prefix + "writer", name: "writer", log: .silent,
+            metrics: .init())
+        try producer.initialise()
+        let topic = try producer.topic(layout.name(name))
+        for send in sends {
+            guard let key = send.groupKey?.bytes else { continue }
+            try producer.begin()
+            let partition = Int32(Murmur2.partition(of: key.span, of: layout.lanes))
+            #expect(
+                producer.send(to: topic, partition: partition, key: key.span, value: send.encoded().span)
+                    == .queued)
+            try producer.commit()
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Kafka
+import Lifecycle
+import Stages
+import Testing
+import Topics
+
+/// Offsets that a partition no longer holds, and ends that are committed before retention can overtake them.
+@Suite struct OffsetGapTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let topic: TopicName
+        let committed: Int64
+        let low: Int64
+        let high: Int64
+        let verdict: OffsetGap.Verdict
+
+        var testDescription: String { "\(topic) \(committed) of \(low)..<\(high)" }
+    }
+
+    @Test(arguments: [
+        Case(topic: .sends, committed: 5, low: 5, high: 5, verdict: .inRange),
+        Case(topic: .sends, committed: 5, low: 0, high: 9, verdict: .inRange),
+        // Plain writers write no markers: the offset was a record's.
+        Case(topic: .sends, committed: 5, low: 6, high: 6, verdict: .recordsLost),
+        Case(topic: .reports, committed: 5, low: 60, high: 80, verdict: .recordsLost),
+        Case(topic: .schedulesAuto, committed: 5, low: 6, high: 6, verdict: .marker),
+        Case(topic: .schedulesAuto, committed: 5, low: 7, high: 7, verdict: .recordsLost),
+        Case(topic: .expansions, committed: 5, low: 6, high: 6, verdict: .marker),
+        Case(topic: .expansions, committed: 5, low: 600, high: 700, verdict: .expired),
+        Case(topic: .jobsLater2m, committed: 5, low: 6, high: 7, verdict: .expired),
+        // A topic that was created again, also where its records expire.
+        Case(topic: .jobs, committed: 50, low: 0, high: 7, verdict: .logIsShorter),
+        Case(topic: .sends, committed: 50, low: 0, high: 7, verdict: .logIsShorter),
+    ])
+    func `a partition continues only if no record that matters can be lost`(one: Case) {
+        let gap = OffsetGap(
+            TopicPartition("x", 3), committed: one.committed, ends: Watermarks(low: one.low, high: one.high))
+        #expect(gap.verdict(of: one.topic) == one.verdict)
+        #expect(gap.description.contains("x/3"))
+        #expect(gap.description.contains("\(one.committed)"))
+    }
+
+    @Test func `an end is committed when it has stood for five seconds, and only if it is new`() {
+        let start = Instant(nanoseconds: 0)
+        let partition = TopicPartition("x", 0)
+        var ends = ReachedEnds(now: start)
+        #expect(!ends.isDue(at: start.advanced(byMilliseconds: 10_000)))
+        ends.reached(partition, at: 8, now: start)
+        #expect(!ends.isDue(at: start.advanced(byMilliseconds: 4999)))
+        #expect(ends.isDue(at: start.advanced(byMilliseconds: 5000)))
+        #expect(ends.end(of: partition, committed: 7) == 8)
+        #expect(ends.end(of: partition, committed: nil) == 8)
+        #expect(ends.end(of: partition, committed: 8) == nil)
+        #expect(ends.end(of: TopicPartition("x", 1), committed: 7) == nil)
+        // The partition is busy again.
+        ends.reached(partition, at: 9, now: start.advanced(byMilliseconds: 4000))
+        #expect(!ends.isDue(at: start.advanced(byMilliseconds: 8999)))
+        ends.forget(partition)
+        #expect(ends.end(of: partition, committed: 7) == nil)
+    }
+
+    @Test func `all offsets are committed again twice a day`() {
+        let start = Instant(nanoseconds: 0)
+        var ends = ReachedEnds(now: start)
+        let noon = start.advanced(byMilliseconds: ReachedEnds.renewalMilliseconds)
+        let morning = noon.advanced(byMilliseconds: -1)
+        #expect(!ends.isDue(at: morning))
+        let renewsEarly = ends.isRenewalDue(at: morning)
+        #expect(!renewsEarly)
+        #expect(ends.isDue(at: noon))
+        let renews = [ends.isRenewalDue(at: noon), ends.isRenewalDue(at: noon)]
+        #expect(renews == [true, false])
+    }
+}

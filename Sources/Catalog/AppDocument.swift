@@ -1,7 +1,8 @@
 package import JSON
 package import LiveActivity
 
-/// An app as a person writes it: the record without its version, and without an unknown word.
+/// The document in which a person describes an app: the record without its version. Unknown fields are
+/// rejected.
 package enum AppDocument {
     package static let bytesMax = 1 << 20
 
@@ -27,7 +28,7 @@ package enum AppDocument {
         }
     }
 
-    /// What people bring from other servers.
+    /// Rejects credentials that people know from other push servers.
     private static func refuseCredentials(_ object: JSONObject) {
         for value in [object["certificate"], object["certificateFile"], object["p12"]] where !value.isMissing
         {
@@ -45,6 +46,6 @@ package enum AppDocument {
         + "start a Live Activity on a channel; make a key (.p8) at developer.apple.com, once for the whole "
         + "team, and give its id as keyId"
     package static let noPrivateKey =
-        "must not be here: the private key (.p8) is a file on the senders and never enters the catalogue; "
+        "must not be here: the private key (.p8) is a file on the senders and never enters the catalog; "
         + "give its id as keyId"
 }

@@ -1,6 +1,6 @@
 internal import Cryptography
 
-/// Letters and digits: what survives a copy by double click, a URL and a shell.
+/// Letters and digits. Such text survives copying by double click, URLs and shells.
 enum Base62 {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
@@ -8,11 +8,12 @@ enum Base62 {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
     }
 
-    /// Characters that nobody can guess, each of them equally likely.
+    /// Returns unpredictable characters, each with the same probability.
     static func random(_ count: Int) -> [UInt8] {
         var text: [UInt8] = []
         while text.count < count {
-            // Beyond the largest multiple of 62 some characters would come more often.
+            // Bytes from the largest multiple of 62 on are skipped. They would make some characters more
+            // likely.
             for byte in Random.bytes(count) where byte < 248 && text.count < count {
                 text.append(digits[Int(byte % 62)])
             }

@@ -1,5 +1,6 @@
-/// The checksum of zip, gzip and PNG, which every language has at hand: a scanner for leaked keys can
-/// tell a key from what looks like one. Bit by bit: it sees eighty bytes a request.
+/// The checksum of zip, gzip and PNG, which is available in every language. With it, a scanner for leaked
+/// keys can distinguish a key from similar text. It works bit by bit, because it processes only eighty bytes
+/// per request.
 enum CRC32 {
     static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
         var sum = UInt32.max

@@ -1,9 +1,9 @@
 package import LiveActivity
 
-/// One record of the catalogue that is to be written or deleted, and what the audit will say of it.
+/// One record of the catalog to write or delete, and its entry in the audit.
 package struct CatalogChange: Sendable {
     package let key: [UInt8]
-    /// Nil deletes it.
+    /// Nil deletes the record.
     package let value: [UInt8]?
     private let action: String
     private let app: String
@@ -17,6 +17,8 @@ package struct CatalogChange: Sendable {
         self.subject = subject
     }
 
+    /// Returns the audit entry for the change.
+    ///
     /// - Parameter author: a person at a machine, or the id of an API key.
     package func entry(by author: String, at milliseconds: Int64) -> AuditEntry {
         AuditEntry(at: milliseconds, by: author, action: action, app: app, subject: subject)

@@ -2,15 +2,16 @@ internal import JSON
 internal import Kafka
 internal import Telemetry
 
-/// Reads `catalog` from its beginning to its end, and goes on. Pinned to one thread.
+/// A reader of `catalog` from its beginning to its end and beyond. Pinned to one thread.
 final class CatalogFollower {
-    /// How long the cluster holds a fetch open: what is new comes at once, and nothing new comes for hours.
+    /// The time for which the cluster holds a fetch open. New records come at once, but there may be none for
+    /// hours.
     private static let fetchMilliseconds = 2000
 
     private let consumer: Consumer
     private let settings: KafkaSettings
     private let clientMetrics: Metrics
-    /// Nil until somebody asked.
+    /// Nil until the first question for the end.
     private var asking: Producer?
     private var batch = RecordBatch()
     private let reader = JSONReader()
@@ -18,19 +19,20 @@ final class CatalogFollower {
     private let metrics: CatalogMetrics
     private let place: TopicPartition
     private(set) var next: Int64 = 0
-    /// Where the topic ended when it was asked; nil before the cluster has answered.
+    /// The end of the topic when the cluster was asked, or nil before its answer.
     private var end: Int64?
     private(set) var catalog = KnownCatalog()
-    /// Everything that was in the topic when this began has been read.
+    /// Whether every record that existed at the beginning has been read.
     private(set) var isAtEnd = false
 
-    /// - Parameter isAwaited: somebody waits for its end, which shows when a fetch comes back empty.
+    /// - Parameter isAwaited: whether the caller waits for the end, which shows only when a fetch returns
+    ///   empty.
     init(
         _ settings: KafkaSettings, topic: String, isAwaited: Bool = false, log: Log, metrics: Metrics
     ) throws {
         var options = ConsumerOptions(.manual)
         options.fetchWaitMilliseconds = isAwaited ? 10 : Self.fetchMilliseconds
-        // A compacted topic has its newest records, wherever it begins.
+        // A compacted topic keeps the newest record of each key, wherever it begins.
         options.outOfRange = .earliest
         options.prefetchKibibytesMax = 4096
         consumer = try Consumer(settings, options, name: "catalog", log: log, metrics: metrics)
@@ -41,8 +43,8 @@ final class CatalogFollower {
         place = TopicPartition(topic, 0)
     }
 
-    /// Asks the cluster where the topic ends, and begins to read. To wait until a fetch comes back empty
-    /// would take as long as the cluster holds one open. Once it has succeeded it does nothing.
+    /// Asks the cluster for the end of the topic and begins to read. Waiting for an empty fetch instead would
+    /// take as long as the cluster holds a fetch open. After a success, further calls do nothing.
     func begin(withinMilliseconds limit: Int) throws(KafkaError) {
         if end != nil { return }
         let ends = try consumer.watermarks(of: place, withinMilliseconds: limit)
@@ -51,19 +53,20 @@ final class CatalogFollower {
         isAtEnd = ends.low == ends.high
     }
 
-    /// As `begin`, for one who tries again.
+    /// Calls `begin` and logs a failure. Returns false if the caller should try again.
     func begins(withinMilliseconds limit: Int) -> Bool {
         do throws(KafkaError) {
             try begin(withinMilliseconds: limit)
             return true
         } catch {
-            log.warning("cannot read the catalogue", .field("error", error))
+            log.warning("cannot read the catalog", .field("error", error))
             return false
         }
     }
 
-    /// Where the topic ends now, that is, where a reader is who has read all that was acknowledged before. It is
-    /// asked by another client: a consumer's question waits behind its own fetch, up to half a second.
+    /// Returns the current end of the topic. A reader that has reached it knows every record that was
+    /// acknowledged before. Another client asks for it, because a consumer's question waits behind its own
+    /// fetch for up to half a second.
     func presentEnd(withinMilliseconds limit: Int) throws -> Int64 {
         let asking = try asking ?? Producer(settings, name: "catalog-end", log: log, metrics: clientMetrics)
         self.asking = asking
@@ -77,13 +80,15 @@ final class CatalogFollower {
 
     var descriptor: Int32 { consumer.descriptor }
 
-    /// Takes what is there. True when the catalog may be another; throws when this consumer is at its end.
+    /// Processes all available records. Returns true if the catalog may have changed. Throws if the consumer
+    /// is unusable.
     func poll(waitMilliseconds: Int32 = 0) throws -> Bool {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         let hasRecords = !batch.isEmpty
         for index in 0..<batch.count { hear(batch[index]) }
         batch.clear()
-        // What was compacted away at the very end leaves no record to tell it by; then an end does.
+        // If compaction removed the last records, no record reaches `end`. Then the end-of-partition event
+        // decides.
         if hasRecords, let end, next >= end { isAtEnd = true }
         for event in events {
             switch event {
@@ -91,7 +96,7 @@ final class CatalogFollower {
                 isAtEnd = true
                 next = max(next, offset)
             case .failed(.rebuild(let error)): throw error
-            case .failed(let failure): log.warning("cannot read the catalogue", .field("error", failure))
+            case .failed(let failure): log.warning("cannot read the catalog", .field("error", failure))
             default: break
             }
         }
@@ -101,8 +106,8 @@ final class CatalogFollower {
 
     private func hear(_ record: borrowing Record) {
         if record.offset < next {
-            // The topic was deleted and made anew: what was read before is of another life. A new topic
-            // that is as long as the old one looks like it; then a restart is needed.
+            // The topic was deleted and created again, so the earlier records belong to the old topic. A new
+            // topic that is as long as the old one cannot be detected. In that case a restart is needed.
             catalog = KnownCatalog()
             end = .max
             isAtEnd = false
@@ -113,7 +118,7 @@ final class CatalogFollower {
         metrics.took(effect)
         if case .unusable(let reason) = effect {
             log.error(
-                "a catalogue record is kept out; update this program or write the record again",
+                "a catalog record is unusable; update this program or write the record again",
                 .field("key", String(decoding: key, as: UTF8.self)), .field("reason", reason))
         }
     }

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// The numbers of a process that reads the catalogue.
+/// The metrics of a process that reads the catalog.
 struct CatalogMetrics {
     private let changed: Counter
     private let ignored: Counter
@@ -12,7 +12,7 @@ struct CatalogMetrics {
     init(_ metrics: Metrics) {
         func records(_ outcome: String) -> Counter {
             metrics.counter(
-                "flotilla_catalog_records_total", help: "Catalogue records read, by what became of them.",
+                "flotilla_catalog_records_total", help: "Catalog records read, by outcome.",
                 labels: ["outcome": outcome])
         }
         changed = records("changed")
@@ -21,7 +21,7 @@ struct CatalogMetrics {
         apps = metrics.gauge("flotilla_catalog_apps", help: "Apps that this process knows.")
         keys = metrics.gauge("flotilla_catalog_keys", help: "API keys that this process knows.")
         keptOut = metrics.gauge(
-            "flotilla_catalog_unusable_records", help: "Catalogue records that this process cannot read.")
+            "flotilla_catalog_unusable_records", help: "Catalog records that this process cannot read.")
     }
 
     func took(_ effect: KnownCatalog.Effect) {

@@ -2,8 +2,8 @@ package import Kafka
 package import Lifecycle
 package import Telemetry
 
-/// Follows `catalog` on a thread of its own and hands out what it says now. It starts without Kafka, and
-/// then knows nothing: whoever needs the catalogue is not ready until there is a catalog.
+/// A service that follows `catalog` on its own thread and publishes the current state. It starts without
+/// Kafka and then has no catalog. Components that need the catalog are not ready until there is one.
 package final class CatalogReader: Service {
     package let name = "catalog"
     private let cluster: Cluster
@@ -11,18 +11,18 @@ package final class CatalogReader: Service {
     private let known = TracedLock(KnownCatalog?.none)
     private let thread = Started<LoopOwned<CatalogRounds>>()
 
-    /// - Parameter topic: with its prefix.
+    /// - Parameter topic: the name with its prefix.
     package init(_ cluster: Cluster, topic: String) {
         self.cluster = cluster
         self.topic = topic
     }
 
-    /// Nil until the topic has been read to its end once.
+    /// The current catalog, or nil until the topic has been read to its end once.
     package var catalog: KnownCatalog? { known.withLock { $0 } }
 
-    /// Reads on until everything is known that was acknowledged to anybody before this call: what another
-    /// process has written counts here at once. Answers later, on the catalogue's thread, with what is known
-    /// then; after the limit with what is known, if anything is.
+    /// Reads until all records are known that were acknowledged before this call, also those of other
+    /// processes. Calls `then` later, on the catalog's thread, with the catalog of that time. After the limit
+    /// it passes the current catalog, or nil.
     package func readOn(
         withinMilliseconds limit: Int = CatalogReader.readOnMillisecondsMax,
         then: @escaping @Sendable (KnownCatalog?) -> Void
@@ -46,7 +46,7 @@ package final class CatalogReader: Service {
                     return known == nil
                 }
                 if isFirst {
-                    context.log.info("the catalogue has been read", .field("apps", catalog.apps.count))
+                    context.log.info("the catalog has been read", .field("apps", catalog.apps.count))
                 }
             } fail: { error in
                 context.fail(error)
@@ -59,11 +59,11 @@ package final class CatalogReader: Service {
         thread.take()?.stop()
     }
 
-    /// Reads the topic to its present end, for a command that answers and goes. Blocks.
+    /// Reads the topic to its present end, for a command that exits afterwards. Blocks.
     package static func readToEnd(
         _ settings: KafkaSettings, topic: String, withinMilliseconds limit: Int = 15_000, metrics: Metrics
     ) throws -> KnownCatalog {
-        // Says at once, and by name, what is wrong with the cluster or the topic.
+        // Fails at once, with a clear error, if the cluster or the topic has a problem.
         _ = try Admin(settings, log: .silent, metrics: metrics).describe(topic)
         let follower = try CatalogFollower(
             settings, topic: topic, isAwaited: true, log: .silent, metrics: metrics)
@@ -71,7 +71,7 @@ package final class CatalogReader: Service {
         try follower.begin(withinMilliseconds: limit)
         while !follower.isAtEnd {
             guard Instant.now() < deadline else {
-                throw KafkaError("read \(topic)", .timedOut, text: "no end in sight")
+                throw KafkaError("read \(topic)", .timedOut, text: "the end was not reached")
             }
             _ = try follower.poll(waitMilliseconds: 50)
         }

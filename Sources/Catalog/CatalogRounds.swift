@@ -1,13 +1,14 @@
 internal import Kafka
 internal import Lifecycle
 
-/// What the thread of a `CatalogReader` does. Confined to its loop.
+/// The work of a `CatalogReader`'s thread. Confined to its loop.
 final class CatalogRounds: EventHandler {
-    /// A consumer wants to be polled now and then, whether records come or not.
+    /// The interval between polls. A consumer must be polled even if no records arrive.
     private static let pollMilliseconds = 1000
-    /// How long one question to a cluster that may be away holds up this thread, and so its end.
+    /// The limit for one question to a cluster that may be unavailable. For this time the thread is blocked,
+    /// also its shutdown.
     private static let askMilliseconds = 500
-    /// The pause before it is asked again.
+    /// The pause before the next question.
     private static let pauseMilliseconds = 50
 
     private let loop: EventLoop
@@ -18,9 +19,9 @@ final class CatalogRounds: EventHandler {
     private var timer: LoopTimer?
     private var waiting: [Waiting] = []
 
-    /// Who waits until the topic has been read as far as it went when that was asked.
+    /// A caller that waits until the topic has been read to the end that it had at the time of the call.
     private struct Waiting {
-        /// Nil until the cluster has answered.
+        /// The end to reach, or nil until the cluster has answered.
         var end: Int64?
         let until: Instant
         let then: () -> Void
@@ -39,7 +40,7 @@ final class CatalogRounds: EventHandler {
         timer?.schedule(at: loop.now)
     }
 
-    /// All who ask in one turn share one question to the cluster.
+    /// Registers a caller. All callers of one iteration share one question to the cluster.
     func readOn(until: Instant, then: @escaping () -> Void) {
         waiting.append(Waiting(end: nil, until: until, then: then))
         timer?.schedule(at: loop.now)
@@ -85,7 +86,7 @@ final class CatalogRounds: EventHandler {
         }
     }
 
-    /// The old catalog stands until the new consumer has come to the end.
+    /// Makes a new consumer. The old catalog stays valid until the new consumer has reached the end.
     private func again() {
         drop()
         do { try follow() } catch { fail(error) }

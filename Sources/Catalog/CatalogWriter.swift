@@ -2,8 +2,8 @@ package import Kafka
 package import LiveActivity
 package import Telemetry
 
-/// Changes the catalogue, each time with a line in the audit. It waits: a command's, or an admin's
-/// request on a thread of its own.
+/// A writer of catalog changes. Each change has an entry in the audit. Calls block: they come from a command,
+/// or from an admin request on its own thread.
 package final class CatalogWriter: Sendable {
     private let producer: Producer
     private let catalog: Topic
@@ -12,7 +12,7 @@ package final class CatalogWriter: Sendable {
 
     /// - Parameters:
     ///   - catalog, audit: the topics' names with their prefix.
-    ///   - author: who it is that changes things.
+    ///   - author: the person or the API key that makes the changes.
     package init(
         _ settings: KafkaSettings, catalog: String, audit: String, author: String, metrics: Metrics
     ) throws {
@@ -29,20 +29,20 @@ package final class CatalogWriter: Sendable {
         try change(app.key, to: app.encoded(), entry: entry(now, action, app: app.id))
     }
 
-    /// Its keys go first: an app that is made anew under this id must not be open to them.
+    /// Deletes an app. Its keys go first, because they must not give access to a new app with the same id.
     ///
-    /// - Parameter parts: the keys of the records that stand behind the app's.
+    /// - Parameter parts: the keys of the app's other records, for example types and segments.
     package func delete(_ app: App, withKeys keys: [APIKey], parts: [[UInt8]] = [], now: WallTime) throws {
         for key in keys {
             try change(key.key, to: nil, entry: entry(now, "key.delete", app: app.id, subject: key.id))
         }
         for part in parts {
-            _ = try producer.store("write the catalogue", in: catalog, key: part, value: nil)
+            _ = try producer.store("write the catalog", in: catalog, key: part, value: nil)
         }
         try change(app.key, to: nil, entry: entry(now, "app.delete", app: app.id))
     }
 
-    /// Makes one change of the catalogue.
+    /// Makes one change of the catalog.
     package func make(_ change: CatalogChange, now: WallTime) throws {
         try self.change(change.key, to: change.value, entry: change.entry(by: author, at: now.milliseconds))
     }
@@ -56,7 +56,7 @@ package final class CatalogWriter: Sendable {
         try change(SealingRecord.key, to: record.encoded(), entry: entry)
     }
 
-    /// A line in the audit about what changes nothing. Returns the cluster's stamp.
+    /// Writes an audit entry for an action that changes no record. Returns the cluster's timestamp.
     package func note(_ action: String, now: WallTime) throws -> Int64? {
         let entry = entry(now, action, app: AuditEntry.everyApp)
         return try producer.store("write the audit", in: audit, key: entry.key, value: entry.encoded()).stamp
@@ -66,10 +66,10 @@ package final class CatalogWriter: Sendable {
         AuditEntry(at: now.milliseconds, by: author, action: action, app: app, subject: subject)
     }
 
-    /// The audit first: killed in between, there is a line about what did not happen, and not a change
-    /// that nobody can account for.
+    /// The audit is written first. A crash in between leaves an entry without its change, but never a change
+    /// without an entry.
     private func change(_ key: [UInt8], to value: [UInt8]?, entry: AuditEntry) throws(KafkaError) {
         _ = try producer.store("write the audit", in: audit, key: entry.key, value: entry.encoded())
-        _ = try producer.store("write the catalogue", in: catalog, key: key, value: value)
+        _ = try producer.store("write the catalog", in: catalog, key: key, value: value)
     }
 }

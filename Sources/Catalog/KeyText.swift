@@ -1,11 +1,11 @@
 internal import Cryptography
 package import LiveActivity
 
-/// The text of an API key: `flotilla_<role>_<id>_<secret><checksum>`, letters and digits throughout.
+/// The text of an API key: `flotilla_<role>_<id>_<secret><checksum>`. The parts are letters and digits.
 ///
-/// The beginning tells people and scanners for leaked keys what it is, the checksum tells a scanner (and
-/// us, before we look anything up) that it is whole. The role is there to be read; what counts is the
-/// role in the catalogue.
+/// The prefix identifies a key for people and for scanners of leaked keys. The checksum shows, before any
+/// lookup, that the key is complete. The role in the text is only informative. The role in the catalog
+/// decides.
 package struct KeyText: Sendable {
     package static let idCharacters = 12
     /// 43 of 62 characters: 256 bits.
@@ -16,7 +16,7 @@ package struct KeyText: Sendable {
     package let id: String
     package let secretHash: [UInt8]
 
-    /// Nil for what was never a key.
+    /// Returns nil if the text cannot be a key.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         let parts = bytes.split(separator: UInt8(ascii: "_"), maxSplits: 4, omittingEmptySubsequences: false)
@@ -31,7 +31,7 @@ package struct KeyText: Sendable {
         secretHash = SHA256.digest(Array(parts[3].prefix(Self.secretCharacters)))
     }
 
-    /// A new key: the text, to be shown once and kept nowhere, and the record.
+    /// Makes a new key. The text is shown once and stored nowhere. The record is stored.
     package static func mint(
         app: String, role: APIKey.Role, atMilliseconds now: Int64
     ) -> (text: String, record: APIKey) {

@@ -1,45 +1,45 @@
 package import JSON
 package import LiveActivity
 
-/// The apps, with their activity types, segments and definitions, and the API keys, as the records of `catalog`
-/// say, one after the other. A value: whoever has one keeps it unchanged, whatever comes later.
+/// The apps with their types, segments and definitions, and the API keys, from the records of `catalog` in
+/// order. This is a value: a copy stays unchanged when later records arrive.
 ///
-/// What it cannot read it keeps out, and takes an earlier record of the same key out with it: an app or
-/// key that a newer program changed must not live on as it was before.
+/// An unreadable record also removes the earlier record of the same key. An app or a key that a newer program
+/// changed must not stay valid in its old form.
 package struct KnownCatalog: Sendable {
     package enum Effect: Sendable, Equatable {
         case changed
-        /// Of a kind that this program does not know: a newer one's.
+        /// The record has a kind that this program does not know. A newer program wrote it.
         case ignored
-        /// Kept out, and why.
+        /// The record is unusable, for this reason.
         case unusable(String)
     }
 
-    /// With the types that have records of their own.
+    /// The apps, merged with the types that have separate records.
     package private(set) var apps: [String: App] = [:]
-    /// As they were written, without those.
+    /// The apps as they were written, without those types.
     package private(set) var documents: [String: App] = [:]
     private var types: [String: [String: ActivityType]] = [:]
     private var segments: [String: [String: Segment]] = [:]
     private var definitions: [String: [Int64: NotificationDefinition]] = [:]
-    /// By their ids.
+    /// The API keys by id.
     package private(set) var keys: [String: APIKey] = [:]
-    /// Which sealing keys the installation has; nil when none has been used.
+    /// The record of the installation's sealing keys, or nil if none has been used.
     package private(set) var sealing: SealingRecord?
-    /// The records that are kept out, by their keys in the topic.
+    /// The reasons for unusable records, by their keys in the topic.
     package private(set) var unusable: [String: String] = [:]
 
     package init() {}
 
-    /// Of some apps, without a topic: what a stage sees in a test or a benchmark.
+    /// Creates a catalog of some apps without a topic, for tests and benchmarks.
     package init(apps: [String: App]) { (self.apps, documents) = (apps, apps) }
 
-    /// The keys of an app, oldest first.
+    /// Returns the keys of an app, oldest first.
     package func keys(of app: String) -> [APIKey] {
         keys.values.filter { $0.app == app }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Those with records of their own.
+    /// Returns the types with separate records.
     package func types(of app: String) -> [String: ActivityType] { types[app] ?? [:] }
 
     package func segments(of app: String) -> [String: Segment] { segments[app] ?? [:] }
@@ -52,7 +52,7 @@ package struct KnownCatalog: Sendable {
         definitions[app]?[number]
     }
 
-    /// The keys of the records that stand behind an app's, in the topic.
+    /// Returns the topic keys of an app's other records: types, segments and definitions.
     package func partKeys(of app: String) -> [[UInt8]] {
         types(of: app).keys.map { ActivityTypeRecord.key(app: app, name: $0) }
             + segments(of: app).values.map(\.key) + definitions(of: app).values.map(\.key)
@@ -68,6 +68,8 @@ package struct KnownCatalog: Sendable {
         }
     }
 
+    /// Applies one record of the topic.
+    ///
     /// - Parameter value: nil for a tombstone.
     package mutating func apply(key: [UInt8], value: [UInt8]?, with reader: JSONReader) -> Effect {
         let place = String(decoding: key, as: UTF8.self)
@@ -118,8 +120,8 @@ package struct KnownCatalog: Sendable {
             let standing = sealing
             if value == nil { sealing = nil }
             return take(place, value: value, as: SealingRecord.self, reader: reader) { catalog, record in
-                // Of two processes with different keys that were both the first, the one stands that wrote
-                // first; the other reads it back and does not start.
+                // If two processes with different keys start first at the same time, the record that was
+                // written first wins. The other process reads it back and does not start.
                 guard SealingRecord.key == key, standing.map(record.extends) ?? true else { return false }
                 catalog.sealing = record
                 return true
@@ -137,7 +139,7 @@ package struct KnownCatalog: Sendable {
             let record = try R.decode(value, with: reader)
             return insert(&self, record)
                 ? .changed
-                : keepOut(place, "the record is another's than its key says, or of other sealing keys")
+                : keepOut(place, "the record does not match its key, or is for other sealing keys")
         } catch {
             return keepOut(place, error.description)
         }

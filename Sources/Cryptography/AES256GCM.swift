@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// AES-256-GCM under one key: seals bytes so that they can be neither read nor changed without it.
+/// AES-256-GCM under one key. Without the key, sealed bytes can be neither read nor changed.
 ///
-/// Sealed form: 12 bytes nonce, ciphertext, 16 bytes tag. Whoever chooses nonces must never use one for
-/// two different messages under one key: chosen at random, that allows about 2³² messages; derived from
-/// the message (a keyed hash of it), any number, and equal messages then look equal.
+/// The sealed form is 12 bytes nonce, the ciphertext and 16 bytes tag. A nonce must never be used for two
+/// different messages under one key. Random nonces allow about 2³² messages. A nonce that is a keyed hash of
+/// the message allows any number of messages, and equal messages then have equal sealed forms.
 ///
-/// Owns two `EVP_CIPHER_CTX` with the key set, pinned to one thread: not Sendable.
+/// The object owns two `EVP_CIPHER_CTX` with the key set. It is pinned to one thread: not Sendable.
 @safe package final class AES256GCM {
     package static let keyBytes = 32
     package static let nonceBytes = 12
@@ -59,8 +59,8 @@ internal import COpenSSL
         return message.count + AES256GCM.overheadBytes
     }
 
-    /// Writes the message and returns its length; nil when it was not sealed with this key and these
-    /// authenticated bytes, and what `target` then holds means nothing.
+    /// Writes the message and returns its length. Returns nil if the message was not sealed with this key and
+    /// these authenticated bytes. The content of `target` is then undefined.
     package func open(
         _ sealed: UnsafeRawBufferPointer, authenticating: UnsafeRawBufferPointer,
         into target: UnsafeMutableRawBufferPointer

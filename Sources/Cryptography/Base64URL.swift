@@ -1,4 +1,4 @@
-/// Base64 in the alphabet of URLs, without padding, as JSON Web Tokens have it.
+/// Base64 in the alphabet of URLs, without padding, as in JSON Web Tokens.
 package enum Base64URL {
     package static let digits = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -9,7 +9,7 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Into a buffer that is used again, for what is encoded a million times.
+    /// Appends to a reused buffer, for values that are encoded a million times.
     package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
         var index = 0
         while index < bytes.count {
@@ -25,7 +25,8 @@ package enum Base64URL {
         }
     }
 
-    /// Nil for anything that `encode` does not make: other characters, padding, loose bits at the end.
+    /// Returns nil for text that `encode` does not make: other characters, padding, or nonzero bits at the
+    /// end.
     package static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 3 / 4)

@@ -26,9 +26,10 @@ package enum SHA256 {
     }
 }
 
-/// HMAC-SHA256 under one key, set up once for many messages.
+/// HMAC-SHA256 under one key, which is set up once for many messages.
 ///
-/// Owns the two states that the key makes, and wipes them when it goes. Pinned to one thread: not Sendable.
+/// The object owns the two states that the key gives, and wipes them in `deinit`. It is pinned to one thread:
+/// not Sendable.
 @safe package final class HMACSHA256 {
     package static let bytes = 32
     private let state: UnsafeMutablePointer<tls_hmac_sha256>

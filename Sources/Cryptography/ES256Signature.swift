@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// The two forms of an ECDSA signature: OpenSSL's (DER) and that of JSON Web Tokens (r and s, 32 bytes each).
+/// Conversion between two forms of an ECDSA signature: DER, for OpenSSL, and r and s with 32 bytes each, for
+/// JSON Web Tokens.
 enum ES256Signature {
     private static let halfBytes = 32
 

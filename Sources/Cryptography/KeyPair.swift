@@ -1,10 +1,9 @@
 internal import COpenSSL
 
-/// A private key with its public half, or a public key alone. Owns an `EVP_PKEY`, which threads
-/// may share as long as none of them changes it (openssl-threads(7)), and none does. OpenSSL wipes it when
-/// it is freed.
+/// A private key with its public half, or only a public key. It owns an `EVP_PKEY`. Threads may share it as
+/// long as none of them changes it (openssl-threads(7)), and none does. OpenSSL wipes it when it is freed.
 @safe package final class KeyPair: Sendable {
-    /// For whoever signs certificates and serves TLS.
+    /// The key, for code that signs certificates and serves TLS.
     nonisolated(unsafe) package let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
@@ -24,7 +23,7 @@ internal import COpenSSL
 
     var publicPEM: String { unsafe PEM.text { unsafe PEM_write_bio_PUBKEY($0, pointer) } }
 
-    /// What is wrong with it as a key for ES256, or nil.
+    /// The reason why the key is unusable for ES256, or nil.
     var problemForES256: String? {
         guard unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_EC else {
             let isRSA = unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA

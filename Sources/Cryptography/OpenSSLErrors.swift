@@ -1,11 +1,10 @@
 internal import COpenSSL
 
-/// OpenSSL's per-thread list of what went wrong. It must be empty before a call whose failure is to be
-/// read from it.
+/// OpenSSL's error queue of the current thread. It must be empty before a call whose error is read from it.
 package enum OpenSSLErrors {
     package static func clear() { ERR_clear_error() }
 
-    /// The oldest entry, which is the cause; the list is empty afterwards.
+    /// Returns the oldest entry, which is the cause, and empties the queue.
     package static func takeFirst() -> (reason: Int32, text: String) {
         let error = ERR_get_error()
         ERR_clear_error()

@@ -1,9 +1,8 @@
 internal import COpenSSL
 
-/// Reads and writes the PEM form of keys; TLS adds certificates. What it returns is owned by the
-/// caller.
+/// Reads and writes keys in PEM form. The TLS module adds certificates. The caller owns the returned objects.
 package enum PEM {
-    /// A reader of bytes that must outlive `body`.
+    /// Calls `body` with a reader of the bytes. `body` must not keep the reader.
     package static func read<Result>(_ secret: SecretBytes, _ body: (OpaquePointer) -> Result?) -> Result? {
         unsafe secret.withBytes { bytes in
             guard let bio = unsafe tls_memory_reader(bytes.baseAddress, Int32(clamping: bytes.count)) else {
@@ -43,7 +42,7 @@ package enum PEM {
         throw PEMError("\(source.name) holds no public key in PEM form (-----BEGIN PUBLIC KEY-----)")
     }
 
-    /// What `write` puts into memory, as text.
+    /// Returns the text that `write` puts into memory.
     package static func text(_ write: (OpaquePointer) -> Int32) -> String {
         guard let bio = unsafe BIO_new(BIO_s_secmem()) else { preconditionFailure("out of memory") }
         defer { unsafe BIO_free(bio) }
@@ -54,7 +53,7 @@ package enum PEM {
     }
 }
 
-/// Without this, OpenSSL would ask for a password on the terminal.
+/// A password callback that always fails. Without it, OpenSSL would ask for a password on the terminal.
 package func neverAsk(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ isWriting: Int32,
     _ user: UnsafeMutableRawPointer?

@@ -1,4 +1,4 @@
-/// A certificate, a key or a CA file that cannot be used: which, why, and what to do.
+/// An unusable certificate, key or CA file. The description names it, the reason and the remedy.
 package struct PEMError: Error, Equatable, CustomStringConvertible {
     package let description: String
 

@@ -1,12 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// Where PEM text comes from; `name` is what sentences call it.
+/// The origin of PEM text. Messages call it by `name`.
 package enum PEMSource: Sendable {
     case file(String)
     case text(String, name: String = "the given PEM")
 
-    /// No key, certificate chain or CA bundle is longer: a larger file is the wrong file.
+    /// The maximum size in bytes. No key, certificate chain or CA bundle is longer.
     private static let bytesMax = 4 * 1024 * 1024
 
     package var name: String {
@@ -16,7 +16,10 @@ package enum PEMSource: Sendable {
         }
     }
 
-    /// - Parameter isPrivate: refuse a file that others than its owner and the owner's group can read.
+    /// Reads the text.
+    ///
+    /// - Parameter isPrivate: whether to refuse a file that users other than its owner and the owner's group
+    ///   can read.
     package func read(isPrivate: Bool = false) throws(PEMError) -> SecretBytes {
         switch self {
         case .text(let text, _): return SecretBytes(Array(text.utf8))
@@ -28,7 +31,7 @@ package enum PEMSource: Sendable {
         let (descriptor, size) = isPrivate ? try openSecret(path) : try open(path)
         defer { close(descriptor) }
         guard size <= bytesMax else {
-            throw PEMError("\(path) has \(size) bytes: that is no PEM file")
+            throw PEMError("\(path) has \(size) bytes: this is not a PEM file")
         }
         let secret = SecretBytes(count: size)
         var filled = 0
@@ -72,7 +75,7 @@ package enum PEMSource: Sendable {
 }
 
 extension SecretBytes {
-    /// What stands in a file of keys that few can read.
+    /// Reads a key file that only its owner and the owner's group may read.
     package static func read(file path: String) throws(PEMError) -> SecretBytes {
         try PEMSource.file(path).read(isPrivate: true)
     }

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Bytes that are wiped from memory when they are let go.
+/// Bytes that are wiped from memory when they are freed.
 @safe package final class SecretBytes: Sendable {
-    /// Written by who makes it, before anybody else has it.
+    /// The bytes. Only the creator writes them, before any other code has the object.
     nonisolated(unsafe) let memory: UnsafeMutableRawBufferPointer
 
     package init(count: Int) {
@@ -10,7 +10,7 @@ internal import COpenSSL
         self.count = count
     }
 
-    /// Copies; the caller's bytes are the caller's to wipe.
+    /// Copies the bytes. The caller must wipe its own copy.
     package convenience init(_ bytes: [UInt8]) {
         self.init(count: bytes.count)
         unsafe memory.copyBytes(from: bytes)

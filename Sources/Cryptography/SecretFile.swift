@@ -1,15 +1,15 @@
 internal import CLinux
 internal import Glibc
 
-/// A file that holds a secret: a key, a password. It may be read by its owner and by its owner's group –
-/// Kubernetes mounts secrets for a group (`fsGroup`) – and by nobody else.
+/// A file that holds a secret: a key or a password. Only its owner and the owner's group may read it. The
+/// group is necessary because Kubernetes mounts secrets for a group (`fsGroup`).
 package enum SecretFile {
-    /// Why a file cannot be used. `reason` goes on after the file's name: "is not a file".
+    /// The reason why a file is unusable. `reason` follows the file's name: "is not a file".
     package struct Problem: Error, Equatable {
         package let reason: String
     }
 
-    /// Opens the file when it may be used; the descriptor is the caller's to close.
+    /// Opens the file if its mode is acceptable. The caller closes the descriptor.
     package static func open(_ path: String) throws(Problem) -> (descriptor: Int32, bytes: Int) {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw unreadable(errno) }
@@ -26,7 +26,7 @@ package enum SecretFile {
         return (descriptor, Int(status.st_size))
     }
 
-    /// Reads the file; nil when it has more bytes than it may have.
+    /// Reads the file, or returns nil if it is longer than `bytesMax`.
     package static func read(_ path: String, bytesMax: Int) throws(Problem) -> [UInt8]? {
         let (descriptor, size) = try open(path)
         defer { close(descriptor) }
@@ -52,7 +52,7 @@ package enum SecretFile {
         guard mode & anybody != 0 else { return nil }
         let digits = String(mode & 0o777, radix: 8)
         return
-            "can be read by others than its owner and the owner's group (mode \(digits)): take the rights of others away (chmod o= FILE)"
+            "can be read by others than its owner and the owner's group (mode \(digits)): remove the rights of others (chmod o= FILE)"
     }
 
     private static func unreadable(_ code: Int32) -> Problem {
@@ -60,7 +60,7 @@ package enum SecretFile {
         return Problem(reason: "cannot be read: \(words(for: code))\(remedy)")
     }
 
-    /// What the system calls this error, in lower case.
+    /// Returns the system's text for this error in lower case.
     static func words(for code: Int32) -> String {
         unsafe linux_error_words(code).map { unsafe String(cString: $0).lowercased() } ?? "error \(code)"
     }

@@ -1,18 +1,18 @@
 internal import COpenSSL
 
-/// A private key for ES256 (ECDSA on P-256 with SHA-256), such as Apple's `.p8` file. What it cannot be
-/// is told when it is loaded, not when the first push is refused.
+/// A private key for ES256 (ECDSA on P-256 with SHA-256), such as Apple's `.p8` file. An unusable key is
+/// reported when it is loaded, not when APNs refuses the first push.
 package struct SigningKey: Sendable {
     private let key: KeyPair
 
-    /// A file in PEM form that only its owner can read.
+    /// Loads a PEM file, which only its owner and the owner's group may read.
     package init(file path: String) throws(PEMError) { try self.init(.file(path), isPrivate: true) }
 
     package init(pem: String) throws(PEMError) {
         try self.init(.text(pem, name: "the given key"), isPrivate: true)
     }
 
-    /// A new one, for tests and for the simulator.
+    /// Creates a new key, for tests and for the simulator.
     package init() { key = KeyPair.makeP256() }
 
     private init(_ source: PEMSource, isPrivate: Bool) throws(PEMError) {
@@ -24,7 +24,7 @@ package struct SigningKey: Sendable {
 
     package var verifyingKey: VerifyingKey { VerifyingKey(key) }
 
-    /// 64 bytes, r then s, as a JSON Web Token carries it.
+    /// Returns the signature in 64 bytes, r then s, as a JSON Web Token carries it.
     package func sign(_ message: [UInt8]) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -33,7 +33,7 @@ package struct SigningKey: Sendable {
         let isGood =
             unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key.pointer) == 1
             && EVP_DigestSign(context, &der, &count, message, message.count) == 1
-        // The key was found good when it was loaded.
+        // The key was checked when it was loaded.
         guard isGood, let raw = ES256Signature.raw(fromDER: Array(der.prefix(count))) else {
             preconditionFailure("OpenSSL cannot sign: \(OpenSSLErrors.takeFirst().text)")
         }
@@ -41,7 +41,7 @@ package struct SigningKey: Sendable {
     }
 }
 
-/// A public key that ES256 signatures are checked with.
+/// A public key that checks ES256 signatures.
 package struct VerifyingKey: Sendable {
     private let key: KeyPair
 
@@ -60,7 +60,9 @@ package struct VerifyingKey: Sendable {
 
     package var pem: String { key.publicPEM }
 
-    /// - Parameter signature: 64 bytes, r then s; anything else is no signature.
+    /// Whether the signature is valid.
+    ///
+    /// - Parameter signature: 64 bytes, r then s. Any other length is invalid.
     package func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let der = ES256Signature.der(fromRaw: signature) else { return false }
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("out of memory") }

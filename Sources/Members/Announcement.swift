@@ -1,8 +1,8 @@
 package import LiveActivity
 
-/// A record of `members`: what a process says of itself, under a key of its own.
+/// A process's own record in `members`, under a key that no other process uses.
 package protocol Announcement: Record {
     var key: [UInt8] { get }
-    /// Milliseconds since 1970: when it was said.
+    /// The time of the record, in milliseconds since 1970.
     var at: Int64 { get set }
 }

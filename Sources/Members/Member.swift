@@ -1,20 +1,20 @@
 package import JSON
 internal import LiveActivity
 
-/// A process that answers questions about its lanes: a record of `members`. It is written again now and then, and
-/// whenever its lanes change; a process that ends in order takes its record back.
+/// A process that answers queries about its lanes: a record of `members`. The process writes it again
+/// regularly, and whenever its lanes change. A process that ends in order deletes its record.
 package struct Member: Announcement, Hashable {
     package static let schemaVersion = 1
-    /// Far beyond any number of lanes.
+    /// A limit far beyond any number of lanes.
     private static let lanesMax = 100_000
 
     package var stage: String
-    /// By its slot: who it is to Kafka.
+    /// The name of the process, by its slot. Kafka knows the process by it too.
     package var process: String
     package var host: String
     package var port: Int
-    /// What whoever asks must show. It stands in Kafka, so that it is known to those alone who may read there what
-    /// is asked about.
+    /// The secret that a query must carry. It lies in Kafka, so only those who may read the queried topics
+    /// there know it.
     package var secret: String
     package var lanes: [Int]
     /// Milliseconds since 1970.

@@ -4,9 +4,10 @@ package import Lifecycle
 internal import LiveActivity
 package import Telemetry
 
-/// Tells `members` what this process says of itself, again and again. Confined to its loop.
+/// A writer that repeats this process's record in `members`. Confined to its loop.
 package final class MemberAnnouncer {
-    /// It is said again so often: what the topic lets go after a day stays, and a record that was lost is made good.
+    /// The interval between repetitions. They preserve the record although the topic deletes records after a
+    /// day, and they replace a lost record.
     package static let repeatMilliseconds = 10_000
     private static let lastWordMilliseconds = 2000
 
@@ -26,7 +27,9 @@ package final class MemberAnnouncer {
         self.loop = loop
     }
 
-    /// - Parameter make: asked each time that it is said.
+    /// Starts to announce.
+    ///
+    /// - Parameter make: called for each repetition.
     package func announce(_ make: @escaping () -> any Announcement) {
         self.make = make
         say()
@@ -49,10 +52,10 @@ package final class MemberAnnouncer {
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    /// Takes it back: nobody shall ask this process any more.
+    /// Deletes the record, so that no process queries this one any more.
     package func end() {
         timer?.cancel()
-        // Whoever is asked holds this, too.
+        // The closure may retain the object that answers queries, so it is released.
         make = nil
         guard let key else { return }
         _ = producer.send(to: topic, key: key.span, value: nil, tag: 0)

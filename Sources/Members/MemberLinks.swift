@@ -1,33 +1,35 @@
 package import HTTPClient
 package import Lifecycle
 
-/// Asks members over HTTP, on connections that are used again. One that is frozen takes questions and answers none:
-/// whoever asked first has waited his time, and nobody waits for it again before it has answered one. Confined to its
-/// loop.
+/// A client for queries to members over HTTP, on reused connections. A frozen member accepts queries and does
+/// not answer. The first caller waits its full time. After that, no caller waits for the member until it has
+/// answered a query. Confined to its loop.
 package final class MemberLinks {
-    /// Questions on their way; a further one fails at once.
+    /// The maximum number of queries in flight. A further query fails at once.
     package static let questionsMax = 500
-    /// Connections to one member that wait for the next question; further ones are closed.
+    /// The maximum number of idle connections to one member. Further ones are closed.
     private static let idleMax = 8
-    /// Addresses that are remembered, of members that are gone, too; beyond it all but open connections is forgotten,
-    /// which costs one wait for who is frozen.
+    /// The maximum number of remembered addresses, including members that are gone. Beyond it, everything
+    /// except open connections is forgotten. This costs one full wait for each frozen member.
     private static let rememberedMax = 1000
 
     private let loop: EventLoop
     private var idle: [String: [Line]] = [:]
     private var asking = 0
-    /// When each was last heard.
+    /// The time of each member's last answer.
     private var heard: [String: Instant] = [:]
-    /// Those that let a question's time pass.
+    /// Members that let a query time out.
     private var silent: Set<String> = []
-    /// Those of them that have one question, to see if they answer again.
+    /// Silent members with one query in flight that tests whether they answer again.
     private var probed: Set<String> = []
 
     package init(on loop: EventLoop) { self.loop = loop }
 
+    /// Sends a query.
+    ///
     /// - Parameters:
-    ///   - isLast: nobody else is left to be asked, so that one that is silent is waited for, too.
-    ///   - then: nil without an answer in time.
+    ///   - isLast: whether no other member is left, so that even a silent member is waited for.
+    ///   - then: receives nil if there is no answer in time.
     package func ask(
         _ member: Member, at path: String, _ body: [UInt8], until deadline: Instant, isLast: Bool = false,
         then: @escaping (HTTPAnswer?) -> Void
@@ -48,7 +50,8 @@ package final class MemberLinks {
         }
     }
 
-    /// A question may be long; who has answered another meanwhile is not silent.
+    /// Records whether the member answered. A slow query alone does not make a member silent if it answered
+    /// another one in the meantime.
     private func note(_ isAnswered: Bool, of member: Member, since began: Instant, _ deadline: Instant) {
         probed.remove(member.address)
         if isAnswered {
@@ -83,7 +86,7 @@ package final class MemberLinks {
                 then(answer)
             case .failed:
                 line.link.end()
-                // A connection that waited may have been closed by the other side just then.
+                // The other side may have closed the idle connection at that moment.
                 if used != nil {
                     send(request, to: member, until: deadline, mayReuse: false, then: then)
                 } else {
@@ -106,7 +109,7 @@ package final class MemberLinks {
     }
 }
 
-/// One connection, and who waits for its answer.
+/// One connection and the caller that waits for its answer.
 private final class Line {
     let link: HTTPLink
     var then: ((HTTPLink.Outcome) -> Void)? {

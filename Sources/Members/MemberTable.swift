@@ -1,16 +1,16 @@
 package import JSON
 internal import LiveActivity
 
-/// Who answers for which lanes, as `members` says.
+/// The owners of lanes, from the records of `members`.
 package struct MemberTable: Sendable, Hashable {
     private var members: [[UInt8]: Member] = [:]
     private var facts: [[UInt8]: ProcessFacts] = [:]
 
     package init() {}
 
-    /// A record that cannot be read is one of a newer program, and no member to this one.
+    /// Applies a record. An unreadable record comes from a newer program and is ignored.
     ///
-    /// - Parameter value: nil when the member has ended.
+    /// - Parameter value: nil if the member has ended.
     package mutating func apply(_ key: [UInt8], _ value: [UInt8]?, with reader: JSONReader) {
         if RecordKey.split(key)?.first == ProcessFacts.word {
             facts[key] = value.flatMap { try? ProcessFacts.decode($0, with: reader) }
@@ -19,16 +19,16 @@ package struct MemberTable: Sendable, Hashable {
         }
     }
 
-    /// What processes of any stages say of themselves, in the order of their names.
+    /// The facts that processes of all stages report about themselves, sorted by name.
     package var processes: [ProcessFacts] { facts.values.sorted { $0.process < $1.process } }
 
-    /// All of a stage, in the order of their names.
+    /// Returns all members of a stage, sorted by name.
     package func members(of stage: String) -> [Member] {
         members.values.filter { $0.stage == stage }.sorted { $0.process < $1.process }
     }
 
-    /// Each lane's owner: of several that name it, whoever said so last; a process that died could not take its
-    /// word back.
+    /// Returns each lane's owner. If several members name a lane, the newest record wins, because a process
+    /// that died could not delete its record.
     package func owners(of stage: String) -> [Int: Member] {
         var owners: [Int: Member] = [:]
         for member in members(of: stage) {

@@ -4,17 +4,17 @@ package import Lifecycle
 internal import LiveActivity
 package import Telemetry
 
-/// Follows `members`. Confined to its loop.
+/// A reader that follows `members`. Confined to its loop.
 package final class MembersReader: EventHandler {
-    /// A consumer wants to be polled now and then, whether records come or not.
+    /// The interval between polls. A consumer must be polled even if no records arrive.
     private static let pollMilliseconds = 1000
-    /// How long the cluster holds a fetch open.
+    /// The time for which the cluster holds a fetch open.
     private static let fetchMilliseconds = 2000
     /// The pause after a failure.
     private static let pauseMilliseconds = 200
 
     package private(set) var table = MemberTable()
-    /// What is being read from the beginning once more, until the end; meanwhile what was known before stands.
+    /// The table of a new consumer that has not reached the end. Until then the previous table stays valid.
     private var unfinished: MemberTable?
     private let settings: KafkaSettings
     private let place: TopicPartition
@@ -25,7 +25,7 @@ package final class MembersReader: EventHandler {
     private var consumer: Consumer?
     private var batch = RecordBatch()
     private var timer: LoopTimer?
-    /// Said once, until it is read again.
+    /// Whether a failure was logged since the last successful read.
     private var isTroubled = false
     /// Gets what processes say of themselves, in the order of the topic.
     package var onFacts: ((ProcessFacts) -> Void)?
@@ -38,7 +38,7 @@ package final class MembersReader: EventHandler {
         self.metrics = metrics
     }
 
-    /// On the loop.
+    /// Starts to read. Must be called on the loop.
     package func begin() {
         timer = LoopTimer(on: loop) { [unowned self] in ready(.readable) }
         timer?.schedule(at: loop.now)
@@ -74,7 +74,7 @@ package final class MembersReader: EventHandler {
     private func tell(_ trouble: String) {
         if isTroubled { return }
         isTroubled = true
-        log.warning("cannot read who answers for which lanes", .field("error", trouble))
+        log.warning("cannot read the owners of lanes from members", .field("error", trouble))
     }
 
     private func hear(_ record: borrowing Kafka.Record) {
@@ -91,10 +91,10 @@ package final class MembersReader: EventHandler {
     private func connected() throws -> Consumer {
         if let consumer { return consumer }
         var options = ConsumerOptions(.manual)
-        // A compacted topic has its newest records, wherever it begins.
+        // A compacted topic keeps the newest record of each key, wherever it begins.
         options.outOfRange = .earliest
         options.prefetchKibibytesMax = 1024
-        // What is new comes at once; and nothing new comes for hours.
+        // New records come at once, but there may be none for hours.
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         let made = try Consumer(settings, options, name: "members", log: log, metrics: metrics)
         if table != MemberTable() { unfinished = MemberTable() }

@@ -1,19 +1,20 @@
 package import JSON
 internal import LiveActivity
 
-/// What a process tells people of itself, whatever its stages are: a record of `members`. Nobody decides by it.
+/// Facts that a process reports about itself to people, for any stages: a record of `members`. No decision
+/// depends on them.
 package struct ProcessFacts: Announcement, Hashable {
     package static let schemaVersion = 1
-    /// Stands in the key where a member has its stage.
+    /// The first part of the key, where a member has its stage.
     static let word = "process"
     private static let stagesMax = 100
     private static let settingsMax = 1000
-    /// Breakers that one record tells of.
+    /// The maximum number of open breakers in one record.
     package static let breakersMax = 1000
 
     package struct Setting: Sendable, Hashable {
         package var key: String
-        /// As anybody may see it.
+        /// The value in its public form, without secrets.
         package var value: String
 
         package init(key: String, value: String) {
@@ -22,7 +23,7 @@ package struct ProcessFacts: Announcement, Hashable {
         }
     }
 
-    /// Pushing pauses for an app in one environment of APNs, as its setting is wrong.
+    /// An app whose pushes pause in one APNs environment, because its setting is wrong.
     package struct Breaker: Sendable, Hashable {
         package var app: String
         package var environment: String
@@ -38,7 +39,7 @@ package struct ProcessFacts: Announcement, Hashable {
     package var stages: [String]
     package var settings: [Setting]
     package var openBreakers: [Breaker] = []
-    /// Tokens that failed the last time; nil where nothing is pushed.
+    /// The number of tokens whose last push failed, or nil if the process does not push.
     package var suspectTokens: Int?
     /// The name of the machine.
     package var host: String

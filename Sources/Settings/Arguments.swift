@@ -1,16 +1,16 @@
-/// The words of a command line, sorted into flags that are settings, switches that the command knows
-/// itself, and the rest.
+/// The arguments of a command line: flags that are settings, the command's own options, and the other words.
 package struct Arguments: Sendable {
     package private(set) var flags: [Flag] = []
-    /// Options of the command itself that are no settings, such as `--yes` or `--json`, with their values.
+    /// The command's own options that are not settings, such as `--yes` or `--json`, with their values.
     package private(set) var options: [String: String] = [:]
     package private(set) var words: [String] = []
     /// The file named by `--config`.
     package private(set) var file: String?
 
     /// - Parameters:
-    ///   - namespace: the command's own settings may be given without it: `--listen` for `broker.listen`.
-    ///   - options: the command's options that are no settings, and whether they take a value.
+    ///   - namespace: the prefix of the command's own settings, which flags may omit: `--listen` for
+    ///     `broker.listen`.
+    ///   - options: the command's options that are not settings, and whether they take a value.
     package init(
         _ arguments: [String], schema: Schema, namespace: String? = nil, options known: [String: Bool] = [:]
     ) throws(SettingsError) {

@@ -1,4 +1,4 @@
-/// Where to listen or to connect: `127.0.0.1:9092`, `[::1]:9092`, `kafka:9092`.
+/// An address to listen on or to connect to: `127.0.0.1:9092`, `[::1]:9092`, `kafka:9092`.
 package struct HostPort: SettingValue, Hashable {
     package let host: String
     package let port: Int

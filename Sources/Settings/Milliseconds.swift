@@ -1,5 +1,5 @@
-/// A length of time: `250ms`, `5s`, `2m`, `24h`, `7d`. A bare number is refused, because nobody
-/// remembers which unit it is in.
+/// A duration: `250ms`, `5s`, `2m`, `24h`, `7d`. A number without a unit is refused, because its unit would
+/// be ambiguous.
 package struct Milliseconds: UnitOfCount, Hashable {
     package let count: Int
 

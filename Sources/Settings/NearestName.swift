@@ -1,4 +1,4 @@
-/// The known name that a mistyped one was probably meant to be.
+/// Returns the known name that a mistyped name probably means.
 func nearestName(to name: String, among known: [String]) -> String? {
     let limit = max(2, name.count / 3)
     let distances = known.map { ($0, editDistance(name, $0)) }
@@ -6,7 +6,7 @@ func nearestName(to name: String, among known: [String]) -> String? {
     return best.0
 }
 
-/// Insertions, deletions and replacements that lead from one word to the other.
+/// Returns the number of insertions, deletions and replacements between two words.
 private func editDistance(_ a: String, _ b: String) -> Int {
     let a = Array(a.utf8)
     let b = Array(b.utf8)

@@ -1,4 +1,4 @@
-/// Where a value came from, so that nobody has to guess which of four places won.
+/// The source of a value. It shows operators which of the four sources won.
 package enum Origin: Sendable, Equatable, CustomStringConvertible {
     case builtIn
     case file(String)

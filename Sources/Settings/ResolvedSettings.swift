@@ -1,22 +1,22 @@
-/// The settings of one process, complete and checked: a default, overruled by the file, overruled by
-/// the environment, overruled by a flag.
+/// The settings of one process, complete and checked. The file overrides the defaults, the environment
+/// overrides the file, and a flag overrides the environment.
 package struct ResolvedSettings: Sendable {
     package struct Entry: Sendable {
         package let declaration: Declaration
         package let text: String
         package let origin: Origin
 
-        /// The value as it may be shown to anybody.
+        /// The value in its public form. A secret is not shown.
         package var shown: String { declaration.isSecret && !text.isEmpty ? "<set>" : text }
     }
 
     private let entries: [String: Entry]
     private let order: [String]
 
-    /// Every value with its origin, in the order of the schema.
+    /// All values with their origins, in the order of the schema.
     package var all: [Entry] { order.compactMap { entries[$0] } }
 
-    /// The value of a setting of the schema that these were resolved from.
+    /// The value of a setting, which must be in the schema of these settings.
     subscript<Value>(_ setting: Setting<Value>) -> Value {
         let key = setting.declaration.key
         guard let entry = entries[key], let value = Value(settingText: entry.text) else {
@@ -28,8 +28,8 @@ package struct ResolvedSettings: Sendable {
     package func origin(_ key: String) -> Origin? { entries[key]?.origin }
 
     /// - Parameters:
-    ///   - flags: by key, as `Arguments` found them.
-    ///   - environment: the whole environment; what does not begin with `FLOTILLA_` is not ours.
+    ///   - flags: the flags that `Arguments` found.
+    ///   - environment: the whole environment. Variables without the prefix `FLOTILLA_` are ignored.
     package init(
         _ schema: Schema, file: String?, environment: [String: String], flags: [Flag]
     ) throws(SettingsError) {
@@ -47,7 +47,7 @@ package struct ResolvedSettings: Sendable {
     }
 }
 
-/// A setting given on the command line, and how it was written there.
+/// A setting from the command line, and the flag as the user wrote it.
 package struct Flag: Sendable {
     package let key: String
     package let text: String
@@ -60,10 +60,10 @@ package struct Flag: Sendable {
     }
 }
 
-/// The value of the environment that names the settings file; a flag `--config` overrules it.
+/// The environment variable that names the settings file. The flag `--config` overrides it.
 package let settingsFileVariable = "FLOTILLA_CONFIG"
 
-/// The layers as they are laid over one another, and what is wrong with them.
+/// The layers of settings, applied one after the other, and their problems.
 private struct Layers {
     let schema: Schema
     var entries: [String: ResolvedSettings.Entry] = [:]
@@ -107,7 +107,7 @@ private struct Layers {
         }
         if declaration.isSecret, case .flag = origin {
             problems.append(
-                "\(key) is a secret and flags can be read by anybody on the machine: set it in a file")
+                "\(key) is a secret, and every user of the machine can read flags: set it in a file")
             return
         }
         if let problem = declaration.problem(text) {
@@ -119,9 +119,9 @@ private struct Layers {
     }
 }
 
-/// Kubernetes gives every container variables for each service of its namespace: for one that is called
-/// `flotilla-gateway`, `FLOTILLA_GATEWAY_SERVICE_HOST`, `FLOTILLA_GATEWAY_PORT_8080_TCP_ADDR` and so on.
-/// They are nobody's typing mistake.
+/// Whether the variable is one of those that Kubernetes sets for each service of a namespace. A service
+/// called `flotilla-gateway` gives `FLOTILLA_GATEWAY_SERVICE_HOST`, `FLOTILLA_GATEWAY_PORT_8080_TCP_ADDR` and
+/// so on. They must not be reported as unknown settings.
 private func isServiceLink(_ name: String, _ text: String) -> Bool {
     if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
         return true

@@ -1,5 +1,5 @@
-/// The settings that exist. One schema serves the whole binary, so that one file can be shared by
-/// every stage and a mistyped key is found by whichever starts first.
+/// All settings. One schema serves the whole binary, so that all stages can share one file and any of them
+/// finds a mistyped key.
 package struct Schema: Sendable {
     package let declarations: [Declaration]
     private let index: [String: Int]
@@ -15,13 +15,13 @@ package struct Schema: Sendable {
 
     func declaration(_ key: String) -> Declaration? { index[key].map { declarations[$0] } }
 
-    /// `unknown setting x; did you mean y?`
+    /// Returns a message such as `unknown setting x; did you mean y?`.
     func unknown(_ name: String, _ what: String, among known: [String]) -> String {
         let nearest = nearestName(to: name, among: known)
         return "unknown \(what) \(name)" + (nearest.map { "; did you mean \($0)?" } ?? "")
     }
 
-    /// The operator's table, in Markdown.
+    /// The operator's table in Markdown.
     package var markdown: String {
         var out = "| setting | default | what it does |\n|---|---|---|\n"
         for declaration in declarations {

@@ -1,13 +1,14 @@
-/// One setting of a group. The flag, the environment name, the help, the operator's table and every check
-/// come from its declaration.
+/// One setting of a group. Its declaration gives the flag, the environment name, the help, the operator's
+/// table and all checks.
 struct Setting<Value: SettingValue>: Sendable {
     let declaration: Declaration
 
     /// - Parameters:
     ///   - key: lower case, parts separated by dots, words by dashes: `kafka.ca-file`.
-    ///   - sentence: what it does, one sentence, for help and docs.
-    ///   - secret: never shown, and not taken from a flag, which every user of the machine can read.
-    ///   - check: the problem with a value that parsed, or nil; it completes "broker.x …".
+    ///   - sentence: the purpose in one sentence, for help and documentation.
+    ///   - secret: whether the value is never shown and not accepted from a flag, which every user of the
+    ///     machine can read.
+    ///   - check: returns the problem with a parsed value, worded to follow the key, or nil.
     init(
         _ key: String, default defaultValue: Value, _ sentence: String, secret: Bool = false,
         check: (@Sendable (Value) -> String?)? = nil
@@ -23,7 +24,7 @@ struct Setting<Value: SettingValue>: Sendable {
 }
 
 extension Setting where Value: Comparable {
-    /// A setting with a lowest and a highest value.
+    /// Creates a setting with a lowest and a highest value.
     init(
         _ key: String, default defaultValue: Value, in range: ClosedRange<Value>, _ sentence: String
     ) {
@@ -35,27 +36,27 @@ extension Setting where Value: Comparable {
     }
 }
 
-/// What a setting is, without its type: enough to read, check, show and document it.
+/// A setting without its type: enough to read, check, show and document it.
 package struct Declaration: Sendable {
     package let key: String
     package let kind: String
     package let defaultText: String
     package let sentence: String
     package let isSecret: Bool
-    /// Given as a flag, it needs no value.
+    /// Whether its flag needs no value.
     package let isSwitch: Bool
-    /// What is wrong with a text, or nil.
+    /// Returns the problem with a text, or nil.
     let problem: @Sendable (String) -> String?
 
-    /// `broker.flush-every` is `FLOTILLA_BROKER_FLUSH_EVERY` in the environment.
+    /// The name in the environment: `FLOTILLA_BROKER_FLUSH_EVERY` for `broker.flush-every`.
     package var environmentName: String {
         "FLOTILLA_" + key.uppercased().map { $0 == "." || $0 == "-" ? "_" : String($0) }.joined()
     }
 
-    /// `broker.flush-every` is `--broker-flush-every` on the command line.
+    /// The flag on the command line: `--broker-flush-every` for `broker.flush-every`.
     package var flag: String { "--" + key.map { $0 == "." ? "-" : String($0) }.joined() }
 
-    /// The flag inside the command that the setting belongs to: `--flush-every` in `flotilla broker`.
+    /// Returns the flag inside the command of the setting's namespace: `--flush-every` in `flotilla broker`.
     package func shortFlag(in namespace: String) -> String? {
         key.hasPrefix(namespace + ".") ? "--" + Declaration.dashed(key.dropFirst(namespace.count + 1)) : nil
     }

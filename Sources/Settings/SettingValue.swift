@@ -1,9 +1,9 @@
-/// A type that a setting can have: read from text, because files, environment and flags are text.
+/// A type that a setting can have. It is read from text, because files, environment and flags contain text.
 package protocol SettingValue: Sendable {
-    /// What help and errors call it: "a number", "a duration such as 250ms".
+    /// The name of the type in help and errors: "a number", "a duration such as 250ms".
     static var kind: String { get }
     init?(settingText: String)
-    /// The text that reads back as the same value.
+    /// The text that parses to the same value.
     var settingText: String { get }
 }
 
@@ -31,7 +31,7 @@ extension Bool: SettingValue {
     package var settingText: String { self ? "true" : "false" }
 }
 
-/// An optional setting: no text means none.
+/// An optional setting. Empty text means nil.
 extension Optional: SettingValue where Wrapped: SettingValue {
     package static var kind: String { Wrapped.kind }
     package init?(settingText: String) {

@@ -1,5 +1,5 @@
-/// Everything that is wrong with the settings, at once: nothing starts half-configured, and nobody
-/// should have to start five times to learn of five mistakes.
+/// All problems with the settings, reported at once. Nothing starts with incomplete settings, and an operator
+/// sees five mistakes in one start, not in five.
 package struct SettingsError: Error, CustomStringConvertible {
     package let problems: [String]
 

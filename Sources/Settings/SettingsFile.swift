@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
-/// The settings file: JSON5, so that it can have comments. Objects nest or not, as its author likes:
-/// `{ kafka: { brokers: "a:9092" } }` and `{ "kafka.brokers": "a:9092" }` say the same.
+/// The settings file: JSON5, so that it can have comments. Objects may nest: `{ kafka: { brokers: "a:9092" }
+/// }` and `{ "kafka.brokers": "a:9092" }` are equal.
 enum SettingsFile {
-    /// Larger files are refused: a settings file that is not one should not be read whole.
+    /// The maximum size in bytes, so that a wrong file is not read whole.
     static let bytesMax = 1 << 20
 
     static func read(_ path: String) throws(SettingsError) -> [(key: String, text: String)] {
@@ -56,7 +56,7 @@ enum SettingsFile {
     }
 }
 
-/// A JSON5 value, scalars as their text.
+/// A JSON5 value, with scalars as their text.
 private enum Node: Decodable {
     case object([String: Node])
     case list([Node])

@@ -1,17 +1,17 @@
-/// Settings that belong together, and the value that they make.
+/// Settings that belong together, and the value that they create.
 ///
-/// Each is declared once: its name, what of the value it sets, its bounds, and a sentence. Its
-/// default is what stands there to begin with, so a value made in code and a value made from
-/// settings that nobody has touched are the same.
+/// Each setting is declared once: its name, the property that it sets, its bounds and a sentence. Its default
+/// is the property's initial value. So a value made in code equals a value from unchanged settings.
 package struct SettingsGroup<Values: Sendable>: Sendable {
-    /// In the order of their declaration: for the help, the operator's table and every check.
+    /// All declarations in their order, for the help, the operator's table and all checks.
     package private(set) var declarations: [Declaration] = []
     private let defaults: Values
     private var assignments: [@Sendable (inout Values, ResolvedSettings) -> Void] = []
 
     /// - Parameters:
-    ///   - prefix: what each key begins with, `gateway` for `gateway.listen`; without one, names are whole keys.
-    ///   - declare: declares each setting, by calling what it is given.
+    ///   - prefix: the first part of each key, `gateway` for `gateway.listen`. Without it, names are whole
+    ///     keys.
+    ///   - declare: declares each setting through the declarer.
     package init(
         _ prefix: String? = nil, defaults: Values, _ declare: (inout SettingsDeclarer<Values>) -> Void
     ) {
@@ -29,7 +29,8 @@ package struct SettingsGroup<Values: Sendable>: Sendable {
     }
 }
 
-/// Declares the settings of a group, one by each call: `declare("threads", sets: \.threads, in: 1...64, "…")`.
+/// A declarer of a group's settings. Each call declares one: `declare("threads", sets: \.threads, in: 1...64,
+/// "…")`.
 package struct SettingsDeclarer<Values: Sendable> {
     fileprivate let prefix: String?
     fileprivate let defaults: Values
@@ -41,9 +42,12 @@ package struct SettingsDeclarer<Values: Sendable> {
         self.defaults = defaults
     }
 
+    /// Declares a setting.
+    ///
     /// - Parameters:
-    ///   - secret: never shown, and not taken from a flag, which every user of the machine can read.
-    ///   - check: the problem with a value that parsed, or nil; it completes "broker.x …".
+    ///   - secret: whether the value is never shown and not accepted from a flag, which every user of the
+    ///     machine can read.
+    ///   - check: returns the problem with a parsed value, worded to follow the key, or nil.
     package mutating func callAsFunction<Value: SettingValue>(
         _ name: String, sets target: any (WritableKeyPath<Values, Value> & Sendable), _ sentence: String,
         secret: Bool = false, check: (@Sendable (Value) -> String?)? = nil
@@ -53,7 +57,7 @@ package struct SettingsDeclarer<Values: Sendable> {
         ) { $0[keyPath: target] = $1 }
     }
 
-    /// A setting with a lowest and a highest value.
+    /// Declares a setting with a lowest and a highest value.
     package mutating func callAsFunction<Value: SettingValue & Comparable>(
         _ name: String, sets target: any (WritableKeyPath<Values, Value> & Sendable),
         in range: ClosedRange<Value>,
@@ -64,7 +68,7 @@ package struct SettingsDeclarer<Values: Sendable> {
         }
     }
 
-    /// A number that is written with a unit: milliseconds as `5s`, bytes as `4MiB`.
+    /// Declares a number that is written with a unit: milliseconds as `5s`, bytes as `4MiB`.
     package mutating func callAsFunction<Unit: UnitOfCount>(
         _ name: String, sets target: any (WritableKeyPath<Values, Int> & Sendable), as unit: Unit.Type,
         in range: ClosedRange<Int>, _ sentence: String
@@ -85,13 +89,13 @@ package struct SettingsDeclarer<Values: Sendable> {
     }
 }
 
-/// A type whose settings the operator can set: it says once which they are.
+/// A type whose properties the operator can set. It declares them once.
 package protocol OperatorSettings: Sendable {
     static var declared: SettingsGroup<Self> { get }
 }
 
 extension ResolvedSettings {
-    /// The settings of one group, as they were given.
+    /// The settings of one group, with the resolved values.
     package subscript<Values: OperatorSettings>(_ type: Values.Type) -> Values {
         Values.declared.values(self)
     }

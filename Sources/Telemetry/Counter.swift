@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A count that only grows. Adding is one atomic instruction; add once per batch all the same.
+/// A count that only grows. Adding is one atomic instruction. Still, add once per batch.
 package final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// How values are distributed over fixed bounds.
+/// The distribution of values over fixed bounds.
 package final class Histogram: Sendable {
-    /// From half a millisecond, below which nothing here is noticed, to a minute.
+    /// Bounds in seconds from half a millisecond to a minute. Shorter times do not matter here.
     package static let secondsBounds: [Double] = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]
 
     struct Snapshot {
-        /// One per bound, and one for what lies beyond the last.
+        /// One count per bound, and one for values above the last bound.
         var counts: [Int]
         var sum = 0.0
     }
@@ -22,7 +22,7 @@ package final class Histogram: Sendable {
         state = Mutex(Snapshot(counts: Array(repeating: 0, count: bounds.count + 1)))
     }
 
-    /// Enters a value, as often as `count` says: a batch of equal values is one call.
+    /// Records a value `count` times, so that a batch of equal values is one call.
     package func observe(_ value: Double, count: Int = 1) {
         let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
         state.withLock { state in

@@ -1,5 +1,5 @@
-/// Writes log lines for one component. A line is a constant message and fields: constant, so that
-/// it can be counted, searched and translated into a runbook.
+/// A writer of log lines for one component. A line is a constant message and fields. The message is constant
+/// so that it can be counted, searched and found in a runbook.
 package struct Log: Sendable {
     private let component: String
     private let sink: LogSink
@@ -9,10 +9,10 @@ package struct Log: Sendable {
         self.sink = sink
     }
 
-    /// The same sink under another component's name.
+    /// Returns a log for another component with the same sink.
     package func component(_ name: String) -> Log { Log(name, to: sink) }
 
-    /// A log that goes nowhere, for tests and for tools that print tables.
+    /// A log that discards all lines, for tests and for tools that print tables.
     package static let silent = Log("", to: LogSink(level: .error, format: .text, descriptor: -1))
 
     package func debug(_ message: StaticString, _ fields: LogField...) {

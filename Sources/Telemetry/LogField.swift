@@ -1,6 +1,5 @@
-/// One named value of a log line. The name is part of the program, never of the data, so that a
-/// line can always be searched for; the value may come from outside and is scrubbed and escaped
-/// when it is written.
+/// One named value of a log line. The name is constant, so that lines can be searched by it. The value may
+/// come from outside. It is scrubbed and escaped when it is written.
 package struct LogField: Sendable {
     package enum Value: Sendable, Equatable {
         case string(String)

@@ -1,10 +1,10 @@
-/// How a line is written: one JSON object for machines, columns for people.
+/// The format of a log line: one JSON object for machines, or columns for people.
 package enum LogFormat: String, Sendable, CaseIterable {
     case json
     case text
 
-    /// The line with its newline. Everything from outside is scrubbed, and control characters are
-    /// escaped, so that no value can forge a second line.
+    /// Returns the line with its newline. External values are scrubbed, and control characters are escaped,
+    /// so that no value can forge a second line.
     package func line(
         time: WallTime, level: LogLevel, component: String, message: StaticString, fields: [LogField]
     ) -> [UInt8] {

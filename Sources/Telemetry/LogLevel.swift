@@ -1,10 +1,10 @@
-/// How much a log line matters to the person on call.
+/// The importance of a log line for the person on call.
 package enum LogLevel: String, Sendable, Comparable, CaseIterable {
-    /// One line per batch at most; off in production.
+    /// At most one line per batch. Off in production.
     case debug
-    /// A handful per start and stop.
+    /// A handful of lines per start and stop.
     case info
-    /// Degraded, and heals by itself. Rate-limited.
+    /// Degraded, but it heals by itself. Rate-limited.
     case warning
     /// A person must act, and the line says how. Rate-limited.
     case error

@@ -2,12 +2,13 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Where log lines go: a bounded buffer, emptied by a thread of its own, so that a reader of our
-/// output who has stopped reading stops no push. Lines beyond the buffer are dropped and counted.
+/// A destination of log lines: a bounded buffer that a separate thread empties. So a slow reader of the
+/// output never blocks a push. Lines beyond the buffer are dropped and counted.
 package final class LogSink: Sendable {
-    /// What may wait for a slow reader, in bytes.
+    /// The maximum size of the buffer in bytes.
     package static let waitingBytesMax = 1 << 20
-    /// Warnings, or errors, with one message in one window; the rest is counted and told with the next one.
+    /// The maximum number of equal warnings or errors per window. Further ones are counted, and the next line
+    /// reports the count.
     package static let equalLinesPerWindow = 10
     package static let equalLinesWindowSeconds: Int64 = 60
 
@@ -19,10 +20,10 @@ package final class LogSink: Sendable {
         var equalLines: [Kind: Window] = [:]
     }
 
-    /// What makes two lines equal: their fields may differ.
+    /// The identity of equal lines. Their fields may differ.
     private struct Kind: Hashable {
         let level: LogLevel
-        /// Where the program has it.
+        /// The address of the constant message.
         let message: UInt
     }
 
@@ -39,7 +40,7 @@ package final class LogSink: Sendable {
     private let now: @Sendable () -> WallTime
     private let state = Mutex(State())
 
-    /// - Parameter descriptor: an open file that the caller keeps open; -1 discards every line.
+    /// - Parameter descriptor: an open file that the caller keeps open. -1 discards every line.
     package init(
         level: LogLevel, format: LogFormat, descriptor: Int32 = 2,
         now: @escaping @Sendable () -> WallTime = WallTime.now
@@ -74,7 +75,8 @@ package final class LogSink: Sendable {
         if wake { eventfd_write(wakeUp, 1) }
     }
 
-    /// How many equal lines were held back since the last one, or nil when this one is held back too.
+    /// Returns the number of equal lines that were suppressed before this line, or nil if this line is
+    /// suppressed too.
     private func admit(_ level: LogLevel, _ message: StaticString, at time: WallTime) -> Int? {
         let kind = unsafe Kind(level: level, message: UInt(bitPattern: message.utf8Start))
         return state.withLock { state in
@@ -94,8 +96,8 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// Waits until what was logged so far is written, at most for the time given: the last words of
-    /// a process must not be lost, nor keep it alive.
+    /// Waits, within the limit, until all lines so far are written. The last lines of a process must not be
+    /// lost, and they must not keep it alive.
     package func flush(withinMilliseconds limit: Int = 1000) {
         for _ in 0..<limit {
             let idle = state.withLock { $0.lines.isEmpty && !$0.writing }

@@ -5,7 +5,7 @@ struct Family {
     let name: String
     let help: String
     let kind: Kind
-    /// By the rendered labels, `app="x",code="200"`.
+    /// The series by their rendered labels, `app="x",code="200"`.
     private var series: [String: Series] = [:]
 
     private struct Series {
@@ -37,7 +37,7 @@ struct Family {
         return instrument
     }
 
-    /// What its gauges and counters say now.
+    /// The present values of its gauges and counters.
     var values: [Metrics.Value] {
         series.sorted { $0.key < $1.key }.compactMap { _, one in
             switch one.instrument {

@@ -1,31 +1,31 @@
 internal import Synchronization
 
-/// The numbers of one process, in the text format that Prometheus reads.
+/// The metrics of one process, in the text format of Prometheus.
 ///
-/// Names and labels are part of the program: a wrong one is a mistake of ours and traps. Instruments
-/// are asked for once, at start, and used per batch, never per message.
+/// Names and labels are part of the program, so a wrong one traps. Request instruments once at the start, and
+/// use them per batch, never per message.
 package final class Metrics: Sendable {
-    /// Series of one name; beyond it new label values share the series `other`, so that a label that
-    /// grows with the data cannot fill the memory.
+    /// The maximum number of series per name. Beyond it, new label values share the series `other`, so that a
+    /// label that grows with the data cannot fill the memory.
     package static let seriesPerNameMax = 1000
 
     private let families = Mutex<[String: Family]>([:])
 
     package init() {}
 
-    /// A count that only grows; its name ends in `_total`.
+    /// Returns a count that only grows. Its name must end in `_total`.
     package func counter(_ name: String, help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter
     {
         precondition(name.hasSuffix("_total"), "a counter's name ends in _total: \(name)")
         return series(name, help: help, kind: .counter, labels: labels) { .counter(Counter()) }.counter
     }
 
-    /// A value that goes up and down.
+    /// Returns a value that goes up and down.
     package func gauge(_ name: String, help: String, labels: KeyValuePairs<String, String> = [:]) -> Gauge {
         series(name, help: help, kind: .gauge, labels: labels) { .gauge(Gauge()) }.gauge
     }
 
-    /// A value that is looked up when somebody asks. The closure must be quick and must not block.
+    /// Registers a value that is read for each scrape. The closure must be quick and must not block.
     package func gauge(
         _ name: String, help: String, labels: KeyValuePairs<String, String> = [:],
         read: @escaping @Sendable () -> Double
@@ -33,7 +33,7 @@ package final class Metrics: Sendable {
         _ = series(name, help: help, kind: .gauge, labels: labels) { .reading(read) }
     }
 
-    /// How values are distributed; bounds in the unit of the name.
+    /// Returns a distribution of values, with bounds in the unit of the name.
     package func histogram(
         _ name: String, help: String, bounds: [Double] = Histogram.secondsBounds,
         labels: KeyValuePairs<String, String> = [:]
@@ -56,18 +56,18 @@ package final class Metrics: Sendable {
         }
     }
 
-    /// What one series of a name says.
+    /// The present value of one series.
     package struct Value: Sendable, Hashable {
         package let labels: [String: String]
         package let number: Double
     }
 
-    /// What the series of a name say now; none of a histogram.
+    /// Returns the present values of a name's series, or nothing for a histogram.
     package func values(of name: String) -> [Value] {
         families.withLock { $0[name] }?.values ?? []
     }
 
-    /// Everything, sorted by name.
+    /// Returns all metrics, sorted by name.
     package func render() -> String {
         let families = families.withLock { $0.values.sorted { $0.name < $1.name } }
         var out = ""

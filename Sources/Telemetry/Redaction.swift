@@ -1,19 +1,20 @@
-/// Takes secrets out of text that is about to leave the process, whatever put them there: a line
-/// that quotes a foreign error must not leak the push token inside it.
+/// Removal of secrets from text that leaves the process. For example, a line that quotes a foreign error must
+/// not leak the push token in it.
 package enum Redaction {
-    /// Device tokens are hex of 64 digits and more; ids that people search for are shorter.
+    /// The minimum length of a hexadecimal secret. Device tokens have 64 or more digits, and ids that people
+    /// search for are shorter.
     package static let hexDigitsMin = 64
-    /// Names of metrics begin as our API keys do, and are shorter.
+    /// The minimum length of an API key. Metric names have the same prefix, but are shorter.
     static let apiKeyCharactersMin = 70
     static let mark = "<redacted>"
 
-    /// The text without push tokens, API keys, bearer credentials, JSON web tokens and PEM keys.
+    /// Returns the text without push tokens, API keys, bearer credentials, JSON web tokens and PEM keys.
     package static func scrub(_ text: String) -> String {
         var text = text
         return text.withUTF8 { bytes in unsafe scrub(Array(bytes)) } ?? text
     }
 
-    /// The scrubbed text, or nil when there is nothing to hide: the usual case copies nothing more.
+    /// Returns the scrubbed text, or nil if there is no secret, so that the common case copies nothing.
     private static func scrub(_ bytes: [UInt8]) -> String? {
         var out: [UInt8] = []
         var copied = 0
@@ -34,7 +35,7 @@ package enum Redaction {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// How many bytes of a secret begin at `index`.
+    /// Returns the length of the secret that begins at `index`, or 0.
     private static func secretLength(_ bytes: [UInt8], at index: Int) -> Int {
         let startsWord = index == 0 || !isWord(bytes[index - 1])
         guard startsWord else { return 0 }

@@ -1,7 +1,7 @@
 internal import CLinux
 
-/// A point in time as people and other machines tell it: nanoseconds since 1970, UTC. It can jump;
-/// what waits, waits on the monotonic clock.
+/// A point in time in nanoseconds since 1970, UTC, as people and other machines use it. It can jump, so waits
+/// must use the monotonic clock.
 package struct WallTime: Sendable, Hashable, Comparable {
     package let nanoseconds: Int64
 
@@ -15,7 +15,7 @@ package struct WallTime: Sendable, Hashable, Comparable {
 
     package static func < (a: WallTime, b: WallTime) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// RFC 3339 in UTC with milliseconds, as log lines and records carry it.
+    /// The time in RFC 3339, in UTC with milliseconds, as in log lines and records.
     package var rfc3339: String {
         var out: [UInt8] = []
         out.reserveCapacity(24)
@@ -51,8 +51,8 @@ private func floorDivide(_ a: Int64, _ b: Int64) -> Int64 {
     a >= 0 ? a / b : -((-a + b - 1) / b)
 }
 
-/// Year, month and day of a day number since 1970 in the Gregorian calendar: years are counted from
-/// March, so that the leap day is the last of its year and needs no case of its own.
+/// Returns year, month and day of a day number since 1970 in the Gregorian calendar. Years are counted from
+/// March, so that the leap day is the last of its year and needs no special case.
 private func civil(fromDays days: Int64) -> (Int64, Int64, Int64) {
     let shifted = days + 719_468
     let era = floorDivide(shifted, 146_097)

@@ -1,9 +1,8 @@
 package import Kafka
 
 extension TopicLayout {
-    /// Gives topics that are there the settings that they lack, as after an update of Flotilla that needs
-    /// more of them, and returns what was mended. Partitions stay as they are, and so do settings that
-    /// nobody here asks about.
+    /// Adds missing settings to existing topics, for example after an update of Flotilla that needs more
+    /// settings. Returns the corrected mismatches. Partitions and all other settings stay unchanged.
     @discardableResult
     package func alter(
         _ topics: [TopicName] = TopicName.allCases, on admin: Admin

@@ -3,16 +3,17 @@ package import Kafka
 internal import Lifecycle
 
 extension TopicLayout {
-    /// How long one question to the cluster may take.
+    /// The limit for one request to the cluster.
     static let askMilliseconds = 15_000
-    /// Of three copies or more: with one alone, what was acknowledged could be lost with one disk.
+    /// The minimum for topics with three or more replicas. With a minimum of one, the loss of one disk could
+    /// lose acknowledged records.
     private static let insyncReplicasMin: Int64 = 2
 
-    /// Between two looks at topics that do not fit.
+    /// The pause between two checks of topics that do not fit.
     private static let pauseMicroseconds: UInt32 = 50_000
 
-    /// What about these topics is not as it must be, all of it. A topic that was just made, or altered, is
-    /// not known everywhere in the same instant: so what does not fit is looked at again until it stands.
+    /// Returns all mismatches of these topics. A topic that was just created or altered is not known to all
+    /// brokers at once. So a mismatch is checked again until the limit.
     package func check(
         _ topics: [TopicName] = TopicName.allCases, on admin: Admin
     ) throws(KafkaError) -> [TopicMismatch] {
@@ -39,7 +40,7 @@ extension TopicLayout {
         }
     }
 
-    /// What a stage asks before it starts.
+    /// Throws if any of the topics does not fit. A stage calls this before it starts.
     package func require(_ topics: [TopicName], on admin: Admin) throws {
         let found = try check(topics, on: admin)
         if !found.isEmpty { throw UnfitTopics(mismatches: found) }
@@ -65,7 +66,7 @@ extension TopicLayout {
             if have != want { found.append(mismatch(of: property, have: have, want: want, setting: want)) }
         }
         exactly(.cleanup, need.cleanup.policy, have: policy)
-        /// At least as much; −1 is without a limit.
+        /// Notes a value below `want`. −1 means that there is no limit.
         func atLeast(_ property: TopicMismatch.Property, _ want: Int64?) {
             guard let want else { return }
             let have = Int64(text(property))

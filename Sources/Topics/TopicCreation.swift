@@ -5,7 +5,7 @@ internal import Lifecycle
 package struct TopicNotCreated: Error, CustomStringConvertible {
     package let topic: String
     package let text: String
-    /// The cluster has fewer brokers than copies were asked for.
+    /// Whether the cluster has fewer brokers than the requested replicas.
     let lacksBrokers: Bool
 
     package var description: String {
@@ -18,13 +18,13 @@ package struct TopicNotCreated: Error, CustomStringConvertible {
 }
 
 extension TopicLayout {
-    /// How long new topics may take until they can be used, on a cluster that has just started itself.
+    /// The limit until new topics must be usable, long enough for a cluster that has just started.
     private static let settleMilliseconds = 30_000
     private static let invalidReplicationFactor = ErrorCode(rawValue: 38)
 
-    /// Creates those that are missing, and returns their names once all of `topics` can be used: Kafka
-    /// answers before its brokers know a new topic and lead its partitions. What is there already stays as
-    /// it is: `check` says whether it fits.
+    /// Creates missing topics and returns their names once all of `topics` are usable. Kafka answers before
+    /// its brokers know a new topic and lead its partitions. Existing topics stay unchanged: `check` decides
+    /// whether they fit.
     @discardableResult
     package func create(_ topics: [TopicName] = TopicName.allCases, on admin: Admin) throws -> [String] {
         let limit = Instant.now().advanced(byMilliseconds: Self.settleMilliseconds)
@@ -36,13 +36,14 @@ extension TopicLayout {
                     topics.map(name), withinMilliseconds: max(1, limit.milliseconds(since: .now())))
                 return topics.map(name).filter(created.contains)
             } catch {
-                // One that was being deleted when it was looked for is gone now, and is made anew.
+                // A topic that was still being deleted during the look-up is gone now, and the next iteration
+                // creates it.
                 guard error.code.healing == .soon, Instant.now() < limit else { throw error }
             }
         }
     }
 
-    /// The names of those that did not exist.
+    /// Creates missing topics and returns the names of the created ones.
     private func createMissing(_ topics: [TopicName], on admin: Admin) throws -> [String] {
         let known = Set(try admin.topics(withinMilliseconds: Self.askMilliseconds).map(\.name))
         let missing = topics.filter { !known.contains(name($0)) }

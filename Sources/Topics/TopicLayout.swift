@@ -1,19 +1,20 @@
-/// How one installation names and cuts its topics. Every process of the installation must be told the
-/// same, because a record's lane follows from the number of lanes.
+/// The names and partition counts of one installation's topics. All processes of an installation must have
+/// the same layout, because a record's lane follows from the number of lanes.
 package struct TopicLayout: Sendable, Hashable {
     package static let prefixDefault = "flotilla."
     package static let lanesDefault = 12
     package static let lanesMax = 1000
-    /// What Kafka allows for a whole name, less the longest name behind the prefix.
+    /// Kafka's limit for a topic name, less the longest name that follows the prefix.
     package static let prefixBytesMax = 200
 
-    /// For how long a compacted topic remembers deletions: a view that was away longer is rebuilt.
+    /// The time for which a compacted topic keeps deletions. A view that was away for longer is rebuilt.
     package static let deleteRetentionMilliseconds: Int64 = 86_400_000
 
     package let prefix: String
-    /// Partitions of every topic that is cut by recipient, installation or group; fixed once created.
+    /// The number of partitions of every topic that is partitioned by recipient, installation or group. It is
+    /// fixed once the topics are created.
     package let lanes: Int
-    /// Copies of each partition; one on the embedded broker.
+    /// The number of replicas of each partition. The embedded broker has one.
     package let replication: Int
 
     package init(
@@ -26,19 +27,19 @@ package struct TopicLayout: Sendable, Hashable {
         self.replication = replication
     }
 
-    /// The topic's name in the cluster.
+    /// Returns the topic's name in the cluster.
     package func name(_ topic: TopicName) -> String { prefix + topic.rawValue }
 
     package func partitions(_ topic: TopicName) -> Int { need(of: topic).partitions }
 
-    /// How long a row counts after its record's time, in the view of a topic that compacts and deletes;
-    /// nil where it counts until it is deleted. A view lets a row go then, also where the cluster keeps the
-    /// topic longer: so a view that was read long ago and one that is built anew say the same.
+    /// Returns the lifetime of a row after its record's time, in the view of a topic that compacts and
+    /// deletes. Returns nil if rows live until they are deleted. A view drops expired rows even if the
+    /// cluster keeps the records longer. So an old view and a rebuilt view have the same content.
     package func rowMillisecondsMax(in topic: TopicName) -> Int64? {
         if case .compactAndDelete(let time) = need(of: topic).cleanup { time } else { nil }
     }
 
-    /// What is wrong with a prefix, as it goes on after the setting's key; nil when nothing is.
+    /// Returns the problem with a prefix, worded to follow the setting's key, or nil.
     package static func problem(prefix: String) -> String? {
         let allowed = prefix.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)

@@ -1,4 +1,4 @@
-/// One thing about a topic that is not as the stages need it.
+/// A property of a topic that does not meet the needs of the stages.
 package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
     package enum Property: String, Sendable {
         case existence
@@ -15,7 +15,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
     package let property: Property
     package let have: String
     package let want: String
-    /// What the topic's setting must be for that; nil where it is no setting.
+    /// The required value of the topic's setting, or nil if the property is not a setting.
     package var setting: String?
 
     package var description: String {
@@ -23,14 +23,14 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         case .existence: "topic \(topic) is missing; create it with `flotilla topics create`"
         case .partitions:
             "topic \(topic) has \(have) partitions, \(want) are needed; a topic's partitions are fixed once "
-                + "it is created: set topics.lanes to what the cluster has, or choose another topics.prefix"
+                + "it is created: set topics.lanes to the cluster's number, or choose another topics.prefix"
         case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps, .insync:
             "topic \(topic) has \(property.rawValue) \(have), \(want) is needed; "
-                + "mend it with `flotilla topics alter`, or with your cluster's own tool: \(command)"
+                + "fix it with `flotilla topics alter`, or with your cluster's own tool: \(command)"
         }
     }
 
-    /// Kafka's own, to be pasted; a list stands in brackets there.
+    /// The command of Kafka's own tool, ready to paste. A list needs brackets there.
     private var command: String {
         let value = setting ?? ""
         return "kafka-configs --bootstrap-server BROKER --alter --entity-type topics --entity-name \(topic) "
@@ -38,12 +38,12 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Topics are not as they must be, and nobody who leans on them may start.
+/// Topics do not fit, so stages that need them must not start.
 package struct UnfitTopics: Error, CustomStringConvertible {
     package let mismatches: [TopicMismatch]
 
     package init(mismatches: [TopicMismatch]) { self.mismatches = mismatches }
 
-    /// One line each.
+    /// One line for each mismatch.
     package var description: String { mismatches.map(\.description).joined(separator: "\n") }
 }

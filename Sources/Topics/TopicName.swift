@@ -1,4 +1,4 @@
-/// The topics by their names without the prefix, as the operator says them.
+/// The topics by their names without the prefix, as operators use them.
 package enum TopicName: String, Sendable, CaseIterable {
     case catalog
     case reports

@@ -1,15 +1,15 @@
-/// What the stages need of one topic. More is allowed where more does no harm: longer retention,
-/// larger records.
+/// The requirements of the stages for one topic. Larger values are allowed if they do no harm: longer
+/// retention, larger records.
 struct TopicNeed: Sendable, Hashable {
     enum Cleanup: Sendable, Hashable {
-        /// Records go when they are this old.
+        /// Records are deleted at this age.
         case delete(afterMilliseconds: Int64)
-        /// The newest record of each key stays.
+        /// The newest record of each key is kept.
         case compact
-        /// The newest record of each key stays, until it is this old.
+        /// The newest record of each key is kept, up to this age.
         case compactAndDelete(afterMilliseconds: Int64)
 
-        /// As Kafka writes it, parts in order.
+        /// The policy in Kafka's form, with sorted parts.
         var policy: String {
             switch self {
             case .delete: "delete"
@@ -30,20 +30,20 @@ struct TopicNeed: Sendable, Hashable {
         }
     }
 
-    /// A compacted topic's newest segment is closed after this time, so that it can be compacted and
-    /// a restore reads little that is out of date.
+    /// The time after which the newest segment of a compacted topic is closed. Then it can be compacted, and
+    /// a restore reads few outdated records.
     static let compactedSegmentMilliseconds: Int64 = 86_400_000
 
     let partitions: Int
     let cleanup: Cleanup
-    /// Nil: the cluster's default is enough.
+    /// Nil if the cluster's default is enough.
     var recordBytesMax: Int?
 
-    /// The cluster's clock stamps the records of every topic that is kept for a time, not the writer's:
-    /// what a process with a wrong clock writes must not be old before it is read.
+    /// Whether the cluster stamps the records, and not the writer. This holds for every topic with a
+    /// retention time. A record from a process with a wrong clock must not expire before it is read.
     var isStampedByCluster: Bool { cleanup.retentionMilliseconds != nil }
 
-    /// What the topic is created with.
+    /// Returns the settings with which the topic is created.
     func configuration(replication: Int) -> [String: String] {
         var all = ["cleanup.policy": cleanup.policy]
         if let time = cleanup.retentionMilliseconds { all["retention.ms"] = String(time) }
@@ -53,7 +53,7 @@ struct TopicNeed: Sendable, Hashable {
         }
         if let recordBytesMax { all["max.message.bytes"] = String(recordBytesMax) }
         if isStampedByCluster { all["message.timestamp.type"] = "LogAppendTime" }
-        // An acknowledgement by all in-sync replicas is worth little when one replica can be all.
+        // If one replica is enough for "all in-sync replicas", an acknowledgement is worth little.
         if replication > 1 { all["min.insync.replicas"] = String(replication - 1) }
         return all
     }

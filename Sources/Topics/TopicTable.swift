@@ -1,10 +1,10 @@
-/// The table of the topics: into how many partitions each is cut, and what stays in it for how long.
+/// The table of topics: the number of partitions, and the retention.
 extension TopicLayout {
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 24 * hour
-    /// A record of 4 MiB and what belongs to it.
+    /// A record of 4 MiB with space for its key and headers.
     private static let largeRecordBytes = 4 << 20 + 1 << 16
-    /// Any record, with the headers that say why it is here.
+    /// Any record with the headers of a dead letter.
     private static let deadLetterBytes = largeRecordBytes + 1 << 16
 
     func need(of topic: TopicName) -> TopicNeed {

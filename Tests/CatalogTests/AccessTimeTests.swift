@@ -4,9 +4,9 @@ import Testing
 
 @testable import Catalog
 
-/// Whoever tries keys must not learn from the time which of them exist.
+/// The time of an answer must not reveal to an attacker which keys exist.
 struct AccessTimeTests {
-    @Test func `a key that is not there takes as long to refuse as one with another secret`() throws {
+    @Test func `refusing an unknown key takes as long as refusing a wrong secret`() throws {
         var catalog = KnownCatalog()
         catalog.put(makeApp())
         var forged: [String] = []
@@ -21,7 +21,7 @@ struct AccessTimeTests {
         let absent = (0..<200).map { _ in KeyText.mint(app: "shop", role: .report, atMilliseconds: 0).text }
         let (clock, now) = (ContinuousClock(), WallTime.now())
         var times: (forged: [Duration], absent: [Duration]) = ([], [])
-        // Side by side, so that whatever else the machine does meets both.
+        // Both are measured alternately, so that other load on the machine affects both.
         for _ in 0..<100 {
             for index in forged.indices {
                 var answers: [Access] = []
@@ -34,7 +34,7 @@ struct AccessTimeTests {
         }
         let medians = [times.forged, times.absent].map { $0.sorted()[$0.count / 2] / .microseconds(1) }
         let ratio = medians[0] / medians[1]
-        // A look-up that finds something reads a record more; a hash left out would be half of it all.
+        // A successful look-up reads one more record. Without the hash, the time would halve.
         #expect((0.8...1.25).contains(ratio), "medians of \(medians) µs")
     }
 }

@@ -16,7 +16,7 @@ private func problems(_ text: String, id: String = "shop") -> [String] {
 private let good =
     #""bundleId":"com.example.shop","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567""#
 
-@Test func `an app's document reads back as what was stored`() throws {
+@Test func `an app's document reads back as the stored app`() throws {
     var app = makeApp()
     var type = ActivityType(name: "MatchAttributes")
     type.requiredAttributes = ["home"]
@@ -54,18 +54,18 @@ private let good =
     ),
     (
         #"{"bundleId":"c","environments":["sandbox","sandbox"],"teamId":"ABCDE12345","keyId":"KEY1234567"}"#,
-        "environments[1] is there twice"
+        "environments[1] is listed twice"
     ),
     (
         #"{"bundleId":"c","environments":["sandbox"],"teamId":"team","keyId":"push.p12"}"#,
         "teamId must be 10 capital"
     ),
 ])
-func `what is wrong with an app is told with its place`(_ text: String, _ problem: String) {
+func `a problem with an app is reported with its path`(_ text: String, _ problem: String) {
     #expect(problems(text).contains { $0.hasPrefix(problem) || $0.contains(problem) }, "\(problems(text))")
 }
 
-@Test func `the life of a token is read with any unit, and without one in what an older version has written`()
+@Test func `a token's lifetime needs a unit, except in documents of an older version`()
     throws
 {
     func life(_ version: Int, _ text: String) throws -> Int64? {
@@ -78,6 +78,6 @@ func `what is wrong with an app is told with its place`(_ text: String, _ proble
     #expect(throws: JSONError.self) { try life(2, "3600000") }
 }
 
-@Test func `an id that could not stand in a topic's key is refused`() {
+@Test func `an id that is not valid in a topic's key is refused`() {
     #expect(problems("{\(good)}", id: "a/b").contains { $0.contains("id must be 1 to 64") })
 }

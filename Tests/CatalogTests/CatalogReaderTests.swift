@@ -9,7 +9,7 @@ import Testing
 
 @testable import Catalog
 
-/// A broker with the two topics, and a way to write to them.
+/// A broker with the two topics, and a writer for them.
 private struct Bench {
     let cluster: TestCluster
     let settings: KafkaSettings
@@ -39,7 +39,7 @@ private struct Bench {
 }
 
 struct CatalogReaderTests {
-    @Test func `a reader knows what was written before it, and hears what is written after`() async throws {
+    @Test func `reading to the end returns all earlier records`() async throws {
         try await onThread {
             let bench = try Bench()
             let writer = try bench.writer()
@@ -54,13 +54,13 @@ struct CatalogReaderTests {
         }
     }
 
-    @Test func `a following reader hands out each catalog whole, and what was handed out stays as it was`()
+    @Test func `a following reader publishes complete catalogs, and a published catalog stays unchanged`()
         async throws
     {
         let bench = try Bench()
         let reader = CatalogReader(Cluster(bench.settings), topic: bench.catalog)
         try await reader.start(bench.context())
-        try await eventually("the end of an empty catalogue") { reader.catalog != nil }
+        try await eventually("the end of an empty catalog") { reader.catalog != nil }
         let first = reader.catalog
         let key = KeyText.mint(app: "a", role: .report, atMilliseconds: 0)
         try await onThread {
@@ -77,13 +77,12 @@ struct CatalogReaderTests {
     @Test func `without Kafka a reader starts, knows nothing, and stops`() async throws {
         let reader = CatalogReader(Cluster(KafkaSettings(brokers: ["127.0.0.1:1"])), topic: "catalog")
         try await reader.start(
-            ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })
+            ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("the reader failed: \($0)") })
         #expect(reader.catalog == nil)
         await reader.stop(by: .now())
     }
 
-    @Test func `a topic that is made anew, and is shorter, does not leave its old apps behind`() async throws
-    {
+    @Test func `a topic that is deleted and created again does not keep its old apps`() async throws {
         let bench = try Bench()
         let reader = CatalogReader(Cluster(bench.settings), topic: bench.catalog)
         try await reader.start(bench.context())
@@ -106,7 +105,7 @@ struct CatalogReaderTests {
         try await onThread {
             try bench.writer().put(makeApp("b"), action: "app.create", now: .now())
         }
-        try await eventually("the new life") { reader.catalog?.apps.keys.sorted() == ["b"] }
+        try await eventually("the apps of the new topic") { reader.catalog?.apps.keys.sorted() == ["b"] }
         await reader.stop(by: .now())
     }
 }

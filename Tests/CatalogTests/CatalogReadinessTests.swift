@@ -8,10 +8,10 @@ import Testing
 @testable import Catalog
 
 struct CatalogReadinessTests {
-    /// 200 ms are wanted; the library's own clocks, by which it took a second, tick every half second.
+    /// The goal is 200 ms. The library's own timers tick every half second, and with them it took a second.
     private static let millisecondsMax = 400
 
-    @Test(arguments: [0, 3]) func `the catalogue is known as soon as the cluster has answered`(apps: Int)
+    @Test(arguments: [0, 3]) func `the catalog is known as soon as the cluster has answered`(apps: Int)
         async throws
     {
         let cluster = try TestCluster(weather: nil)
@@ -32,8 +32,8 @@ struct CatalogReadinessTests {
             let reader = CatalogReader(Cluster(settings), topic: "catalog")
             let began = Instant.now()
             try await reader.start(
-                ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") })
-            try await eventually("the catalogue") { reader.catalog != nil }
+                ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("the reader failed: \($0)") })
+            try await eventually("the catalog") { reader.catalog != nil }
             best = min(best, Instant.now().milliseconds(since: began))
             #expect(reader.catalog?.apps.count == apps)
             await reader.stop(by: .now())

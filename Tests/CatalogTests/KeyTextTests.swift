@@ -5,7 +5,7 @@ import Testing
 
 @testable import Catalog
 
-@Test func `a minted key reads back as its record, and its secret stands nowhere in it`() throws {
+@Test func `a minted key reads back as its record, which does not contain the secret`() throws {
     let (text, record) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 7)
     #expect(text.hasPrefix("flotilla_report_\(record.id)_"))
     #expect(text.utf8.count == 16 + 12 + 1 + 43 + 6)
@@ -16,13 +16,13 @@ import Testing
     #expect(!String(decoding: record.encoded(), as: UTF8.self).contains(secret))
 }
 
-@Test func `no two keys are alike`() {
+@Test func `all keys are different`() {
     let keys = (0..<1000).map { _ in KeyText.mint(app: "a", role: .send, atMilliseconds: 0) }
     #expect(Set(keys.map(\.text)).count == 1000)
     #expect(Set(keys.map(\.record.id)).count == 1000)
 }
 
-@Test func `a key with any character changed, left out or added is no key`() {
+@Test func `a key with any character changed, removed or added is invalid`() {
     let text = KeyText.mint(app: "shop", role: .admin, atMilliseconds: 0).text
     for index in text.indices {
         var changed = text
@@ -38,7 +38,7 @@ import Testing
     for text in ["", "_", "____", "flotilla___", text + "\n", " " + text] { #expect(KeyText(text) == nil) }
 }
 
-@Test func `the checksum is the one that everybody has`() {
+@Test func `the checksum is the standard CRC-32`() {
     #expect(CRC32.checksum("123456789".utf8) == 0xCBF4_3926)
     #expect(Base62.encode(0, digits: 6).elementsEqual("000000".utf8))
     #expect(Base62.encode(.max, digits: 6).elementsEqual("4gfFC3".utf8))

@@ -39,7 +39,7 @@ extension KnownCatalog {
     #expect(catalog.apps.isEmpty && catalog.keys.isEmpty && catalog.unusable.isEmpty)
 }
 
-@Test func `what cannot be read is kept out and said, and what was there before does not live on`() {
+@Test func `an unreadable record is reported and removes the earlier record of its key`() {
     var catalog = KnownCatalog()
     catalog.put(makeApp())
     #expect(
@@ -52,7 +52,7 @@ extension KnownCatalog {
         ("app/other/", String(decoding: makeApp().encoded(), as: UTF8.self)), ("%zz", "{}"),
     ] {
         guard case .unusable = catalog.put(key, value) else {
-            Issue.record("\(key) was taken")
+            Issue.record("\(key) was accepted")
             continue
         }
     }
@@ -61,13 +61,13 @@ extension KnownCatalog {
     #expect(catalog.unusable["app/shop/"] == nil, "a record that can be read replaces one that could not")
 }
 
-@Test func `a newer program's kinds of records are left alone`() {
+@Test func `record kinds of a newer program are ignored`() {
     var catalog = KnownCatalog()
     #expect(catalog.put("channel/shop/vip", "anything") == .ignored)
     #expect(catalog.unusable.isEmpty)
 }
 
-@Test func `one app's tombstone takes away no other app's key`() {
+@Test func `a tombstone of one app does not remove a key of another app`() {
     var catalog = KnownCatalog()
     let key = KeyText.mint(app: "shop", role: .send, atMilliseconds: 1).record
     catalog.put(key)
@@ -87,7 +87,7 @@ struct AccessTests {
         #expect(catalog.access(text, for: .send, now: now) == .forbidden(key))
     }
 
-    @Test func `a key that is none, or nobody's, or has another secret, is unknown`() throws {
+    @Test func `a malformed key, an unregistered key and a key with a wrong secret are unknown`() throws {
         var catalog = KnownCatalog()
         catalog.put(makeApp())
         let (_, key) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
@@ -96,14 +96,14 @@ struct AccessTests {
         #expect(catalog.access(other, for: .report, now: now) == .unknown)
         #expect(catalog.access("Bearer", for: .report, now: now) == .unknown)
         #expect(catalog.access(String?.none, for: .report, now: now) == .unknown)
-        // The stranger's id with the secret of the first one.
+        // The second key's id with the secret of the first key.
         let swapped = APIKey(
             id: stranger.id, app: "shop", role: .report, secretHash: key.secretHash, createdAt: 0)
         catalog.put(swapped)
         #expect(catalog.access(other, for: .report, now: now) == .unknown)
     }
 
-    @Test func `revoked, expired and without its app are told to who has the secret`() {
+    @Test func `a caller with the secret learns that its key is revoked, expired or without its app`() {
         var catalog = KnownCatalog()
         var (text, key) = KeyText.mint(app: "shop", role: .send, atMilliseconds: 0)
         catalog.put(key)
@@ -124,13 +124,13 @@ struct AccessTests {
         (APIKey.Role.report, "report"), (.read, "read"), (.send, "report read send"),
         (.admin, "report read send admin"),
     ])
-    func `a role may do this`(_ role: APIKey.Role, _ may: String) {
+    func `a role has exactly these permissions`(_ role: APIKey.Role, _ may: String) {
         #expect(
             APIKey.Role.allCases.filter { role.includes($0) }.map(\.rawValue).joined(separator: " ") == may)
     }
 }
 
-@Test func `of two first processes with different sealing keys the record of the first stands`() {
+@Test func `if two first processes have different sealing keys, the first record wins`() {
     func record(_ hash: String, _ keys: [(Int, String)], sealing: Int) -> SealingRecord {
         SealingRecord(
             hashFingerprint: hash, keys: keys.map { .init(number: $0.0, fingerprint: $0.1) },
@@ -145,7 +145,7 @@ struct AccessTests {
     #expect(put(first) == .changed && catalog.sealing == first)
     for other in [record("bb", [(1, "k1")], sealing: 1), record("aa", [(1, "k2")], sealing: 1)] {
         guard case .unusable = put(other) else {
-            Issue.record("\(other) was taken")
+            Issue.record("\(other) was accepted")
             continue
         }
         #expect(catalog.sealing == first)
@@ -156,14 +156,14 @@ struct AccessTests {
     #expect(put(record("bb", [(1, "k1")], sealing: 1)) == .changed)
 }
 
-@Test func `an app keeps its user proof, and a document cannot bring one`() throws {
+@Test func `an app keeps its user proof, and a document must not contain one`() throws {
     var app = makeApp()
     app.userProof = UserProof(isRequired: true, secrets: [.init(createdAt: 1, sealed: "s1.AAAA")])
     var catalog = KnownCatalog()
     #expect(catalog.put(app) == .changed && catalog.apps["shop"]?.userProof == app.userProof)
     do {
         _ = try AppDocument.read(app.encoded(), id: "shop")
-        Issue.record("it was taken")
+        Issue.record("the document was accepted")
     } catch {
         #expect(error.problems.map(\.path) == ["userProof"])
     }

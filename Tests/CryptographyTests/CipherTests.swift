@@ -10,7 +10,7 @@ import Testing
         }
     }
 
-    @Test func `SHA-256 of FIPS 180`() {
+    @Test func `SHA-256 gives the values of FIPS 180`() {
         #expect(
             SHA256.digest(Array("abc".utf8))
                 == bytes("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
@@ -18,7 +18,7 @@ import Testing
             SHA256.digest([]) == bytes("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"))
     }
 
-    @Test func `HMAC-SHA256 of RFC 4231, again and again with one key`() {
+    @Test func `HMAC-SHA256 gives the value of RFC 4231 repeatedly with one key`() {
         let hmac = HMACSHA256(key: SecretBytes(Array("Jefe".utf8)))
         for _ in 0..<3 {
             #expect(
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// The second is RFC 4231's sixth; the others are by another implementation.
+    /// The second case is test 6 of RFC 4231. The other values come from another implementation.
     @Test(arguments: [
         (
             [UInt8](0..<64), "sixty-four",
@@ -39,14 +39,14 @@ import Testing
         ),
         ([], "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
     ])
-    func `HMAC-SHA256 with keys of a block, of more, and of nothing`(
+    func `HMAC-SHA256 accepts keys of a block, longer keys and an empty key`(
         _ key: [UInt8], _ message: String, _ code: String
     ) {
         let hmac = HMACSHA256(key: SecretBytes(key))
         for _ in 0..<2 { #expect(hmac.code(for: Array(message.utf8)) == bytes(code)) }
     }
 
-    @Test func `AES-256-GCM of the GCM specification`() {
+    @Test func `AES-256-GCM gives the values of the GCM specification`() {
         let cipher = AES256GCM(key: SecretBytes([UInt8](repeating: 0, count: 32)))
         let nonce = [UInt8](repeating: 0, count: 12)
         #expect(cipher.seal([], nonce: nonce) == nonce + bytes("530f8afbc74536b9a963b4f1c4cb738b"))
@@ -56,7 +56,7 @@ import Testing
                 + bytes("d0d1c8a799996bf0265b98b5d48ab919"))
     }
 
-    @Test func `what was sealed opens with the same key and context only`() {
+    @Test func `sealed bytes open only with the same key and context`() {
         let key = Random.bytes(32)
         let cipher = AES256GCM(key: SecretBytes(key))
         for count in [0, 1, 15, 16, 17, 100, 4_000] {
@@ -83,12 +83,12 @@ import Testing
         ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
         ("foobar", "Zm9vYmFy"),
     ])
-    func `base64 of RFC 4648 without padding`(text: String, encoded: String) {
+    func `base64 gives the values of RFC 4648 without padding`(text: String, encoded: String) {
         #expect(Base64URL.encode(Array(text.utf8)) == encoded)
         #expect(Base64URL.decode(encoded) == Array(text.utf8))
     }
 
-    @Test func `base64 takes every byte and refuses what it does not make`() {
+    @Test func `base64 encodes every byte and refuses text that it does not make`() {
         let all = (0...255).map { UInt8($0) }
         #expect(Base64URL.decode(Base64URL.encode(all)) == all)
         #expect(Base64URL.encode([0xFB, 0xFF]) == "-_8")

@@ -14,7 +14,7 @@ import Testing
 
     private func protect(_ path: String) { #expect(chmod(path, 0o600) == 0) }
 
-    @Test func `openssl verifies a token that we signed`() async throws {
+    @Test func `the openssl command verifies our signature`() async throws {
         let directory = try TemporaryDirectory()
         let pem = directory.file("AuthKey.p8")
         _ = try await run(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", pem])
@@ -35,7 +35,7 @@ import Testing
         #expect(verdict.output.contains("Verified OK"))
     }
 
-    @Test func `we verify what openssl signed, and nothing else`() async throws {
+    @Test func `a key verifies only signatures of the openssl command`() async throws {
         let directory = try TemporaryDirectory()
         let pem = try directory.write("key.pem", SigningKey().pem)
         let publicPEM = directory.file("public.pem")
@@ -61,7 +61,7 @@ import Testing
         #expect(!SigningKey().verifyingKey.verifies([UInt8](repeating: 1, count: 65), of: []))
     }
 
-    @Test func `a key that is none is refused with the reason`() async throws {
+    @Test func `an unusable key is refused with the reason`() async throws {
         let directory = try TemporaryDirectory()
         let rsa = directory.file("rsa.pem")
         let curve = directory.file("curve.pem")
@@ -86,9 +86,9 @@ import Testing
         #expect(chmod(good, 0o644) == 0)
         #expect(
             sentence(good)
-                == "key \(good) can be read by others than its owner and the owner's group (mode 644): take the rights of others away (chmod o= FILE)"
+                == "key \(good) can be read by others than its owner and the owner's group (mode 644): remove the rights of others (chmod o= FILE)"
         )
-        // As Kubernetes mounts a secret for a group.
+        // The mode in which Kubernetes mounts a secret for a group.
         #expect(chmod(good, 0o440) == 0)
         #expect(sentence(good) == nil)
         protect(good)

@@ -3,15 +3,15 @@ import Testing
 
 @testable import LiveActivity
 
-// The payloads that the field's documents show, as the phone must get them; and those that they show
-// although no phone would act on them.
+// Payloads from the documents of other products: those that phones accept, in the form that the phone must
+// get, and those on which no phone would act.
 
 private struct Golden: Sendable, CustomTestStringConvertible {
     let name: String
     let content: PushContent
     let timestamp: Int64
     var group: String?
-    /// What goes to APNs.
+    /// The body for APNs.
     let body: String
 
     var testDescription: String { name }
@@ -85,14 +85,14 @@ private let netmera: [Golden] = [
               "content-state":{"homeTeamScore":1,"awayTeamScore":0,"matchStatus":"2nd Half"}}}
             """#),
     Golden(
-        name: "an end without a state, which leaves at its time",
+        name: "an end without a state, with a dismissal date",
         content: with(content(.end)) { $0.dismissalDate = 1_768_123_297 }, timestamp: 1_768_120_000,
         body: #"{"aps":{"timestamp":1768120000,"event":"end","dismissal-date":1768123297}}"#),
 ]
 
 private let japanese: [Golden] = [
     Golden(
-        name: "the least of all", content: content(.update, "{}"), timestamp: 1_234_567_890,
+        name: "the smallest update", content: content(.update, "{}"), timestamp: 1_234_567_890,
         body: #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{}}}"#),
     Golden(
         name: "a delivery starts",
@@ -114,7 +114,7 @@ private let japanese: [Golden] = [
               "alert":{"title":"配達開始","body":"配達が開始されました"}}}
             """#),
     Golden(
-        name: "a delivery comes nearer",
+        name: "a delivery comes closer",
         content: with(
             content(
                 .update, #"{"driverName":"田中太郎","estimatedDeliveryTime":1696896300}"#, title: "配達状況更新",
@@ -161,7 +161,7 @@ private let others: [Golden] = [
               "alert":{"title":"Live Activity Update","body":"Your Live Activity is starting"}}}
             """#),
     Golden(
-        name: "Alibaba: a taxi, of which only some is known",
+        name: "Alibaba: a taxi with partial data",
         content: content(
             .start, #"{"status":"1"}"#, type: "mpushTaxiAttributes",
             attributes: #"{"appName":"Taxi","appLogo":"logo"}"#, title: "司机已接单"),
@@ -180,7 +180,7 @@ private let others: [Golden] = [
               "content-state":{"status":"2","distance":"300","eta":"5","prompt":"预计5分钟到达"}}}
             """#),
     Golden(
-        name: "Alibaba: a ride is over, and stays for four hours",
+        name: "Alibaba: a ride is over and stays visible for four hours",
         content: with(content(.end, #"{"status":"4"}"#)) { $0.dismissalDate = 1_768_120_002 + 4 * 3_600 },
         timestamp: 1_768_120_002,
         body: #"""
@@ -195,7 +195,7 @@ private let others: [Golden] = [
             {"aps":{"timestamp":1768120060,"event":"update","content-state":{"remaining":0,"status":"ready"}}}
             """#),
     Golden(
-        name: "Teak: system data ends it",
+        name: "Teak: system data ends the activity",
         content: with(content(.end, #"{"remaining":0,"status":"ready"}"#)) {
             $0.dismissalDate = 1_768_120_060
         },
@@ -207,7 +207,7 @@ private let others: [Golden] = [
 ]
 
 @Test(arguments: netmera + japanese + others)
-private func `what the documents send is accepted, and built as a phone wants it`(_ golden: Golden) throws {
+private func `documented payloads are accepted and built as a phone needs them`(_ golden: Golden) throws {
     let group = golden.group.map { GroupAttribute(group: $0) }
     let rules = PayloadRules(
         now: golden.timestamp, requiredAttributes: golden.group == nil ? [] : netmeraRequired)
@@ -232,8 +232,8 @@ private let delivery = content(
     attributes: #"{"orderId":"ORDER-12345"}"#, title: "配達開始")
 
 private let refused: [Refused] = [
-    // Adobe's triggers put the activity beside `aps`, under names of their own: to ActivityKit there
-    // is nothing but an alert.
+    // Adobe's triggers put the activity's fields beside `aps`, under other names. ActivityKit sees only an
+    // alert.
     Refused(
         name: "Adobe's trigger of a start",
         content: content(.start, title: "Live Activity Update", body: "Your Live Activity is starting"),
@@ -252,7 +252,7 @@ private let refused: [Refused] = [
     Refused(
         name: "a dismissal date on a start", content: with(delivery) { $0.dismissalDate = now + 60 },
         rules: ["dismissal-date not_allowed"]),
-    // The specification calls them recommended; no phone starts without them.
+    // The specification calls them recommended, but no phone starts without them.
     Refused(
         name: "a start without attributes", content: with(delivery) { $0.attributes = nil },
         rules: ["attributes required"]),
@@ -266,7 +266,7 @@ private let refused: [Refused] = [
     Refused(
         name: "an update without a state", content: content(.update), rules: ["content-state required"]),
     Refused(
-        name: "a state that is no object", content: content(.update, "[]"),
+        name: "a state that is not an object", content: content(.update, "[]"),
         rules: ["content-state not_an_object"]),
     Refused(
         name: "attributes on an update",
@@ -275,13 +275,13 @@ private let refused: [Refused] = [
 ]
 
 @Test(arguments: refused)
-private func `what the documents show and no phone acts on is refused by its field`(_ refused: Refused) {
+private func `documented payloads on which no phone acts are refused by field`(_ refused: Refused) {
     let found = PayloadRules(now: now).violations(in: refused.content)
     #expect(found.map { "\($0.field.rawValue) \($0.rule.rawValue)" } == refused.rules)
 }
 
 @Test(arguments: netmeraRequired)
-func `each attribute that Netmera calls mandatory is missed`(_ name: String) {
+func `a missing attribute that Netmera calls mandatory is refused`(_ name: String) {
     let attributes = netmeraAttributes.replacing("\"\(name)\"", with: "\"other\"")
     let start = content(.start, netmeraState, type: "T", attributes: attributes, title: "t")
     let found = PayloadRules(now: now, requiredAttributes: netmeraRequired).violations(in: start)
@@ -289,16 +289,16 @@ func `each attribute that Netmera calls mandatory is missed`(_ name: String) {
     #expect(found.first?.message.contains(name) == true)
 }
 
-@Test func `a relevance score is any number, not one from 0 to 1`() {
+@Test func `a relevance score may be any number, not only from 0 to 1`() {
     for score in [0, 0.95, 50, 100, -1] {
         let start = with(delivery) { $0.relevanceScore = score }
         #expect(PayloadRules(now: now).violations(in: start).isEmpty, "\(score)")
     }
 }
 
-@Test func `dates are sent as the phone's own type decodes them`() {
-    // Adobe's example has an ISO date, which Swift's own Date does not decode; the specification's
-    // example has seconds since 1970, which decode to another century.
+@Test func `dates are checked against the phone's own type`() {
+    // Adobe's example has an ISO date, which Swift's own Date does not decode. The specification's example
+    // has seconds since 1970, which decode to another century.
     var type = ActivityType(name: "Delivery")
     type.contentStateSchema = schema(
         #"{"orderStatus":"string","estimatedDeliveryTime":"date.reference2001"}"#)
@@ -311,7 +311,7 @@ func `each attribute that Netmera calls mandatory is missed`(_ name: String) {
     #expect(rules.warnings(in: update).map(\.rule) == [.doubtful])
 }
 
-@Test func `only ActivityKit's own words are events`() {
+@Test func `only ActivityKit's event names are valid`() {
     #expect(PushEvent(rawValue: "ended") == nil)
     #expect(PushEvent.allCases.map(\.rawValue) == ["start", "update", "end"])
 }

@@ -7,7 +7,7 @@ import Testing
 
     private func text(_ record: some Record) -> String { String(decoding: record.encoded(), as: UTF8.self) }
 
-    @Test func `an installation has this format, and reads back`() throws {
+    @Test func `an installation has this format and reads back`() throws {
         var installation = Installation(app: "shop", subject: .installation("i/1"))
         installation.environment = Said(.sandbox, at: ReportTime(event: 1, received: 2))
         installation.user = Said(.user("u1"), at: ReportTime(event: 3, received: 4))
@@ -55,7 +55,7 @@ import Testing
         #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
     }
 
-    @Test func `a time ends with its order and its claim where they say something`() throws {
+    @Test func `a time ends with its order and claimed time only if these differ from the defaults`() throws {
         var installation = Installation(app: "shop", subject: .installation("i"))
         func time(_ claimed: Int64?, _ sequence: Int?) -> ReportTime {
             ReportTime(claimed: claimed, received: 100, order: ReportOrder(sequence: sequence, offset: 7))
@@ -69,13 +69,13 @@ import Testing
                 == #"{"v":2,"app":"shop","subject":"i:i","os":["18",100,100],"appBuild":["7",50,100,3],"locale":["de",100,100,0,500],"timeZone":["UTC",99,100,1048583]}"#
         )
         #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
-        // As version 1 wrote it.
+        // The form of version 1.
         let before = #"{"v":1,"app":"shop","subject":"i:i","os":["18",100,100],"tappedAt":11}"#
         let read = try Installation.decode(Array(before.utf8), with: reader)
         #expect(read.os == Said("18", at: time(nil, 0)))
     }
 
-    @Test func `a damaged installation is refused with the places, and never traps`() {
+    @Test func `a damaged installation is refused and never traps`() {
         let text =
             #"{"v":1,"app":"shop","subject":"x","environment":["sandbox",1],"os":7,"starts":[{"tokenHash":"a"}]}"#
         #expect(throws: RecordError.self) {
@@ -89,14 +89,14 @@ import Testing
         #expect(text(report) == #"{"v":1,"app":"shop","userId":"u/1","kind":"profile","tags":["vip"]}"#)
         #expect(String(decoding: report.key, as: UTF8.self) == "shop/u:u%2f1")
         #expect(try Report.decode(report.encoded(), with: reader) == report)
-        // Anything else about nobody in particular is no report.
+        // No other kind of report is valid without an installation.
         for kind in ["heartbeat", "startToken"] {
             let text = #"{"v":1,"app":"shop","userId":"u","kind":"\#(kind)","token":"ab"}"#
             #expect(throws: RecordError.self) { try Report.decode(Array(text.utf8), with: reader) }
         }
     }
 
-    @Test func `nobody logged in is said with null, and silence says nothing`() throws {
+    @Test func `a null user means logged out, and a missing user means nothing`() throws {
         var report = Report(app: "shop", environment: .production, installation: "i", kind: .profile)
         #expect(try Report.decode(report.encoded(), with: reader).isLoggedOut == false)
         report.isLoggedOut = true
@@ -118,7 +118,7 @@ import Testing
         #expect(!Report.Kind.deadToken.isFromOutside && Report.Kind.tap.isFromOutside)
     }
 
-    @Test func `an event has this format, and reads back`() throws {
+    @Test func `an event has this format and reads back`() throws {
         var event = Event(.closed, app: "shop", eventTime: 1, receivedAt: 2)
         event.environment = .production
         event.installation = "i"
@@ -141,7 +141,7 @@ import Testing
         #expect(String(decoding: event.key, as: UTF8.self) == "shop/i:i")
     }
 
-    @Test func `a dead letter keeps the record as it was and says the rest in headers`() {
+    @Test func `a dead letter describes the rejection in headers`() {
         let letter = DeadLetter(
             stage: "ingest", code: "missing", reason: "token is missing", topic: "flotilla.reports",
             partition: 3, offset: 42, writtenAt: 1, at: 2)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LiveActivity
 
-@Test func `a token has any even number of hexadecimal digits up to a limit, in either case`() {
+@Test func `a token is any even number of hexadecimal digits up to a limit, in either case`() {
     #expect(PushToken(hex: "aB")?.bytes == [0xAB])
     #expect(PushToken(hex: String(repeating: "a0", count: 80))?.bytes.count == 80)
     #expect(PushToken(hex: String(repeating: "00", count: PushToken.bytesMax)) != nil)
@@ -13,7 +13,7 @@ import Testing
     }
 }
 
-@Test func `digits are read alike at every place of a token, and whatever is none is refused there`() {
+@Test func `every byte is decoded or refused equally at every position of a token`() {
     let digits = Array("0123456789abcdefABCDEF".utf8)
     var room: [UInt8] = []
     for place in 0..<20 {
@@ -32,7 +32,7 @@ import Testing
             let isRead = PushToken.decode(hex: token.span, into: &room)
             #expect(isRead == (bytes != nil), "\(token)")
             #expect(bytes == nil || room == bytes, "\(token)")
-            // The next finds it as it was left, longer or shorter.
+            // The next iteration finds the buffer as it was left, longer or shorter.
             if byte == 0 { room = Array(repeating: 9, count: place) }
             let isPossible = token.withUnsafeBufferPointer { PushToken.isPossible(hex: $0) }
             #expect(isPossible == (bytes != nil), "\(token)")
@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-@Test func `an app's id has letters, digits, dots, underscores and dashes, and is no path`() {
+@Test func `an app's id has letters, digits, dots, underscores and dashes, and is not a path`() {
     for byte in UInt8.min...UInt8.max {
         let character = Character(Unicode.Scalar(byte))
         let isGood =
@@ -55,7 +55,7 @@ import Testing
     }
 }
 
-@Test func `a token prints only as the beginning of its hash, however it is printed`() {
+@Test func `every way of printing a token shows only the beginning of its hash`() {
     let digits = String(repeating: "c0ffee12", count: 8)
     let token = PushToken(hex: digits)!
     var dumped = ""
@@ -67,7 +67,7 @@ import Testing
     #expect("\(token)".count == 12)
 }
 
-@Test func `a recipient is written as its user or its installation, and reads back`() {
+@Test func `a recipient is written as a user or an installation and reads back`() {
     for recipient in [Recipient.user("alice@example.com"), .installation("i-1"), .user("u:x/y")] {
         #expect(Recipient(text: recipient.text) == recipient)
     }
@@ -76,7 +76,7 @@ import Testing
     }
 }
 
-@Test func `keys are readable, and no part can pretend to be two`() {
+@Test func `keys are readable, and no part can look like two`() {
     #expect(
         String(decoding: RecordKey.join("shop", "u:a/b", "50%\n"), as: UTF8.self) == "shop/u:a%2fb/50%25%0a")
     for parts in [["a"], ["", ""], ["a/b", "c%d", "\u{1}\u{7f}", "ü"]] {
@@ -88,7 +88,7 @@ import Testing
                 : RecordKey.join(parts[0], parts[1], parts[2], parts[3])
         #expect(RecordKey.split(key) == parts)
     }
-    // What must be escaped, at every place of short parts and long ones.
+    // Bytes that need an escape, at every position of short and long parts.
     for count in 1...20 {
         for place in 0..<count {
             for byte in ["/", "%", "\u{1F}", "\u{7F}"] {
@@ -105,7 +105,7 @@ import Testing
     #expect(RecordKey.split([0xFF, 0xFE]) == nil)
 }
 
-@Test func `names are nearly anything, app ids are not`() {
+@Test func `names may contain nearly anything, app ids may not`() {
     for good in ["alice@example.com", "ars-liv-2025", "a/b", "日本"] { #expect(Name.problem(good) == nil) }
     for bad in ["", "a\nb", "\u{85}", String(repeating: "é", count: 101)] {
         #expect(Name.problem(bad) != nil)

@@ -10,14 +10,14 @@ func raw(_ text: String) -> RawJSON {
     }
 }
 
-/// Equal as JSON values: order and spacing do not count.
+/// Whether both are equal as JSON values. Order and spacing do not count.
 func sameJSON(_ bytes: [UInt8], _ text: String) throws -> Bool {
     let built = try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary
     let wanted = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSDictionary
     return built != nil && built == wanted
 }
 
-@Test func `the content-state is handed on byte for byte, whatever its author wrote`() {
+@Test func `the content-state is passed on byte for byte`() {
     let state = #"{ "a" : 1.0, "b":1e3,"c":"\u00e4\/", "n":null , "big":12345678901234567890 }"#
     var content = PushContent(.update)
     content.contentState = raw(state)
@@ -45,7 +45,7 @@ func sameJSON(_ bytes: [UInt8], _ text: String) throws -> Bool {
     #expect(empty.map { String(decoding: $0.bytes, as: UTF8.self) } == #"{"g":"x" }"#)
 }
 
-@Test func `a group that the attributes already name is left as it was written, another is a conflict`() {
+@Test func `attributes that already name the group stay unchanged, and another group is a conflict`() {
     var content = PushContent(.start)
     content.attributes = raw(#"{"netmeraGroupId":"m1"}"#)
     #expect(PayloadBuilder.attributes(of: content, GroupAttribute(group: "m1")) == content.attributes)
@@ -54,7 +54,7 @@ func sameJSON(_ bytes: [UInt8], _ text: String) throws -> Bool {
     #expect(PayloadBuilder.attributes(of: content, GroupAttribute(group: "m1")) == nil)
 }
 
-@Test func `an alert can speak every language through the app's own catalogue`() throws {
+@Test func `an alert can use the localized strings of the app's own catalog`() throws {
     var content = PushContent(.update)
     content.contentState = raw("{}")
     content.alert = Alert(

@@ -32,25 +32,25 @@ private func broken(
         .map { "\($0.field.rawValue) \($0.rule.rawValue)" }
 }
 
-@Test func `what the field's documents send is accepted`() {
+@Test func `payloads from the documents of other products are accepted`() {
     #expect(
         broken(start(), required: ["leagueName", "matchStartTime"], group: GroupAttribute(group: "ars-liv"))
             .isEmpty)
     #expect(broken(update()).isEmpty)
-    // Netmera's END has no content-state: the newest one stays.
+    // Netmera's END has no content-state. The phone keeps the newest one.
     var end = PushContent(.end)
     end.dismissalDate = now - 100
     #expect(broken(end).isEmpty)
 }
 
-@Test func `a start without its parts names every one of them at once`() {
+@Test func `a start without its parts reports all missing parts at once`() {
     #expect(
         broken(PushContent(.start)) == [
             "content-state required", "attributes-type required", "attributes required", "alert required",
         ])
 }
 
-@Test func `an attribute that the type requires is missed by name`() {
+@Test func `a missing required attribute is reported by name`() {
     let rules = PayloadRules(now: now, requiredAttributes: ["leagueName", "stadium"])
     let violations = rules.violations(in: start())
     #expect(violations.count == 1)
@@ -60,7 +60,7 @@ private func broken(
     )
 }
 
-@Test func `null is no value of an attribute that the type requires, and the group's own is put in`() {
+@Test func `null is not a value for a required attribute, and the group attribute is added`() {
     var content = start()
     content.attributes = raw(#"{"home":null,"away":"B"}"#)
     let rules = PayloadRules(now: now, requiredAttributes: ["home", "away", "matchId"])
@@ -70,7 +70,7 @@ private func broken(
     #expect(rules.violations(in: content, group: group).isEmpty)
 }
 
-@Test func `what belongs to a start is refused elsewhere`() {
+@Test func `fields of a start are refused on an update`() {
     var content = start()
     content.event = .update
     content.asksForToken = true
@@ -82,7 +82,7 @@ private func broken(
         ])
 }
 
-@Test func `dates stand where they belong, and in seconds`() {
+@Test func `dates are accepted only on their event and in seconds`() {
     var content = update()
     content.dismissalDate = now + 60
     content.staleDate = now - 1
@@ -96,7 +96,7 @@ private func broken(
     #expect(broken(end) == ["stale-date not_allowed", "dismissal-date not_seconds"])
 }
 
-@Test func `a date that has passed means now and is taken; where it may be a mistake somebody is told`() {
+@Test func `a past date means now and is accepted, with a warning if it may be a mistake`() {
     func doubts(_ content: PushContent) -> [String] {
         #expect(broken(content).isEmpty)
         return PayloadRules(now: now).warnings(in: content).map { "\($0.field.rawValue) \($0.rule.rawValue)" }
@@ -119,14 +119,14 @@ private func broken(
     #expect(doubts(end) == ["dismissal-date doubtful"], "seconds since 2001")
 }
 
-@Test func `content-state and attributes are objects`() {
+@Test func `content-state and attributes must be objects`() {
     var content = start()
     content.contentState = raw("[1]")
     content.attributes = raw(#""text""#)
     #expect(broken(content) == ["content-state not_an_object", "attributes not_an_object"])
 }
 
-@Test func `an alert says something, a score is a number, and a start listens to one thing`() {
+@Test func `an alert needs text, a score is a number, and a start asks for a token or a channel`() {
     var content = start()
     content.alert = Alert(title: .plain(""), sound: "default")
     content.relevanceScore = .nan
@@ -135,7 +135,7 @@ private func broken(
     #expect(broken(content) == ["alert empty", "relevance-score not_a_number", "input-push-token conflict"])
 }
 
-@Test func `the size of the final body counts, to the byte`() {
+@Test func `the size of the final body is checked to the byte`() {
     func content(padding: Int, event: PushEvent = .update) -> PushContent {
         var content = PushContent(event)
         content.contentState = raw("{\"p\":\"\(String(repeating: "x", count: padding))\"}")
@@ -151,7 +151,7 @@ private func broken(
     #expect(broken(alerting, route: .token) == ["payload too_large"])
 }
 
-@Test func `attributes and content-state share four kilobytes, which an update alone does not show`() {
+@Test func `the attributes of the start count into the size limit of an update`() {
     var content = update()
     content.contentState = raw("{\"p\":\"\(String(repeating: "x", count: 2000))\"}")
     #expect(broken(content, attributesBytes: 2000).isEmpty)
@@ -165,11 +165,11 @@ private func broken(
     #expect(broken(content, group: GroupAttribute(group: "other")).isEmpty)
 }
 
-@Test func `nothing starts through a channel`() {
+@Test func `a start through a channel is refused`() {
     #expect(broken(start(), route: .channel) == ["payload not_allowed"])
 }
 
-@Test func `a body is counted with the group attribute that it is sent with`() {
+@Test func `a body is counted with its group attribute`() {
     func content(padding: Int) -> PushContent {
         var content = start()
         let alert = Alert(title: .plain(String(repeating: "a", count: padding)), body: .plain("b"))
@@ -185,9 +185,9 @@ private func broken(
     #expect(bytes(content(padding: padding), group) == limit)
     #expect(broken(content(padding: padding), group: group).isEmpty)
     #expect(broken(content(padding: padding + 1), group: group) == ["payload too_large"])
-    // Without its group it would pass.
+    // Without its group the body is small enough.
     #expect(broken(content(padding: padding + 1)).isEmpty)
-    // Attributes and state alone are counted with it as well.
+    // The limit for attributes and state includes the group attribute too.
     var large = start()
     let rest = PayloadRules.dataBytesMax - (PayloadBuilder.attributes(of: large, group)?.count ?? 0)
     large.contentState = raw("{\"a\":\"\(String(repeating: "x", count: rest - 8))\"}")

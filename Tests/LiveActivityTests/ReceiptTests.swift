@@ -21,7 +21,7 @@ func makeReceipt() -> Receipt {
         ])
 }
 
-@Test func `a receipt has this format, and reads back`() throws {
+@Test func `a receipt has this format and reads back`() throws {
     let receipt = makeReceipt()
     #expect(
         String(decoding: receipt.encoded(), as: UTF8.self)
@@ -30,14 +30,14 @@ func makeReceipt() -> Receipt {
     #expect(try Receipt.decode(receipt.encoded(), with: JSONReader()) == receipt)
 }
 
-@Test func `a job that waits in a tier has the time at which it goes again`() throws {
+@Test func `a job that waits in a retry tier has a due time`() throws {
     var receipt = makeReceipt()
     receipt.parts = [.init(.moved, LineSet(all: 1), status: 429, dueAt: 1_763_600_120_000)]
     #expect(String(decoding: receipt.encoded(), as: UTF8.self).contains(#""dueAt":1763600120000"#))
     #expect(try Receipt.decode(receipt.encoded(), with: JSONReader()) == receipt)
 }
 
-@Test func `a receipt with lines that no sheet has is refused`() {
+@Test func `a receipt with impossible lines is refused`() {
     let text = String(decoding: makeReceipt().encoded(), as: UTF8.self)
     for wrong in ["5-2", "-1", "0-1000", "x"] {
         #expect(throws: RecordError.self) {

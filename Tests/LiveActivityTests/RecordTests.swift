@@ -44,7 +44,7 @@ private func makeSend() -> Send {
     return send
 }
 
-@Test func `a send has this format, and reads back`() throws {
+@Test func `a send has this format and reads back`() throws {
     let send = makeSend()
     #expect(
         text(send)
@@ -60,7 +60,7 @@ private func makeSend() -> Send {
     }
 }
 
-@Test func `a report has this format, and reads back`() throws {
+@Test func `a report has this format and reads back`() throws {
     var report = Report(app: "shop", environment: .sandbox, installation: "i1", kind: .updateToken)
     report.user = "u1"
     report.attributesType = "Match"
@@ -95,12 +95,12 @@ private func makeSend() -> Send {
     ("state", ["state missing", "activityId missing"]), ("unregister", ["attributesType missing"]),
     ("reconcile", ["running missing"]), ("tap", ["activityId missing"]), ("heartbeat", []), ("profile", []),
 ])
-func `a report without what its kind needs names it`(kind: String, missing: [String]) {
+func `a report without a field that its kind requires names the field`(kind: String, missing: [String]) {
     let text = #"{"v":1,"app":"a","environment":"production","installationId":"i","kind":"\#(kind)"}"#
     #expect(problems(Report.self, text) == missing)
 }
 
-@Test func `everything wrong with a report is told at once`() {
+@Test func `all problems of a report are reported at once`() {
     let text =
         #"{"v":1,"app":"a/b","environment":"test","installationId":"","kind":"startToken","token":"xyz","tags":[1],"attributes":7}"#
     #expect(
@@ -111,7 +111,7 @@ func `a report without what its kind needs names it`(kind: String, missing: [Str
         ])
 }
 
-@Test func `fields of a later version are ignored, a later version is not`() throws {
+@Test func `unknown fields are ignored, but a later version is refused`() throws {
     let later =
         #"{"v":1,"app":"a","environment":"production","installationId":"i","kind":"heartbeat","new":{"x":[1]}}"#
     #expect(try Report.decode(Array(later.utf8), with: reader).kind == .heartbeat)
@@ -123,7 +123,7 @@ func `a report without what its kind needs names it`(kind: String, missing: [Str
     #expect(problems(Report.self, "") == [" empty"])
 }
 
-@Test func `an app is a record of the catalogue, and an unknown type has the defaults`() throws {
+@Test func `an app has this format and reads back, and an unknown type has the defaults`() throws {
     var type = ActivityType(name: "Match")
     type.requiredAttributes = ["home"]
     type.groupAttribute = "groupId"

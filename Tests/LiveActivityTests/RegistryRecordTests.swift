@@ -24,7 +24,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: keys) func `a key of the registry reads back as it was written`(
+    @Test(arguments: keys) func `a registry key reads back as it was written`(
         _ key: RegistryKey, _ text: String
     ) {
         #expect(String(decoding: key.bytes, as: UTF8.self) == text)
@@ -34,7 +34,7 @@ import Testing
     @Test(arguments: [
         "", "shop", "shop/u:u//start:", "shop/x:u/i/profile", "shop/u:u/i/update:", "a/b/c/d/e",
     ])
-    func `what is no key of the registry is not read as one`(_ text: String) {
+    func `text that is not a registry key is refused`(_ text: String) {
         Array(text.utf8).withUnsafeBytes { #expect(RegistryKey(bytes: $0) == nil) }
     }
 

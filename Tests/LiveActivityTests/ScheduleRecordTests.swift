@@ -13,7 +13,7 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     )
 }
 
-@Test func `an order reads back, whatever it wants`() throws {
+@Test func `an order of every kind reads back`() throws {
     var full = Schedule(id: "s/1", name: "Chest", activity: "chest_0", .offset(60_000), makeSend())
     full.latenessMax = 0
     full.idempotency = Schedule.Idempotency(key: "k", fingerprint: "f")
@@ -31,7 +31,7 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     }
 }
 
-@Test func `an order that nobody can carry out is refused`() {
+@Test func `an invalid order is refused`() {
     let order = ScheduleOrder(
         .schedule(Schedule(id: "s1", .at(7), makeSend())), app: "shop", owner: .group("m"), acceptedAt: 5)
     let text = String(decoding: order.encoded(), as: UTF8.self)
@@ -65,12 +65,12 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     for bad in ["", "g", "g:", "x:y", "ben"] { #expect(ScheduleOwner(text: bad) == nil) }
 }
 
-@Test func `an offset counts from the cluster's stamp, a time stands for itself`() {
+@Test func `an offset counts from the cluster's timestamp, and a time is absolute`() {
     #expect(Schedule(id: "s", .offset(60_000), makeSend()).dueAt(stamp: 1000) == 61_000)
     #expect(Schedule(id: "s", .at(60_000), makeSend()).dueAt(stamp: 1000) == 60_000)
 }
 
-@Test func `a row of timers reads back, and its key is nobody else's`() throws {
+@Test func `a row of timers reads back and has a unique key`() throws {
     var send = makeSend()
     send.scheduledAt = 4
     let row = TimerRow(
@@ -93,7 +93,7 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     #expect(isSeen == [false, true])
 }
 
-@Test func `a reply reads back, whatever it says`() throws {
+@Test func `a reply of every kind reads back`() throws {
     let listed = ScheduleReply.Listed(
         id: "s1", name: nil, activity: "chest_0", dueAt: 5, send: "r-1", event: .end)
     let answers: [ScheduleReply.Answer] = [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LiveActivity
 
-// The judge is Swift's own decoder, with real types.
+// Swift's own decoder, with real types, gives the expected results.
 
 private struct Held<Value: Decodable>: Decodable { let x: Value }
 
@@ -26,7 +26,7 @@ private struct Team: Codable {
 }
 private struct Nothing: Codable {}
 
-/// A type, its schema, and what Swift says to `{"x": value}`.
+/// A type, its schema, and the result of Swift's decoder for `{"x": value}`.
 private struct Judge: Sendable, CustomTestStringConvertible {
     let schema: String
     let decodes: @Sendable (String) -> Bool
@@ -86,7 +86,7 @@ private struct Judge: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// JSON texts that sit on the borders of the rules, and random ones around them.
+/// JSON texts at the limits of the rules, and random texts.
 private struct Texts {
     var generator: SeededGenerator
 
@@ -156,14 +156,15 @@ private struct Texts {
         return String((0..<length).map { _ in alphabet[generator.below(alphabet.count)] })
     }
 
-    /// Padded as it must be or not at all: Foundation on Linux also takes padding that is too long.
+    /// Returns text with correct padding or with none. Foundation on Linux also accepts padding that is too
+    /// long.
     private mutating func base64Like() -> String {
         let text = letters(generator.below(8) == 0 ? "Ab1 -_" : "ABCabc019+/", 0...9)
         let isPadded = generator.below(3) > 0 && text.count % 4 > 1
         return text + String(repeating: "=", count: isPadded ? 4 - text.count % 4 : 0)
     }
 
-    /// Mostly the characters that mean something in a URL.
+    /// Returns text that consists mostly of characters with a meaning in a URL.
     private mutating func urlLike() -> String {
         let parts = [
             "http:", "x", "//", "/", ":", "@", "?", "#", "[", "]", "80", "%41", "%4", " ", "a-b", ".", "|",
@@ -181,7 +182,7 @@ private func agrees(_ judge: Judge, _ schema: ContentSchema, _ text: String) -> 
 }
 
 @Test(arguments: Judge.all)
-private func `a schema's verdict is that of Swift's own decoder`(_ judge: Judge) {
+private func `a schema accepts exactly the values that Swift decodes`(_ judge: Judge) {
     let schema = schema("{\"x\":\(judge.schema)}")
     for text in Texts.fixed {
         #expect(agrees(judge, schema, text), "\(text): Swift says \(judge.decodes(text))")
@@ -196,7 +197,7 @@ private func `a schema's verdict is that of Swift's own decoder`(_ judge: Judge)
     }
 }
 
-@Test func `a missing key is missed as Swift misses it, default value or not`() {
+@Test func `a missing key fails exactly when Swift fails, with or without a default value`() {
     let schema = schema(#"{"name":"string","goals":"uint8?","shirts":{"$dictionary":"bool?"}}"#)
     for text in ["{}", #"{"name":"A"}"#, #"{"name":"A","shirts":{}}"#, #"{"goals":1,"shirts":{}}"#] {
         let swift = (try? JSONDecoder().decode(Team.self, from: Data(text.utf8))) != nil
@@ -204,7 +205,7 @@ private func `a schema's verdict is that of Swift's own decoder`(_ judge: Judge)
     }
 }
 
-@Test func `an ISO date that a schema takes is taken by Swift, and is the same date`() throws {
+@Test func `an ISO date that a schema accepts decodes in Swift to the same date`() throws {
     let schema = schema(#"{"x":"date.iso8601"}"#)
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LiveActivity
 
-/// 2025-11-20
+/// 2025-11-20.
 private let now: Int64 = 1_763_600_000
 
 private func found(_ value: String, _ type: String) -> [String] {
@@ -11,7 +11,7 @@ private func found(_ value: String, _ type: String) -> [String] {
     return (findings.failures + findings.doubts).map(\.description)
 }
 
-@Test func `a finding says where, what Swift does, and what to send`() {
+@Test func `a finding names the path, the error and the remedy`() {
     #expect(
         found("\"1\"", "\"int\"") == [
             "x is a string, and Int does not decode from it; send a number without quotes"
@@ -25,7 +25,7 @@ private func found(_ value: String, _ type: String) -> [String] {
         ])
     #expect(
         found("\"third\"", #"{"$enum":["first","second"]}"#) == [
-            "x is no case of the enumeration; send one of first, second"
+            "x is not a case of the enumeration; send one of first, second"
         ])
     #expect(
         found("\"arrived\"", #"{"$cases":{"eta":{"minutes":"int"},"arrived":{}}}"#) == [
@@ -41,7 +41,7 @@ private func found(_ value: String, _ type: String) -> [String] {
         ])
 }
 
-@Test func `all findings are told at once, each with its path`() {
+@Test func `all findings are reported at once, each with its path`() {
     let schema = schema(
         #"{"home":"int","teams":[{"name":"string","shirt":"url?"}],"odds":{"$dictionary":"double"},"at":"date.reference2001"}"#
     )
@@ -55,30 +55,30 @@ private func found(_ value: String, _ type: String) -> [String] {
         ])
     #expect(
         findings.failures[3].message
-            == "is missing; there is Name, but names are matched to the letter: send it")
+            == "is missing; there is Name, but names must match exactly: send it")
     #expect(!findings.decodes)
 }
 
-@Test func `dates that decode to another century are doubted, with the number to send`() {
+@Test func `dates that decode to another century are doubtful, and the right number is named`() {
     #expect(
         found("1763600000", "\"date.reference2001\"") == [
-            "x looks like seconds since 1970, and the phone will take it for 2056-11-20; send 785292800"
+            "x looks like seconds since 1970, and the phone will read it as 2056-11-20; send 785292800"
         ])
     #expect(
         found("1763600000000", "\"date.reference2001\"") == [
-            "x looks like milliseconds since 1970, and the phone will take it for the year 57887; send 785292800"
+            "x looks like milliseconds since 1970, and the phone will read it as the year 57887; send 785292800"
         ])
     #expect(
         found("1763600000500", "\"date.unixSeconds\"") == [
-            "x looks like milliseconds since 1970, and the phone will take it for the year 57856; send 1763600000.5"
+            "x looks like milliseconds since 1970, and the phone will read it as the year 57856; send 1763600000.5"
         ])
     #expect(
         found("785292800", "\"date.unixSeconds\"") == [
-            "x looks like seconds since 2001, and the phone will take it for 1994-11-20; send 1763600000"
+            "x looks like seconds since 2001, and the phone will read it as 1994-11-20; send 1763600000"
         ])
     #expect(
         found("1763600000", "\"date.unixMilliseconds\"") == [
-            "x looks like seconds since 1970, and the phone will take it for 1970-01-21; send 1763600000000"
+            "x looks like seconds since 1970, and the phone will read it as 1970-01-21; send 1763600000000"
         ])
     for (value, type) in [
         ("785292800", "reference2001"), ("1763600000", "unixSeconds"), ("1763600000000", "unixMilliseconds"),
@@ -90,17 +90,17 @@ private func found(_ value: String, _ type: String) -> [String] {
     #expect(found("[785292800, 1763600000]", #"{"$range":"date.reference2001"}"#).count == 1)
 }
 
-@Test func `a name that is nearly right is told, also where the property is optional`() {
+@Test func `a name that is nearly right is reported, even for an optional property`() {
     let schema = schema(#"{"homeTeam":"string?","score":"int?"}"#)
     let findings = schema.findings(in: raw(#"{"home_team":"A","scores":1}"#), now: now)
     #expect(findings.decodes)
     #expect(
         findings.doubts.map(\.description) == [
-            "homeTeam stays nil; there is home_team, but names are matched to the letter: rename it"
+            "homeTeam stays nil; there is home_team, but names must match exactly: rename it"
         ])
 }
 
-@Test func `an ISO date with a fraction of a second, which only new systems take, is doubted`() {
+@Test func `an ISO date with a fraction of a second is doubtful, because only new systems decode it`() {
     for text in ["2026-11-20T20:00:00.5Z", "2026-11-20T20:00:00.123456+01:00"] {
         let findings = schema(#"{"x":"date.iso8601"}"#).findings(in: raw("{\"x\":\"\(text)\"}"), now: now)
         #expect(findings.decodes && findings.doubts.map(\.code) == [.notPortable], "\(text)")
@@ -111,12 +111,12 @@ private func found(_ value: String, _ type: String) -> [String] {
     }
 }
 
-@Test func `a URL that only new systems take is doubted`() {
+@Test func `a URL that only new systems accept is doubtful`() {
     #expect(found("\"https://example.com/a b\"", "\"url\"").count == 1)
     #expect(found("\"https://example.com/a%20b?q=1#f\"", "\"url\"").isEmpty)
 }
 
-@Test func `the list of findings is bounded, and doubts never hide a failure`() {
+@Test func `the list of findings is bounded, and doubts do not hide a failure`() {
     let names = (0..<100).map { "\"d\($0)\":1763600000" } + ["\"last\":\"x\""]
     let types = (0..<100).map { "\"d\($0)\":\"date.reference2001\"" } + ["\"last\":\"int\""]
     let findings = schema("{\(types.joined(separator: ","))}").findings(
@@ -126,7 +126,7 @@ private func found(_ value: String, _ type: String) -> [String] {
     #expect(findings.unlisted == 100 - SchemaFindings.listedMax)
 }
 
-@Test func `the payload rules refuse what does not decode, and warn of what is doubtful`() {
+@Test func `the payload rules refuse values that do not decode and warn about doubtful values`() {
     var type = ActivityType(name: "Match")
     type.contentStateSchema = schema(#"{"home":"int","at":"date.reference2001?"}"#)
     type.attributesSchema = schema(#"{"netmeraGroupId":"string","team":"string"}"#)

@@ -38,25 +38,25 @@ private func written(_ schema: ContentSchema) -> String {
     #"{"$cases":{"running":{},"done":{"at":"date.iso8601"}}}"#, #"{"$dictionary":"date.unixMilliseconds?"}"#,
     #""any""#, "{}",
 ])
-func `a schema has this format, and reads back`(_ text: String) {
+func `a schema has this format and reads back`(_ text: String) {
     #expect(written(schema(text)) == text)
     #expect(schema(written(schema(text))) == schema(text))
 }
 
-@Test func `there is one form for each schema`() {
+@Test func `each schema has one canonical form`() {
     #expect(
         written(schema(#"{"$object":{"a":{"$optional":"int"},"b":{"$keys":"string","$dictionary":"int"}}}"#))
             == #"{"a":"int?","b":{"$dictionary":"int"}}"#)
 }
 
-@Test func `everything that is wrong with a schema is told at once`() {
+@Test func `all problems of a schema are reported at once`() {
     #expect(
         problems(
             #"{"a":"integer","b":[],"c":{"$map":"int"},"d":{"$enum":["x","x"]},"e":{"$enum":[1,"x"]},"f":{"$range":"bool"},"g":{"$optional":"int?"},"h":{"$keys":"int"},"i":{"$enum":["x"],"k":"int"},"j":7,"k":{"$cases":{"x":1}},"l":{"$dictionary":"int","$keys":["int"]},"m":{"$enum":["x"],"$keys":"int"},"":"int"}"#
         ) == [
-            "a must be one of int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, double, float, bool, string, date.reference2001, date.unixSeconds, date.unixMilliseconds, date.iso8601, url, uuid, data, any, with ? behind it where it is optional",
-            "b must hold one type, that of every element",
-            #"c["$map"] is no constructor; there are $object, $optional, $enum, $cases, $range, $dictionary"#,
+            "a must be one of int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, double, float, bool, string, date.reference2001, date.unixSeconds, date.unixMilliseconds, date.iso8601, url, uuid, data, any, followed by ? if it is optional",
+            "b must hold one type, the type of all elements",
+            #"c["$map"] is not a constructor; use $object, $optional, $enum, $cases, $range, $dictionary"#,
             #"d["$enum"] has a raw value twice"#,
             #"e["$enum"] must have only strings or only 64-bit integers"#,
             #"f["$range"] must be a number, a date or a string"#,
@@ -69,7 +69,7 @@ func `a schema has this format, and reads back`(_ text: String) {
             "m has $keys beside $enum; they belong to $dictionary",
             #"[""] has a name that must not be empty"#,
         ])
-    #expect(problems(#"["int"]"#) == ["the document must describe an object; that is what a phone decodes"])
+    #expect(problems(#"["int"]"#) == ["the document must describe an object, because a phone decodes one"])
     #expect(problems(#"{"$dictionary":"int","$keys":"uuid"}"#).count == 1, "an array to Swift")
 }
 
@@ -86,7 +86,7 @@ func `a schema has this format, and reads back`(_ text: String) {
     #expect(problems(wide(ContentSchema.typesMax - 1)).isEmpty)
     #expect(
         problems(wide(ContentSchema.typesMax + 20)) == [
-            "p999 is one type too many; 1000 are allowed"
+            "p999 exceeds the limit of 1000 types"
         ])
     let names = (0..<2_000).map { "\"case number \($0)\"" }.joined(separator: ",")
     #expect(problems("{\"a\":{\"$enum\":[\(names)]}}") == ["the document must have at most 16384 bytes"])
@@ -94,7 +94,7 @@ func `a schema has this format, and reads back`(_ text: String) {
     #expect(problems("{\"a\":{\"$enum\":[\(many)]}}").count == 1)
 }
 
-@Test func `an app keeps the schemas of its types, and a wrong one refuses the record`() throws {
+@Test func `an app record keeps its schemas and is refused if one is wrong`() throws {
     var type = ActivityType(name: "Match")
     type.contentStateSchema = schema(#"{"home":"int"}"#)
     type.attributesSchema = schema(#"{"netmeraGroupId":"string?"}"#)
@@ -110,7 +110,7 @@ func `a schema has this format, and reads back`(_ text: String) {
     let wrong = text.replacing(#"{"home":"int"}"#, with: #"{"home":"Int"}"#)
     do {
         _ = try App.decode(Array(wrong.utf8), with: JSONReader())
-        Issue.record("a wrong schema was taken")
+        Issue.record("a wrong schema was accepted")
     } catch {
         #expect(error.description.contains("activityTypes[0].contentStateSchema.home must be one of int"))
     }

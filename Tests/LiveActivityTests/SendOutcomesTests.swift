@@ -1,12 +1,12 @@
 import LiveActivity
 import Testing
 
-@Test func `of several outcomes of a job the first counts`() {
+@Test func `the first of several outcomes of a job counts`() {
     var outcomes = SendOutcomes()
     outcomes.hear(makeReceipt())
     #expect(outcomes.decided == 202 && outcomes[.accepted] == 201 && outcomes[.rejected] == 1)
     #expect(outcomes.reasons == ["Unregistered": 1] && outcomes.decidedAt == 1_763_600_000_500)
-    // A zombie's word about the same jobs, and one about a job of another sheet.
+    // A zombie's outcome for the same jobs, then an outcome for a job of another sheet.
     var late = makeReceipt()
     late.parts = [Receipt.Part(.unknown, LineSet(all: 202))]
     outcomes.hear(late)
@@ -16,7 +16,7 @@ import Testing
     #expect(outcomes.decided == 404 && outcomes[.unknown] == 202)
 }
 
-@Test func `marks on a job's way are no outcomes`() {
+@Test func `intermediate marks are not outcomes`() {
     var outcomes = SendOutcomes()
     var receipt = makeReceipt()
     receipt.parts = [.moved, .intent, .released].map { Receipt.Part($0, LineSet(all: 10)) }

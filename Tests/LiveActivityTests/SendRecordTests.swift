@@ -13,7 +13,7 @@ private func state(_ version: Int64) -> ScopeState {
         acceptedAt: 1_763_600_000_123)
 }
 
-@Test func `the key of a group's row says whose it is, and no two are alike`() {
+@Test func `the keys of group rows are distinct and name their group and recipient`() {
     let keys = [
         GroupKey(app: "shop", group: "m/1"), GroupKey(app: "shop", group: "m/1", recipient: .user("b/n")),
         GroupKey(app: "shop", group: "m/1", recipient: .installation("b/n")),
@@ -34,7 +34,7 @@ private func state(_ version: Int64) -> ScopeState {
     }
 }
 
-@Test func `a row of groups reads back, with what it holds`() throws {
+@Test func `a row of groups with all its fields reads back`() throws {
     #expect(try GroupRow.decode(GroupRow().encoded(), with: reader) == GroupRow())
     var row = GroupRow()
     row.generation = 1
@@ -61,7 +61,7 @@ private func state(_ version: Int64) -> ScopeState {
     #expect(try SeenSend.decode(seen.encoded(), with: reader) == seen)
 }
 
-@Test func `a row that was written when one state was kept reads as it was meant`() throws {
+@Test func `a row from the time when only one state was kept reads back`() throws {
     var row = GroupRow()
     row.newest = state(7)
     row.previous = [state(6)]
@@ -70,9 +70,10 @@ private func state(_ version: Int64) -> ScopeState {
     #expect(try GroupRow.decode(Array(text.utf8), with: reader) == row)
 }
 
-@Test func `a row reads back with the largest states that there are`() throws {
+@Test func `a row with the largest possible states reads back`() throws {
     var largest = state(7)
-    // No more names go into its bytes: each needs a quoted letter, a colon, a digit and a comma.
+    // Names this short give the most names for a size: each needs a quoted letter, a colon, a digit and a
+    // comma.
     let letters = "abcdefghijklmnopqrst".map { "\"\($0)\":0" }.joined(separator: ",")
     let objects = Array(
         repeating: "{\(letters)}", count: PayloadRules.dataBytesMax / (letters.utf8.count + 3))
@@ -94,7 +95,7 @@ private func makeHeld() -> Send {
         acceptedAt: 1)
 }
 
-@Test func `an expansion reads back, also as a continuation`() throws {
+@Test func `an expansion and its continuation read back`() throws {
     var expansion = Expansion(
         send: "s1", key: GroupKey(app: "shop", group: "m"), targets: .group, content: state(7).content,
         priority: 10, generation: 3, version: 7, deadline: 1_763_610_000, expiration: 0,
@@ -129,7 +130,7 @@ private func makeHeld() -> Send {
     #expect(throws: RecordError.self) { try Expansion.decode(Array(odd.utf8), with: reader) }
 }
 
-@Test func `what is said of a send reads back`() throws {
+@Test func `the progress of a send reads back`() throws {
     var verdict = Progress.PlannedPart(.planned, version: 7, generation: 3, lanes: 12)
     verdict.findings = ["content-state has no goals"]
     verdict.ended = 2
@@ -156,7 +157,7 @@ private func makeHeld() -> Send {
     }
 }
 
-@Test func `what an earlier version said of one lane can be read`() throws {
+@Test func `a progress record of version 1 for one lane can be read`() throws {
     let text =
         #"{"v":1,"send":"s1","app":"shop","group":"m","acceptedAt":1,"at":2,"lane":4,"targeted":3,"expanded":2}"#
     let progress = try Progress.decode(Array(text.utf8), with: reader)
@@ -164,7 +165,7 @@ private func makeHeld() -> Send {
     #expect(tally.targeted == 3 && tally.expanded == 2)
 }
 
-@Test func `whatever phones say of their systems, a tally can be read`() throws {
+@Test func `a tally stays readable for any reported system versions`() throws {
     var tally = LaneTally()
     for major in 1...UInt8.max { tally.expand(on: OSVersion(major, 0)) }
     #expect(tally.systems.values.reduce(0, +) == tally.expanded && tally.systems[0] == 223)
@@ -174,7 +175,7 @@ private func makeHeld() -> Send {
     #expect(try Progress.decode(progress.encoded(), with: reader) == progress)
 }
 
-@Test func `a cancel and a send lie in one topic and are told apart`() throws {
+@Test func `a cancel and a send in one topic are distinguished`() throws {
     for key in [
         GroupKey(app: "shop", group: "m"), GroupKey(app: "shop", group: "m", recipient: .user("ben")),
         GroupKey(app: "shop", activity: "a"),
@@ -188,7 +189,7 @@ private func makeHeld() -> Send {
     #expect(try SendRequest.decode(makeHeld().encoded(), with: reader) == .send(makeHeld()))
 }
 
-@Test func `a send that nobody can carry out is refused`() throws {
+@Test func `an invalid send is refused`() throws {
     func problem(_ event: PushEvent, _ audience: Audience, group: String? = "m", owner: Recipient? = nil)
         -> String?
     {
@@ -228,7 +229,7 @@ private func makeHeld() -> Send {
     }
 }
 
-@Test func `an enquiry reads back among sends, and one of no lane does not`() throws {
+@Test func `a group state request reads back among sends, and one without a valid lane is refused`() throws {
     let enquiry = Enquiry(lane: 11, app: "shop", group: "m/1")
     let request = try SendRequest.decode(enquiry.encoded(), with: reader)
     #expect(request == .enquiry(enquiry))
@@ -237,7 +238,7 @@ private func makeHeld() -> Send {
     #expect(throws: RecordError.self) { try SendRequest.decode(Array(text.utf8), with: reader) }
 }
 
-@Test func `a lane's row of a scope says that it may lack updates`() throws {
+@Test func `a lane's row of a scope keeps its mark for missing updates`() throws {
     var scope = LaneScope()
     scope.mayLackUpdates = true
     #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)

@@ -20,7 +20,7 @@ private func round(_ head: SheetHead) throws(SheetError) -> SheetHead {
     try read(text(head.apnsLines), text(head.flotillaLines))
 }
 
-/// The jobs of a header `to`, each as its four texts.
+/// Returns the jobs of a header `to`, each as its four texts.
 private func jobs(_ to: [UInt8]) throws(SheetError) -> [[String]] {
     var found: [[String]] = []
     let jobs = try SheetJobs(to.span)
@@ -39,7 +39,7 @@ extension [UInt8] {
     }
 }
 
-@Test func `a sheet's head has these lines, and reads back`() throws {
+@Test func `a sheet's head has these lines and reads back`() throws {
     var head = makeHead()
     #expect(
         text(head.apnsLines)
@@ -65,7 +65,7 @@ extension [UInt8] {
     #expect(try round(head) == head)
 }
 
-@Test func `a head that lacks a line, or has a wrong one, is refused by the line's name`() {
+@Test func `a head with a missing or wrong line is refused with the line's name`() {
     let head = makeHead()
     func lines(_ bytes: [UInt8]) -> [Substring] { text(bytes).split(separator: "\n") }
     let optional = ["group"]
@@ -74,7 +74,7 @@ extension [UInt8] {
         for index in all.indices {
             let name = String(all[index].prefix { $0 != ":" })
             guard let line = SheetLine(rawValue: name) else {
-                Issue.record("\(name) is a line that nobody knows")
+                Issue.record("\(name) is an unknown line")
                 continue
             }
             var fewer = all
@@ -100,7 +100,7 @@ extension [UInt8] {
     #expect((try? read(text(head.apnsLines), later)) == head)
 }
 
-@Test func `a line for each job, read in place`() throws {
+@Test func `a sheet has one line for each job`() throws {
     var lines = JobLines()
     let rows = (0..<300).map {
         ["token\($0)", "phone-\($0)", "update:a\($0)", $0 % 2 == 0 ? "u:ben" : "i:phone-\($0)"]
@@ -122,13 +122,13 @@ extension [UInt8] {
     "token\ti1\tupdate:a", "token\ti1\tupdate:a\tu:1\tmore", "\ti1\tupdate:a\tu:1", "token\t\tupdate:a\tu:1",
     "token\ti1\t\tu:1", "token\ti1\tupdate:a\t", "token\ti1\tupdate:a\tx:1", "token\ti1\tupdate:a\tu:", "",
 ])
-func `what is no job spoils its sheet, by its line's number`(line: String) {
+func `a line that is not a job makes the sheet invalid, and the error has its number`(line: String) {
     #expect(throws: SheetError.wrongJob(1)) {
         try jobs(Array("token\ti1\tupdate:a\tu:1\n\(line)\ntoken\ti1\tupdate:a\tu:1".utf8))
     }
 }
 
-@Test func `a job may name its phone's system, and a receipt's lines name it likewise`() throws {
+@Test func `a job and a receipt line may name the phone's system`() throws {
     var lines = JobLines()
     for (number, system) in [OSVersion(26, 1), nil, OSVersion(255, 0), OSVersion(5, 0), OSVersion(100, 0)]
         .enumerated()
@@ -165,7 +165,7 @@ func `what is no job spoils its sheet, by its line's number`(line: String) {
     #expect(throws: SheetError.tooManyJobs) { try jobs(full + line) }
 }
 
-@Test func `where a job first stood has these lines, and reads back`() throws {
+@Test func `the origin of a sheet has these lines and reads back`() throws {
     var lines = LineSet()
     for line in [0, 1, 2, 7, 9, 10] { lines.append(line) }
     var origin = SheetOrigin(
@@ -182,7 +182,7 @@ func `what is no job spoils its sheet, by its line's number`(line: String) {
     }
 }
 
-@Test func `some of a sheet's lines are ranges`() {
+@Test func `a set of lines is stored as ranges`() {
     var generator = SeededGenerator(UInt64.random(in: 0...UInt64.max))
     for _ in 0..<500 {
         let chosen = (0..<Int.random(in: 1...40, using: &generator)).filter { _ in

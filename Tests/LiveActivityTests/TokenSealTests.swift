@@ -15,7 +15,7 @@ private let rotatedText = keyText + "key 7 \(String(repeating: "07", count: 32))
 private func keys(_ text: String) throws -> SealingKeys { try SealingKeys(lines: Array(text.utf8)[...]) }
 private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
 
-@Test func `a sealed token opens only for its app and its row`() throws {
+@Test func `a sealed token opens only for its app and row`() throws {
     let seal = TokenSeal(try keys(keyText))
     let sealed = seal.seal(token, app: "shop", entry: "update:a1")
     #expect(sealed.hasPrefix("s1."))
@@ -25,7 +25,7 @@ private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
     #expect(throws: TokenSeal.Failure.wrongRow) { try seal.open(sealed, app: "shop2", entry: "update:a1") }
 }
 
-@Test func `the same token in the same row seals to the same bytes, another row or token to others`() throws {
+@Test func `a token seals to the same bytes in the same row, and to other bytes elsewhere`() throws {
     let seal = TokenSeal(try keys(keyText))
     let sealed = seal.seal(token, app: "shop", entry: "update:a1")
     #expect(TokenSeal(try keys(keyText)).seal(token, app: "shop", entry: "update:a1") == sealed)
@@ -33,7 +33,7 @@ private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
     #expect(seal.seal(PushToken(hex: "c0ffee13")!, app: "shop", entry: "update:a1") != sealed)
 }
 
-@Test func `after a rotation the old opens, the new key seals, and hashes stay`() throws {
+@Test func `after a rotation the old key opens, the new key seals, and hashes stay`() throws {
     let old = TokenSeal(try keys(keyText))
     let new = TokenSeal(try keys(rotatedText))
     let sealed = old.seal(token, app: "shop", entry: "start:Match")
@@ -46,7 +46,7 @@ private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
     #expect(old.hash(token) == new.hash(token))
 }
 
-@Test func `without keys tokens travel in the clear, and it says so`() throws {
+@Test func `without keys tokens are stored in plain text`() throws {
     let seal = TokenSeal(nil)
     #expect(!seal.isSealing)
     let stored = seal.seal(token, app: "shop", entry: "update:a1")
@@ -71,17 +71,17 @@ func `damaged text never opens and never traps`(stored: String) throws {
     (keyText + "key 1 \(String(repeating: "02", count: 32))", "line 4 has the number"),
     (keyText + "hash \(String(repeating: "02", count: 32))", "line 4 is a second hash key"),
 ])
-func `a wrong key file is told by its line, never by its content`(text: String, sentence: String) {
+func `an error in a key file names the line and never its content`(text: String, sentence: String) {
     do {
         _ = try keys(text)
-        Issue.record("it was taken")
+        Issue.record("a wrong key file was accepted")
     } catch {
         #expect("\(error)".contains(sentence), "\(error)")
         #expect(!"\(error)".contains("0101") && !"\(error)".contains("abab"))
     }
 }
 
-@Test func `a key file that others can read is refused, and a made one is taken`() throws {
+@Test func `a key file that others can read is refused, and a new one is accepted`() throws {
     let path = NSTemporaryDirectory() + "seal-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }
     let made = FileManager.default.createFile(
@@ -93,17 +93,17 @@ func `a wrong key file is told by its line, never by its content`(text: String, 
     #expect(throws: SealingKeys.Problem.self) { try SealingKeys(file: path + ".not-there") }
 }
 
-@Test func `rows and tokens that read alike when joined never share a nonce`() throws {
+@Test func `rows and tokens with the same concatenation never share a nonce`() throws {
     let seal = TokenSeal(try keys(keyText))
     let tail: [UInt8] = [0xC0, 0xFF]
     let long = seal.seal(PushToken(bytes: Array("b".utf8) + tail)!, app: "shop", entry: "update:a")
     let short = seal.seal(PushToken(bytes: tail)!, app: "shop", entry: "update:ab")
-    // The nonce stands in front: 12 bytes are 16 letters.
+    // The nonce comes first: 12 bytes are 16 characters.
     #expect(long.dropFirst(3).prefix(16) != short.dropFirst(3).prefix(16))
 }
 
 @Test(arguments: [Report.Kind.startToken, .updateToken, .heartbeat])
-func `a report's token is sealed for the row that it will stand in, and opens again`(
+func `a report's token is sealed for its registry row and opens again`(
     kind: Report.Kind
 ) throws {
     let seal = TokenSeal(try keys(keyText))
@@ -118,13 +118,13 @@ func `a report's token is sealed for the row that it will stand in, and opens ag
     #expect(report.isTokenSealed && !plain.isTokenSealed)
     #expect(try Report.decode(report.encoded(), with: JSONReader()) == report)
     #expect(try seal.open(tokenOf: report) == token)
-    #expect(try seal.open(tokenOf: plain) == token, "what a service without keys wrote")
+    #expect(try seal.open(tokenOf: plain) == token, "the token of a service without keys")
     var moved = report
     moved.app = "bank"
     #expect(throws: TokenSeal.Failure.wrongRow) { try seal.open(tokenOf: moved) }
 }
 
-@Test func `without keys, and without a token, a report stays as it is`() throws {
+@Test func `a report stays unchanged without keys or without a token`() throws {
     var report = Report(app: "shop", environment: .production, installation: "i1", kind: .startToken)
     TokenSeal(try keys(keyText)).seal(tokenOf: &report)
     #expect(report.token == nil)
@@ -134,7 +134,7 @@ func `a report's token is sealed for the row that it will stand in, and opens ag
     #expect(report.token == "c0ffee")
 }
 
-@Test func `the longest token is sealed into what a report may hold, and nothing else looks sealed`() throws {
+@Test func `the longest sealed token fits into a report, and nothing else looks sealed`() throws {
     let seal = TokenSeal(try keys(keyText.replacingOccurrences(of: "key 1 ", with: "key 999999 ")))
     var report = Report(app: "shop", environment: .production, installation: "i1", kind: .startToken)
     report.token = String(repeating: "ab", count: PushToken.bytesMax)
@@ -150,7 +150,7 @@ func `a report's token is sealed for the row that it will stand in, and opens ag
     }
 }
 
-/// What the catalogue has after a process with these keys has started.
+/// Returns the catalog's record after a process with these keys has started.
 private func started(_ text: String, _ standing: SealingRecord?) throws -> SealingRecord? {
     switch SealingKeys.verdict(on: try keys(text), standing: standing, now: 5) {
     case .good: return standing
@@ -170,7 +170,7 @@ private func refusal(_ text: String?, _ standing: SealingRecord?) throws -> Stri
     return nil
 }
 
-@Test func `whoever comes first says which keys an installation has, and others do not start`() throws {
+@Test func `the first process records the installation's keys, and other keys are refused`() throws {
     #expect(SealingKeys.verdict(on: nil, standing: nil, now: 5) == .good)
     let first = try #require(try started(keyText, nil))
     #expect(try started(keyText, first) == first)
@@ -183,18 +183,18 @@ private func refusal(_ text: String?, _ standing: SealingRecord?) throws -> Stri
     #expect(!record.contains("0101") && !record.contains("abab"))
 }
 
-@Test func `keys rotate one process at a time, and who cannot open what is sealed does not start`() throws {
+@Test func `keys rotate one process at a time, and a process that lacks a key does not start`() throws {
     let first = try #require(try started(keyText, nil))
     let both = keyText.components(separatedBy: "key 1")
-    // First the new key stands before the old one: it opens, and does not seal yet.
+    // First the new key is in the line before the old key: it opens and does not seal yet.
     let prepared = "\(both[0])key 7 \(String(repeating: "07", count: 32))\nkey 1\(both[1])"
     #expect(try started(prepared, first) == first)
-    // Then it stands last, and seals.
+    // Then it is in the last line and seals.
     let second = try #require(try started(rotatedText, first))
     #expect(second.sealing == 7 && second.keys.map(\.number) == [1, 7])
-    #expect(try started(prepared, second) == second, "a process whose turn has not come")
+    #expect(try started(prepared, second) == second, "a process that has not rotated yet")
     #expect(try refusal(keyText, second)?.contains("sealed with key 7") == true)
-    // At last the old key goes.
+    // Finally the old key is removed.
     let last = rotatedText.split(separator: "\n").filter { !$0.hasPrefix("key 1") }.joined(separator: "\n")
     #expect(try started(last, second) == second)
     #expect(try refusal(last + "\nkey 1 \(String(repeating: "09", count: 32))", second) != nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Settings
 
-@Test func `flags are settings by their short or their whole name, and the rest are words`() throws {
+@Test func `flags are settings by short or whole name, and other arguments are words`() throws {
     let arguments = try Arguments(
         ["--listen", "0.0.0.0:1", "--gateway-wait=3s", "one", "--yes", "--allow-remote", "--", "--two"],
         schema: Sample.schema, namespace: "broker", options: ["--yes": false])
@@ -13,7 +13,7 @@ import Testing
     #expect(arguments.file == nil)
 }
 
-@Test func `a mistyped flag names the nearest one, and a flag without its value says so`() {
+@Test func `a mistyped flag names the nearest flag, and a flag without its value is reported`() {
     #expect(
         problems {
             _ = try Arguments(["--lisen", "x", "--wait"], schema: Sample.schema, namespace: "broker")

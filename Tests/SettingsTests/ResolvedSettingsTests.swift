@@ -32,7 +32,7 @@ enum Sample {
     }
 }
 
-/// A settings file that is there for one test.
+/// Runs `body` with a temporary settings file.
 func withFile(_ text: String, _ body: (String) throws -> Void) throws {
     let path = NSTemporaryDirectory() + "settings-\(UUID().uuidString).json5"
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -51,8 +51,7 @@ func problems(_ body: () throws -> Void) -> [String] {
     }
 }
 
-@Test func `a flag overrules the environment, which overrules the file, which overrules the default`() throws
-{
+@Test func `a flag overrides the environment, the environment the file, and the file the default`() throws {
     try withFile(
         "{ broker: { colour: 'blue', 'request-max': '2KiB' }, // a comment\n 'gateway.wait': '1s', }"
     ) { path in
@@ -89,7 +88,7 @@ func problems(_ body: () throws -> Void) -> [String] {
     }
 }
 
-@Test func `a secret is never shown, not even when it is wrong, and is not taken from a flag`() throws {
+@Test func `a secret is never shown, not even in an error, and is not accepted from a flag`() throws {
     let settings = try Sample.resolve(environment: ["FLOTILLA_KAFKA_PASSWORD": "hunter2"])
     #expect(settings[Sample.password] == "hunter2")
     #expect(!settings.all.map(\.shown).joined().contains("hunter2"))
@@ -97,11 +96,11 @@ func problems(_ body: () throws -> Void) -> [String] {
     #expect(
         problems { _ = try Sample.resolve(["--kafka-password", "hunter2"]) }
             == [
-                "kafka.password is a secret and flags can be read by anybody on the machine: set it in a file"
+                "kafka.password is a secret, and every user of the machine can read flags: set it in a file"
             ])
 }
 
-@Test func `a file that cannot be used says why in one sentence`() throws {
+@Test func `an unusable file is reported with the reason in one sentence`() throws {
     #expect(
         problems { _ = try Sample.resolve(file: "/nonexistent/flotilla.json5") }
             == ["cannot read the settings file /nonexistent/flotilla.json5: there is no such file"])
@@ -131,7 +130,7 @@ func problems(_ body: () throws -> Void) -> [String] {
     }
 }
 
-@Test func `what Kubernetes puts into the environment for a service of our name is no mistake`() throws {
+@Test func `service variables of Kubernetes with our prefix are ignored`() throws {
     _ = try Sample.resolve(environment: [
         "FLOTILLA_SERVICE_HOST": "10.0.0.1", "FLOTILLA_SERVICE_PORT": "9092",
         "FLOTILLA_SERVICE_PORT_HTTP": "80",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Settings
 
-@Test func `one declaration gives the flag, the environment name and the line of the table`() {
+@Test func `one declaration gives the flag, the environment name and the table row`() {
     let declaration = Sample.limit.declaration
     #expect(declaration.flag == "--broker-request-max")
     #expect(declaration.shortFlag(in: "broker") == "--request-max")

@@ -5,7 +5,7 @@ import Testing
 @Test(arguments: [
     ("0ms", 0), ("250ms", 250), ("5s", 5000), ("2m", 120_000), ("24h", 86_400_000), ("7d", 604_800_000),
 ])
-func `a duration reads with its unit`(text: String, count: Int) {
+func `a duration is read with its unit`(text: String, count: Int) {
     #expect(Milliseconds(settingText: text) == Milliseconds(count))
 }
 
@@ -15,7 +15,7 @@ func `a duration without a unit, negative, or too large is refused`(text: String
 }
 
 @Test(arguments: [("0B", 0), ("512B", 512), ("64KiB", 65536), ("4MiB", 4 << 20), ("10GiB", 10 << 30)])
-func `a size reads with its unit`(text: String, count: Int) {
+func `a size is read with its unit`(text: String, count: Int) {
     #expect(Bytes(settingText: text) == Bytes(count))
 }
 
@@ -24,7 +24,7 @@ func `a size without a unit, negative, or too large is refused`(text: String) {
     #expect(Bytes(settingText: text) == nil)
 }
 
-@Test func `durations and sizes are written as they would be read`() {
+@Test func `durations and sizes read back as they are written`() {
     for count in [0, 1, 999, 1000, 60_000, 61_000, 86_400_000, 90_000_000] {
         #expect(Milliseconds(settingText: Milliseconds(count).settingText) == Milliseconds(count))
     }
@@ -36,17 +36,17 @@ func `a size without a unit, negative, or too large is refused`(text: String) {
 }
 
 @Test(arguments: [("a:1", "a", 1), ("127.0.0.1:9092", "127.0.0.1", 9092), ("[::1]:0", "::1", 0)])
-func `a host and port reads`(text: String, host: String, port: Int) {
+func `a host and port is read`(text: String, host: String, port: Int) {
     #expect(HostPort(settingText: text) == HostPort(host: host, port: port))
     #expect(HostPort(host: host, port: port).settingText == text)
 }
 
 @Test(arguments: ["a", "a:", ":1", "a:65536", "a:-1", "::1:80", "a b:1", ""])
-func `what is no host and port is refused`(text: String) {
+func `text that is not a host and port is refused`(text: String) {
     #expect(HostPort(settingText: text) == nil)
 }
 
-@Test func `an empty optional is none, and a wrong one is refused`() {
+@Test func `empty text is nil for an optional, and a wrong value is refused`() {
     #expect(Int?(settingText: "") == .some(.none))
     #expect(Int?(settingText: "7") == .some(7))
     #expect(Int?(settingText: "x") == nil)

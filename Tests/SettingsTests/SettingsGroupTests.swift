@@ -18,7 +18,7 @@ private struct Lamp: OperatorSettings {
     }
 }
 
-/// One declaration is the list, the table, the check and the mapping.
+/// One declaration gives the list, the table, the check and the mapping.
 struct SettingsGroupTests {
     private let schema = Schema(Lamp.declared.declarations)
 
@@ -27,7 +27,7 @@ struct SettingsGroupTests {
         return try ResolvedSettings(schema, file: nil, environment: [:], flags: parsed.flags)[Lamp.self]
     }
 
-    @Test func `what nobody set has the value that code gives it, and the table says the same`() throws {
+    @Test func `a setting without a value has the default of the code, also in the table`() throws {
         let lamp = try lamp()
         #expect(lamp.listen == Lamp().listen && lamp.threads == 2 && lamp.waitMilliseconds == 1500)
         #expect(lamp.password == nil && lamp.colour == .red)
@@ -35,13 +35,13 @@ struct SettingsGroupTests {
         #expect(schema.markdown.contains("| `lamp.listen` | `127.0.0.1:1` | where it listens |"))
     }
 
-    @Test func `what was set is where its declaration says`() throws {
+    @Test func `a value is stored in the property of its declaration`() throws {
         let lamp = try lamp("--lamp-listen", "[::1]:9", "--lamp-wait=2s", "--lamp-threads", "4")
         #expect(lamp.listen == HostPort(host: "::1", port: 9))
         #expect(lamp.waitMilliseconds == 2000 && lamp.threads == 4 && lamp.colour == .red)
     }
 
-    @Test func `bounds and checks are those of the declaration`() {
+    @Test func `the bounds and checks of the declaration apply`() {
         let found = problems {
             _ = try lamp("--lamp-wait", "3s", "--lamp-threads", "5", "--lamp-colour", "blue")
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Telemetry
 
-/// What a sink wrote, read back from a pipe.
+/// Returns the lines that a sink wrote, read back from a pipe.
 private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body: (Log) -> Void) -> [String] {
     let pipe = Pipe()
     let sink = LogSink(level: level, format: format, descriptor: pipe.fileHandleForWriting.fileDescriptor) {
@@ -17,7 +17,7 @@ private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body
     return text.split(separator: "\n").map(String.init)
 }
 
-@Test func `a line is one JSON object with the fields in order`() throws {
+@Test func `a JSON line is one object with the fields in order`() throws {
     let lines = written { log in
         log.info(
             "started", .field("port", 9092), .field("host", "a\"b"), .field("share", 0.5), .field("ok", true))
@@ -29,19 +29,19 @@ private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body
     #expect(try JSONSerialization.jsonObject(with: Data(lines[0].utf8)) is [String: Any])
 }
 
-@Test func `text is for people`() {
+@Test func `a text line has columns for people`() {
     let lines = written(format: .text) { $0.warning("slow", .field("why", "disk is slow"), .field("n", 1)) }
     #expect(lines == [#"2025-11-20T10:08:15.123Z warning test: slow why="disk is slow" n=1"#])
 }
 
-@Test func `a value from outside cannot forge a second line, nor end the JSON`() throws {
+@Test func `an external value can neither forge a second line nor end the JSON`() throws {
     let lines = written { $0.info("got", .field("name", "x\n{\"level\":\"error\"}\u{1}\\\u{7f}")) }
     #expect(lines.count == 1)
     let object = try JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any]
     #expect(object?["name"] as? String == "x\n{\"level\":\"error\"}\u{1}\\\u{7f}")
 }
 
-@Test func `what is below the level is not written`() {
+@Test func `lines below the level are not written`() {
     let lines = written(level: .warning) { log in
         log.debug("no")
         log.info("no")
@@ -71,7 +71,7 @@ private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body
 }
 
 @Test(arguments: [LogLevel.warning, .error])
-func `equal warnings and errors are held back after the tenth and counted when the window ends`(
+func `equal warnings and errors are suppressed after the tenth and counted when the window ends`(
     _ level: LogLevel
 ) {
     let pipe = Pipe()
@@ -84,7 +84,7 @@ func `equal warnings and errors are held back after the tenth and counted when t
         if level == .error { log.error("again", .field("number", number)) } else { log.warning("again") }
     }
     for number in 0..<25 { again(number) }
-    log.error("another is not held back with it")
+    log.error("another message is not suppressed with it")
     second.store(LogSink.equalLinesWindowSeconds, ordering: .relaxed)
     again(25)
     sink.flush()
@@ -95,12 +95,12 @@ func `equal warnings and errors are held back after the tenth and counted when t
     #expect(lines.last?.contains(#""suppressed":15"#) == true)
 }
 
-@Test func `a reader who does not read stops nobody, and learns what was dropped`() {
+@Test func `a reader that does not read blocks no writer and learns the number of dropped lines`() {
     let pipe = Pipe()
     let sink = LogSink(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
     let log = Log("test", to: sink)
     let padding = String(repeating: "x ", count: 500)
-    // More than the pipe and the sink can hold: nobody reads yet, and still every call returns.
+    // This is more than the pipe and the sink can hold. No reader reads yet, but every call must return.
     for _ in 0..<4000 { log.info("full", .field("padding", padding)) }
     let reader = Thread {
         while true { if pipe.fileHandleForReading.availableData.isEmpty { return } }

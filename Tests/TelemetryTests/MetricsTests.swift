@@ -43,7 +43,7 @@ import Testing
     #expect(metrics.counter("flotilla_test_records_total", help: "records").value == 2)
 }
 
-@Test func `a label that grows with the data ends in the series other`() {
+@Test func `a label that grows with the data falls back to the series other`() {
     let metrics = Metrics()
     for index in 0..<(Metrics.seriesPerNameMax + 50) {
         metrics.counter("flotilla_test_records_total", help: "records", labels: ["app": "\(index)"]).add()

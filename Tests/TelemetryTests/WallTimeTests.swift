@@ -3,7 +3,7 @@ import Testing
 
 @testable import Telemetry
 
-@Test func `time is written as RFC 3339 says, in every century`() {
+@Test func `time is written in RFC 3339 in every century`() {
     let formatter = ISO8601DateFormatter()
     formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
     var seconds: Int64 = -5_000_000_000

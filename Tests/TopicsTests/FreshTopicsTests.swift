@@ -5,7 +5,7 @@ import Testing
 
 @testable import Topics
 
-/// Topics of a moment ago, in Kafka's weather.
+/// Topics that were created a moment ago, with simulated delays of Kafka.
 struct FreshTopicsTests {
     private let layout = TopicLayout(prefix: "fresh.", lanes: 3)
 
@@ -13,7 +13,7 @@ struct FreshTopicsTests {
         try Admin(KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
     }
 
-    @Test(arguments: UInt64(1)...3) func `what create has made can be used`(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...3) func `created topics are usable`(seed: UInt64) throws {
         let cluster = try TestCluster(weather: seed)
         let admin = try admin(cluster)
         #expect(try layout.create(on: admin) == TopicName.allCases.map(layout.name))
@@ -21,11 +21,10 @@ struct FreshTopicsTests {
         #expect(try layout.create(on: admin) == [])
     }
 
-    @Test(arguments: UInt64(1)...3) func `a topic of a moment ago is not called missing`(seed: UInt64) throws
-    {
+    @Test(arguments: UInt64(1)...3) func `a topic created just now is not missing`(seed: UInt64) throws {
         let cluster = try TestCluster(weather: seed)
         let admin = try admin(cluster)
-        // As another process would, that does not wait.
+        // Another process would create them like this and not wait.
         let made = try admin.create(
             TopicName.allCases.map { topic in
                 let need = layout.need(of: topic)
@@ -37,7 +36,7 @@ struct FreshTopicsTests {
         #expect(try layout.check(on: self.admin(cluster)) == [])
     }
 
-    @Test(arguments: UInt64(1)...3) func `a topic that is being deleted is made anew`(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...3) func `a topic under deletion is created again`(seed: UInt64) throws {
         let cluster = try TestCluster(weather: seed)
         let admin = try admin(cluster)
         try layout.create([.events, .reports], on: admin)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Topics
 
-/// A prefix and an admin of its own; the topics are gone afterwards.
+/// A separate prefix and an admin client. Its topics are deleted at the end.
 private final class Installation {
     let cluster: TestCluster
     let admin: Admin
@@ -23,7 +23,7 @@ private final class Installation {
     }
 }
 
-@Test func `what was created fits, and creating again changes nothing`() throws {
+@Test func `created topics fit, and a second creation changes nothing`() throws {
     let place = try Installation()
     let layout = TopicLayout(prefix: place.prefix, lanes: 3)
     #expect(try layout.check(on: place.admin).map(\.property) == TopicName.allCases.map { _ in .existence })
@@ -36,7 +36,7 @@ private final class Installation {
     try layout.require(TopicName.allCases, on: place.admin)
 }
 
-@Test func `another number of lanes is refused by topic, have and want`() throws {
+@Test func `another number of lanes is refused with the topic and both numbers`() throws {
     let place = try Installation()
     try TopicLayout(prefix: place.prefix, lanes: 3).create([.reports, .catalog], on: place.admin)
     let error = #expect(throws: UnfitTopics.self) {
@@ -47,7 +47,7 @@ private final class Installation {
         error?.description.contains("topic \(place.prefix)reports has 3 partitions, 4 are needed") == true)
 }
 
-@Test func `a topic with another policy is refused, and one that is missing`() throws {
+@Test func `a topic with another policy and a missing topic are refused`() throws {
     let place = try Installation()
     let layout = TopicLayout(prefix: place.prefix, lanes: 2)
     _ = try place.admin.create([
@@ -61,10 +61,11 @@ private final class Installation {
     #expect(found.map(\.description).contains { $0.contains("flotilla topics create") })
 }
 
-@Test func `topics of the version before are given what they lack, and keep what is their own`() throws {
+@Test func `topics of the previous version get missing settings and keep their other settings`() throws {
     let place = try Installation()
     let layout = TopicLayout(prefix: place.prefix, lanes: 2)
-    // As they were made before: nothing stamped by the cluster but reports; and settings of the operator's.
+    // Topics of the previous version, where the cluster stamps only `reports`, and with settings of the
+    // operator.
     _ = try place.admin.create([
         NewTopic(
             layout.name(.events), partitions: 2, replication: 1,
@@ -83,13 +84,13 @@ private final class Installation {
     let own = try place.admin.configurations(of: [layout.name(.events)])[layout.name(.events)]
     #expect(own?["retention.ms"] == "9999999999999" && own?["segment.ms"] == "77777")
     #expect(try layout.alter([.events, .superseded], on: place.admin) == [])
-    // Partitions are not altered, and what is missing is not made.
+    // Partitions are not altered, and missing topics are not created.
     try layout.alter([.registry, .reports], on: place.admin)
     #expect(
         try layout.check([.registry, .reports], on: place.admin).map(\.property) == [.partitions, .existence])
 }
 
-@Test func `more copies than brokers is a sentence with a remedy`() throws {
+@Test func `more replicas than brokers is an error with a remedy`() throws {
     let place = try Installation()
     let error = #expect(throws: TopicNotCreated.self) {
         try TopicLayout(prefix: place.prefix, lanes: 1, replication: 9).create([.reports], on: place.admin)

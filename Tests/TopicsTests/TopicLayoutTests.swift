@@ -2,7 +2,7 @@ import Testing
 
 @testable import Topics
 
-@Test func `every topic has a name behind the prefix and a place in the table`() {
+@Test func `every topic has a name with the prefix and an entry in the table`() {
     let layout = TopicLayout(prefix: "eu.", lanes: 7)
     for topic in TopicName.allCases { #expect(layout.name(topic) == "eu." + topic.rawValue) }
     #expect(layout.partitions(.catalog) == 1)
@@ -10,7 +10,7 @@ import Testing
     #expect(TopicName.allCases.filter { layout.partitions($0) != 7 } == [.catalog, .superseded, .members])
 }
 
-@Test func `what ingest, the gateway and the senders lean on is in the table`() {
+@Test func `the table has the values that ingest, gateway and sender need`() {
     let layout = TopicLayout()
     let day = 86_400_000
     #expect(layout.need(of: .installations).cleanup == .compact)
@@ -28,7 +28,7 @@ import Testing
     #expect((layout.need(of: .deadLetters).recordBytesMax ?? 0) > large, "a dead letter holds any record")
 }
 
-@Test func `every topic that is kept for a time is stamped by the cluster, and no other`() {
+@Test func `the cluster stamps exactly the topics with a retention time`() {
     let layout = TopicLayout()
     for topic in TopicName.allCases {
         let configuration = layout.need(of: topic).configuration(replication: 3)
@@ -39,7 +39,7 @@ import Testing
     #expect(TopicName.allCases.filter { !layout.need(of: $0).isStampedByCluster } == unstamped)
 }
 
-@Test func `what a topic of the version before lacks is told with the command that mends it`() {
+@Test func `a missing setting of an old topic is reported with the command that fixes it`() {
     let layout = TopicLayout(lanes: 4)
     func told(_ topic: TopicName, _ change: [String: String]) -> [String] {
         let configuration = layout.need(of: topic).configuration(replication: 3).merging(change) { $1 }
@@ -51,7 +51,7 @@ import Testing
     let kafka = "kafka-configs --bootstrap-server BROKER --alter --entity-type topics --entity-name flotilla."
     #expect(
         told(.events, ["message.timestamp.type": "CreateTime"]) == [
-            "topic flotilla.events has message.timestamp.type CreateTime, LogAppendTime is needed; mend it "
+            "topic flotilla.events has message.timestamp.type CreateTime, LogAppendTime is needed; fix it "
                 + "with `flotilla topics alter`, or with your cluster's own tool: "
                 + "\(kafka)events --add-config message.timestamp.type=LogAppendTime"
         ])
@@ -67,11 +67,11 @@ import Testing
     ("", true), ("flotilla.", true), ("a_b-C.9", true), ("flotilla/", false), ("ä", false), ("a b", false),
     (String(repeating: "x", count: 201), false),
 ])
-func `a prefix is what Kafka takes in a name`(prefix: String, isGood: Bool) {
+func `a prefix has only characters that Kafka allows in a name`(prefix: String, isGood: Bool) {
     #expect((TopicLayout.problem(prefix: prefix) == nil) == isGood)
 }
 
-@Test func `more than is needed fits, less does not, and each fault is told`() {
+@Test func `larger values fit, smaller ones do not, and each mismatch is reported`() {
     let layout = TopicLayout(lanes: 4)
     func faults(
         _ topic: TopicName, _ partitions: Int, _ change: [String: String], replicas: Int = 3

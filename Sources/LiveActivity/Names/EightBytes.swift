@@ -1,9 +1,9 @@
-/// Bytes of a text, eight at a time: whether some of a few kinds may be among them. There are none where it
-/// says so; where it does not, somebody looks at each.
+/// A fast search for a few kinds of bytes in a text, eight bytes at a time. `false` is certain. `true` may be
+/// a false alarm, so the caller then checks each byte.
 enum EightBytes {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
 
-    /// Looks through all of them; behind the last it makes up small letters.
+    /// Searches all bytes. A text shorter than eight bytes is padded with lowercase letters.
     @inline(__always)
     static func search(_ bytes: UnsafeRawBufferPointer, for isSuspect: (UInt64) -> UInt64) -> Bool {
         var found: UInt64 = 0
@@ -22,14 +22,14 @@ enum EightBytes {
         return found & (ones &* 0x80) != 0
     }
 
-    /// Marks, by a byte's top bit, whether there is this byte.
+    /// Returns a word in which a byte's top bit marks that the byte may equal `byte`.
     @inline(__always)
     static func marks(of byte: UInt8, in word: UInt64) -> UInt64 {
         let zero = word ^ (ones &* UInt64(byte))
         return (zero &- ones) & ~zero
     }
 
-    /// Marks, by a byte's top bit, whether there is one below 0x20.
+    /// Returns a word in which a byte's top bit marks that the byte may be below 0x20.
     @inline(__always)
     static func controlMarks(in word: UInt64) -> UInt64 { (word &- ones &* 0x20) & ~word }
 }

@@ -1,4 +1,4 @@
-/// Which of Apple's two worlds a token belongs to; they share nothing.
+/// Apple's two separate environments. A token belongs to exactly one of them.
 @usableFromInline package enum Environment: String, Sendable, CaseIterable {
     case production
     case sandbox

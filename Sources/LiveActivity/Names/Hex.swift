@@ -1,9 +1,9 @@
-/// Hexadecimal digits, by table of two lines: this runs per token.
+/// Hexadecimal digits. The code is fast, because it runs for each token.
 @usableFromInline package enum Hex {
     @inlinable
     package static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
-    /// The value of a digit, in either case; nil for what is none.
+    /// Returns the value of a digit in either case, or nil for any other byte.
     @inlinable
     package static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
@@ -24,7 +24,7 @@
         return out
     }
 
-    /// The digits of a few bytes, as text.
+    /// Returns the digits of a few bytes as text.
     package static func text(_ bytes: [UInt8]) -> String {
         unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { out in
             for index in bytes.indices {
@@ -36,7 +36,7 @@
     }
 
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
-        // One step through the collection's own calls, not one for each digit.
+        // One call per collection avoids one call per digit.
         let decoded = digits.withContiguousStorageIfAvailable { unsafe decode($0.span) }
         return decoded ?? decode(Array(digits).span)
     }
@@ -53,7 +53,8 @@
         }
     }
 
-    /// In place of what the buffer has; false where these are no digits, or not a whole number of bytes.
+    /// Replaces the buffer's content with the decoded bytes. Returns false for other characters or an odd
+    /// number of digits.
     package static func decode(_ digits: Span<UInt8>, into buffer: inout [UInt8]) -> Bool {
         guard digits.count.isMultiple(of: 2) else { return false }
         let count = digits.count / 2
@@ -64,12 +65,12 @@
         }
     }
 
-    /// - Parameter out: room for half as many bytes.
+    /// - Parameter out: a buffer with space for half as many bytes as there are digits.
     private static func decode(
         _ digits: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer
     ) -> Bool {
         let count = digits.count
-        // Faults are gathered and looked at once: what they are found by is needed for the bytes as well.
+        // The loop collects faults and tests them once, because the same values also give the bytes.
         var faults: UInt64 = 0
         for index in stride(from: 0, to: count & ~7, by: 8) {
             let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
@@ -85,7 +86,7 @@
         return isGood
     }
 
-    /// Whether these are digits and nothing else.
+    /// Whether all bytes are hexadecimal digits.
     package static func isHex(_ digits: UnsafeRawBufferPointer) -> Bool {
         for index in stride(from: 0, to: digits.count & ~7, by: 8) {
             let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
@@ -98,7 +99,7 @@
     }
 }
 
-/// Eight digits in one word, looked at together.
+/// Eight digits in one word, processed together.
 private struct EightDigits {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let tops: UInt64 = 0x8080_8080_8080_8080
@@ -107,21 +108,21 @@ private struct EightDigits {
 
     init(_ word: UInt64) { self.word = UInt64(littleEndian: word) }
 
-    /// The top bit of every byte from `first` to `last`, if no byte has one already.
+    /// Returns the top bit of every byte from `first` to `last` that does not have its top bit set.
     private static func between(_ first: UInt8, _ last: UInt8, in word: UInt64) -> UInt64 {
         let isFrom = (word | tops) &- ones &* UInt64(first)
         let isBehind = (word | tops) &- ones &* UInt64(last + 1)
         return isFrom & ~isBehind & tops
     }
 
-    /// Of both cases: a letter and no other byte becomes a small letter with this bit.
+    /// Marks of letters in both cases. Bit 0x20 turns letters, and no other bytes, into lowercase letters.
     private var letters: UInt64 {
         Self.between(UInt8(ascii: "a"), UInt8(ascii: "f"), in: word | Self.ones &* 0x20)
     }
 
     var areHex: Bool { faults == 0 }
 
-    /// The top bits of bytes that are no digits.
+    /// The top bits of bytes that are not hexadecimal digits.
     var faults: UInt64 {
         let decimals = Self.between(UInt8(ascii: "0"), UInt8(ascii: "9"), in: word)
         return (decimals | letters) ^ Self.tops | word & Self.tops

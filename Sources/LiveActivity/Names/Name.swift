@@ -1,9 +1,9 @@
-/// What may name a user, a group, an installation or an activity: the app's own words, so nearly
-/// anything, but bounded, and nothing that could hide in a terminal or a log.
+/// Rules for the names of users, groups, installations and activities. An app chooses these names freely.
+/// Names are bounded and contain no control characters, which could hide text in a terminal or a log.
 package enum Name {
     package static let bytesMax = 200
 
-    /// What is wrong with a name, as it goes on after the field's path; nil when nothing is.
+    /// Returns the problem with a name, worded to follow the field's path, or nil if the name is valid.
     package static func problem(_ text: some StringProtocol) -> String? {
         if let problem = text.utf8.withContiguousStorageIfAvailable({ unsafe problem(utf8: $0) }) {
             return problem
@@ -11,7 +11,7 @@ package enum Name {
         return unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe problem(utf8: $0) }
     }
 
-    /// The same of bytes where they lie.
+    /// Checks bytes in place, without a `String`.
     package static func problem(utf8 bytes: UnsafeBufferPointer<UInt8>) -> String? {
         if bytes.isEmpty { return "must not be empty" }
         if bytes.count > bytesMax { return "must have at most \(bytesMax) bytes" }
@@ -19,7 +19,7 @@ package enum Name {
         return unsafe hasControlCharacter(bytes) ? "must not have control characters" : nil
     }
 
-    /// Whether there is one below 0x20, a 0x7F or a 0xC2.
+    /// Whether a byte is perhaps below 0x20, 0x7F or 0xC2.
     private static func mayHaveControlCharacter(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe EightBytes.search(bytes) { word in
             EightBytes.controlMarks(in: word) | EightBytes.marks(of: 0x7F, in: word)
@@ -27,7 +27,7 @@ package enum Name {
         }
     }
 
-    /// Those from U+0080 to U+009F are 0xC2 and a byte below 0xA0.
+    /// The characters from U+0080 to U+009F are encoded as 0xC2 and a byte below 0xA0.
     private static func hasControlCharacter(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var last: UInt8 = 0
         for index in bytes.indices {
@@ -39,7 +39,7 @@ package enum Name {
     }
 }
 
-/// What may name an app: it stands in metrics, in file names of keys and in every topic key.
+/// Rules for app ids. An app id appears in metrics, in file names of keys and in every topic key.
 package enum AppID {
     package static let bytesMax = 64
 
@@ -47,7 +47,7 @@ package enum AppID {
         unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe problem(utf8: $0) }
     }
 
-    /// The same of bytes where they lie.
+    /// Checks bytes in place, without a `String`.
     package static func problem(utf8 bytes: UnsafeBufferPointer<UInt8>) -> String? {
         unsafe isGood(bytes)
             ? nil : "must be 1 to \(bytesMax) letters, digits, dots, underscores and dashes"
@@ -58,7 +58,7 @@ package enum AppID {
         var isPath = bytes.count <= 2
         for index in bytes.indices {
             let byte = unsafe bytes[index]
-            // Letters in both cases, and nothing else, are from a to z with this bit.
+            // With this bit set, letters of both cases, and no other bytes, lie between a and z.
             let letter = byte | 0x20
             let isAllowed =
                 (0x61...0x7A).contains(letter) || (0x2D...0x2E).contains(byte) || (0x30...0x39).contains(byte)

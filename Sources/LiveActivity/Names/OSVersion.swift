@@ -1,4 +1,5 @@
-/// A version of the phone's system, as far as decisions go: three numbers of one byte each.
+/// A version of the phone's operating system: three numbers of one byte each, which is enough for all
+/// decisions.
 package struct OSVersion: Sendable, Hashable, Comparable {
     package let major: UInt8
     package let minor: UInt8
@@ -10,20 +11,20 @@ package struct OSVersion: Sendable, Hashable, Comparable {
         self.patch = patch
     }
 
-    /// The first from which a Live Activity can be started by push.
+    /// The first version that can start a Live Activity by push.
     package static let pushToStart = OSVersion(17, 2)
-    /// The first from which an activity can listen to a channel.
+    /// The first version in which an activity can listen to a channel.
     package static let channels = OSVersion(18, 0)
 
-    /// Takes `17.2`, `iOS 17.2.1` and `18.0 (22A3354)`; nil where no version can be read. Numbers beyond
-    /// 255 count as 255.
+    /// Reads `17.2`, `iOS 17.2.1` and `18.0 (22A3354)`. Returns nil if the text contains no version. Numbers
+    /// above 255 are read as 255.
     package init?(_ text: some StringProtocol) {
         var text = String(text)
         guard let version = text.withUTF8({ unsafe OSVersion(utf8: $0) }) else { return nil }
         self = version
     }
 
-    /// The same of bytes where they lie.
+    /// Reads bytes in place, without a `String`.
     package init?(utf8 text: UnsafeBufferPointer<UInt8>) {
         var numbers: (UInt8, UInt8, UInt8) = (0, 0, 0)
         var count = 0

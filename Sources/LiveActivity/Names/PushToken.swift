@@ -1,10 +1,10 @@
 internal import Cryptography
 
-/// A push token: a secret, because whoever has it and the app's key can write to that lock screen. It
-/// prints only as `tok:` and the beginning of its hash.
+/// A push token. It is a secret: with it and the app's key, anyone can write to that lock screen. It prints
+/// only as `tok:` and the first digits of its hash.
 ///
-/// Apple promises no length. Tokens seen have 32 and 80 bytes; anything of an even number of digits up
-/// to a limit is taken.
+/// Apple guarantees no length. Known tokens have 32 and 80 bytes. Any even number of digits up to the limit
+/// is accepted.
 package struct PushToken: Sendable, Hashable {
     package static let bytesMax = 256
 
@@ -24,7 +24,7 @@ package struct PushToken: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Puts what the digits spell into the buffer, in place of what it has; false where they are no token.
+    /// Replaces the buffer's content with the token's bytes. Returns false if the digits are not a token.
     package static func decode(hex digits: Span<UInt8>, into buffer: inout [UInt8]) -> Bool {
         !digits.isEmpty && digits.count <= 2 * bytesMax && Hex.decode(digits, into: &buffer)
     }
@@ -35,7 +35,7 @@ package struct PushToken: Sendable, Hashable {
         self = token
     }
 
-    /// Whether it can be made of the digits.
+    /// Whether the digits can form a token.
     package static func isPossible(hex digits: UnsafeBufferPointer<UInt8>) -> Bool {
         guard !digits.isEmpty, digits.count <= 2 * bytesMax, digits.count.isMultiple(of: 2) else {
             return false
@@ -48,15 +48,15 @@ package struct PushToken: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Lower-case digits, as the path of a push wants them. Never for logs.
+    /// Lowercase digits, as the path of a push needs them. Never log them.
     package var hex: [UInt8] { Hex.encode(bytes) }
 
-    /// The short form by which people recognise a token, as `description` has it.
+    /// Returns the short form of a token for people, in the format of `description`.
     ///
     /// - Parameter hash: in hexadecimal.
     package static func short(hash: String) -> String { "tok:\(hash.prefix(8))" }
 
-    /// What a report with a bad token is told.
+    /// The error message for a report with a malformed token.
     package static let problem = "must be hexadecimal, an even number of digits, at most \(2 * bytesMax)"
 }
 
@@ -65,6 +65,6 @@ extension PushToken: CustomStringConvertible, CustomDebugStringConvertible, Cust
         "tok:" + String(decoding: Hex.encode(SHA256.digest(bytes).prefix(4)), as: UTF8.self)
     }
     package var debugDescription: String { description }
-    /// Nothing that dumps values may find the bytes.
+    /// A mirror without the bytes, so that a debug dump cannot show them.
     package var customMirror: Mirror { Mirror(self, children: ["token": description]) }
 }

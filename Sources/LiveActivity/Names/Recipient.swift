@@ -1,5 +1,5 @@
-/// Whom a send addresses: the user where one is known, else the installation. Everything about one
-/// recipient stays in one lane, in order.
+/// The address of a send: the user if known, else the installation. All records of one recipient lie in one
+/// lane, in order.
 @usableFromInline package enum Recipient: Sendable, Hashable {
     case user(String)
     case installation(String)
@@ -11,7 +11,7 @@
         }
     }
 
-    /// `u:<user>` or `i:<installation>`, as keys and records have it.
+    /// `u:<user>` or `i:<installation>`, the form in keys and records.
     package var text: String {
         switch self {
         case .user(let id): "u:" + id
@@ -19,8 +19,8 @@
         }
     }
 
-    /// Nil for what is no recipient. It goes by bytes: an id may begin with what Swift sees as a part of
-    /// the character before it, an accent or the tone of an emoji.
+    /// Returns nil if the text is not a recipient. The parser compares bytes, because an id may begin with a
+    /// combining mark that Swift would join to the character before it.
     package init?(text: some StringProtocol) {
         let made = text.utf8.withContiguousStorageIfAvailable { unsafe Recipient(utf8: $0) }
         let recipient =

@@ -1,5 +1,5 @@
-/// The key of a record: parts joined by slashes, so that a person can read it. Within a part, slashes,
-/// percent signs and control characters are percent-escaped, so that no part can pretend to be two.
+/// The key of a record: parts joined by slashes, so that people can read it. Slashes, percent signs and
+/// control characters within a part are percent-escaped, so that no part can look like two.
 package enum RecordKey {
     package static func join(_ parts: String...) -> [UInt8] {
         var out: [UInt8] = []
@@ -12,7 +12,7 @@ package enum RecordKey {
 
     static let separator = UInt8(ascii: "/")
 
-    /// The parts, or nil when an escape is broken or a part is not UTF-8.
+    /// Returns the parts, or nil if an escape is broken or a part is not UTF-8.
     package static func split(_ key: UnsafeRawBufferPointer) -> [String]? {
         if unsafe !key.contains(UInt8(ascii: "%")) { return unsafe splitPlain(key) }
         var parts: [String] = []
@@ -39,7 +39,7 @@ package enum RecordKey {
         return parts + [text]
     }
 
-    /// Nearly all keys: no escapes, so the parts stand there as they are.
+    /// Splits a key without escapes, which nearly all keys are.
     private static func splitPlain(_ key: UnsafeRawBufferPointer) -> [String]? {
         var parts: [String] = []
         parts.reserveCapacity(4)
@@ -55,7 +55,7 @@ package enum RecordKey {
 
     package static func split(_ key: [UInt8]) -> [String]? { unsafe key.withUnsafeBytes { unsafe split($0) } }
 
-    /// One part, with its escapes.
+    /// Appends one part and escapes it.
     static func append(_ part: String, to out: inout [UInt8]) {
         var part = part
         part.withUTF8 { bytes in
@@ -67,7 +67,7 @@ package enum RecordKey {
         }
     }
 
-    /// One part that lies somewhere as text.
+    /// Appends one part from bytes in place, and escapes it.
     static func append(_ part: Span<UInt8>, to out: inout [UInt8]) {
         unsafe part.withUnsafeBytes { bytes in
             if unsafe mayNeedEscape(bytes) {
@@ -85,7 +85,7 @@ package enum RecordKey {
         }
     }
 
-    /// A recipient whose kind is known.
+    /// Appends a recipient whose kind is known.
     static func append(_ kind: StaticString, _ id: String, to out: inout [UInt8]) {
         unsafe out.append(
             contentsOf: UnsafeBufferPointer(start: kind.utf8Start, count: kind.utf8CodeUnitCount))
@@ -96,7 +96,7 @@ package enum RecordKey {
         byte == separator || byte == UInt8(ascii: "%") || byte < 0x20 || byte == 0x7F
     }
 
-    /// Whether there is one that `needsEscape`.
+    /// Whether some byte may need an escape.
     private static func mayNeedEscape(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe EightBytes.search(bytes) { word in
             EightBytes.controlMarks(in: word) | EightBytes.marks(of: separator, in: word)

@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// To `==`, one text in two spellings is the same text: a letter with its accent in one piece, or in two.
-/// Keys, lanes and whoever reads the topics go by bytes, and so must whatever decides on what they hold.
+/// Byte-by-byte comparison of texts. `==` treats two spellings of one text as equal, for example an accented
+/// letter as one or as two code points. Keys, lanes and readers of the topics compare bytes, so every
+/// decision about their content must do the same.
 extension String {
     @usableFromInline package func isExactly(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }

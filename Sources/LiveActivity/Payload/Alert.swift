@@ -1,8 +1,8 @@
-/// What lights the screen and makes a sound with a push.
+/// The alert of a push: it lights the screen and plays a sound.
 package struct Alert: Sendable, Hashable {
     package enum Text: Sendable, Hashable {
         case plain(String)
-        /// A key of the app's string catalogue, so that one payload serves every language.
+        /// A key of the app's string catalog, so that one payload serves every language.
         case localized(key: String, arguments: [String])
 
         var isEmpty: Bool {
@@ -23,6 +23,6 @@ package struct Alert: Sendable, Hashable {
         self.sound = sound
     }
 
-    /// Nothing to read in it.
+    /// Whether the alert has no text.
     var isEmpty: Bool { (title?.isEmpty ?? true) && (body?.isEmpty ?? true) }
 }

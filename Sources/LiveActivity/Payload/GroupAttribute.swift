@@ -1,7 +1,7 @@
-/// How a phone learns its group: the attribute of that name in what a start carries. Without it the
-/// phone could never report to which group its activity belongs.
+/// The attribute of a start that names the group. Without it the phone could not report the group of its
+/// activity.
 package struct GroupAttribute: Sendable, Hashable {
-    /// `netmeraGroupId`, unless the activity type names another.
+    /// `netmeraGroupId`, unless the activity type names another attribute.
     package let name: String
     package let group: String
 

@@ -1,11 +1,11 @@
 internal import JSON
 
-/// Makes the bytes that APNs gets: once per send, not once per token. It checks nothing; `PayloadRules`
-/// has done so, and the same content always gives the same bytes.
+/// Builds the body that APNs receives, once per send and not once per token. It checks nothing, because
+/// `PayloadRules` has done so. The same content always gives the same bytes.
 package enum PayloadBuilder {
     /// - Parameters:
-    ///   - timestamp: seconds since 1970; a phone ignores what is older than what it shows.
-    ///   - group: put into a start's attributes under its name.
+    ///   - timestamp: seconds since 1970. A phone ignores a body that is older than its current state.
+    ///   - group: added to a start's attributes under its name.
     package static func body(_ content: PushContent, timestamp: Int64, group: GroupAttribute? = nil)
         -> [UInt8]
     {
@@ -100,8 +100,8 @@ package enum PayloadBuilder {
         }
     }
 
-    /// The attributes with the group put in, in front of what their author wrote, which stays byte for
-    /// byte. Nil when there are none, or when they already name another group.
+    /// Returns the attributes with the group as the first member. The author's own bytes stay unchanged.
+    /// Returns nil if there are no attributes, or if they name another group.
     package static func attributes(of content: PushContent, _ group: GroupAttribute?) -> RawJSON? {
         guard content.event == .start, let attributes = content.attributes, let group else {
             return content.attributes

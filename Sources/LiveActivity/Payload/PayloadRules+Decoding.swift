@@ -1,13 +1,14 @@
-// What phones take, and what their own decoder will say, where the activity type has a schema.
+// Checks with the activity type's schema, which predict how phones decode the content.
 
 extension PayloadRules {
-    /// What phones will take, but surely not as it was meant: a date in another unit, a name that is
-    /// nearly right, a time that has passed. The content may be sent; somebody should be told.
+    /// Returns doubts about content that phones accept but probably misread. Examples are a date in another
+    /// unit, a name that is nearly right, or a time that has passed. The content may be sent, but its sender
+    /// should see the warning.
     package func warnings(in content: PushContent, group: GroupAttribute? = nil) -> [PayloadViolation] {
         dateDoubts(of: content) + decoding(of: content, group).filter { $0.rule == .doubtful }
     }
 
-    /// A date of 0 says "now" on purpose, and so does a `dismissal-date` that has passed.
+    /// A date of 0 means "now" on purpose, and so does a `dismissal-date` in the past.
     private func dateDoubts(of content: PushContent) -> [PayloadViolation] {
         var found: [PayloadViolation] = []
         func doubt(_ field: PayloadViolation.Field, _ message: String) {
@@ -17,14 +18,14 @@ extension PayloadRules {
             if date == 0 || date >= PayloadRules.secondsMin { return true }
             doubt(
                 field,
-                "is taken for a time long ago, and so for now; give seconds since 1970, not since 2001, or 0 for now"
+                "lies long in the past, so phones treat it as now; give seconds since 1970, not since 2001, or 0"
             )
             return false
         }
         if let date = content.staleDate, isOfThisCentury(date, .staleDate), date != 0, date <= now {
             doubt(
                 .staleDate,
-                "has passed, so the new state is outdated at once; give the time until which it will hold")
+                "has passed, so the new state is outdated at once; give the time until which it is valid")
         }
         if let date = content.dismissalDate { _ = isOfThisCentury(date, .dismissalDate) }
         return found

@@ -1,7 +1,7 @@
-/// The rules that a payload must keep so that APNs accepts it and a phone acts on it, checked before a
-/// send is accepted: APNs answers 200 to much of what a phone then ignores in silence.
+/// The rules that a payload must keep so that APNs accepts it and a phone acts on it. They are checked before
+/// a send is accepted, because APNs answers 200 to many payloads that a phone then silently ignores.
 package struct PayloadRules: Sendable {
-    /// How the payload travels; a channel's may be larger.
+    /// The way of the payload to the phone. A channel allows a larger payload.
     package enum Route: Sendable {
         case token
         case channel
@@ -9,27 +9,27 @@ package struct PayloadRules: Sendable {
         package var bytesMax: Int { self == .token ? 4096 : 5120 }
     }
 
-    /// ActivityKit's limit for attributes and content-state together, which the size of an update
-    /// alone does not show.
+    /// ActivityKit's limit for attributes and content-state together. The size of an update alone does not
+    /// show whether it is exceeded.
     package static let dataBytesMax = 4096
-    /// Whether a content that was put together here, of parts that were accepted, can go to tokens as one body.
+    /// Whether content that is assembled here from accepted parts fits into one body for tokens.
     package static func hasRoom(for content: PushContent, as body: [UInt8]) -> Bool {
         let data = (content.attributes?.count ?? 0) + (content.contentState?.count ?? 0)
         return body.count <= Route.token.bytesMax && data <= dataBytesMax
     }
 
-    /// Dates beyond this are milliseconds by mistake: as seconds they lie after the year 5000.
+    /// Dates above this are milliseconds by mistake: as seconds they lie after the year 5000.
     package static let secondsMax: Int64 = 100_000_000_000
-    /// Dates before this, but 0, are counted from 2001, as Swift's own dates are: as seconds since 1970
-    /// they lie before Live Activities existed.
+    /// Dates below this, except 0, count from 2001, as Swift's own dates do. As seconds since 1970 they lie
+    /// before Live Activities existed.
     static let secondsMin: Int64 = 1_600_000_000
 
     package let route: Route
-    /// Seconds since 1970 when the content was handed in.
+    /// The time of submission, in seconds since 1970.
     package let now: Int64
     /// The attributes that the activity type declares as required.
     package let requiredAttributes: [String]
-    /// What the activity type says that phones decode.
+    /// The schemas of the activity type, which describe the values that phones decode.
     package let contentStateSchema: ContentSchema?
     package let attributesSchema: ContentSchema?
 
@@ -44,19 +44,19 @@ package struct PayloadRules: Sendable {
         self.attributesSchema = attributesSchema
     }
 
-    /// The rules for content of one activity type.
+    /// Creates the rules for content of one activity type.
     package init(route: Route = .token, now: Int64, type: ActivityType) {
         self.init(
             route: route, now: now, requiredAttributes: type.requiredAttributes,
             contentStateSchema: type.contentStateSchema, attributesSchema: type.attributesSchema)
     }
 
-    /// Everything that is wrong, in the order of the fields; empty when the content may be sent.
+    /// Returns all problems in the order of the fields, or an empty array if the content may be sent.
     ///
     /// - Parameters:
-    ///   - group: what a start will carry so that phones learn their group; it counts into the size.
-    ///   - attributesBytes: the size of the attributes that the activity was started with, where it is
-    ///     known: an update is refused when they and the new state together pass the limit.
+    ///   - group: the group attribute that a start carries. It counts into the size.
+    ///   - attributesBytes: the size of the attributes that the activity was started with, if known. An
+    ///     update is refused if these and the new state together exceed the limit.
     package func violations(
         in content: PushContent, group: GroupAttribute? = nil, attributesBytes known: Int = 0
     ) -> [PayloadViolation] {
@@ -118,7 +118,7 @@ private struct Check {
                     message: "must be a JSON object, the properties of the attributes type")
             }
             let members = attributes.members
-            // The group's own is put in.
+            // The group attribute is added later.
             for name in rules.requiredAttributes
             where members[name, default: .null] == .null && !(group?.name.isExactly(name) ?? false) {
                 add(
@@ -158,13 +158,13 @@ private struct Check {
             if event == .end {
                 add(.staleDate, .notAllowed, message: "has no meaning on an end; give dismissal-date instead")
             } else {
-                // In the past it is allowed: the state is then shown as outdated at once.
+                // A date in the past is allowed: the phone then shows the state as outdated at once.
                 checkSeconds(date, .staleDate)
             }
         }
         if let date = content.dismissalDate {
             if event == .end {
-                // In the past it is allowed: the activity then leaves the Lock Screen at once.
+                // A date in the past is allowed: the activity then leaves the Lock Screen at once.
                 checkSeconds(date, .dismissalDate)
             } else {
                 add(
@@ -195,7 +195,7 @@ private struct Check {
         } else if content.asksForToken, content.channel != nil {
             add(
                 .asksForToken, .conflict,
-                message: "cannot stand beside input-push-channel; an activity listens to one of them")
+                message: "cannot be combined with input-push-channel; an activity uses one of them")
         }
         if content.channel?.isEmpty == true {
             add(.channel, .empty, message: "is empty; give the channel's id or leave it out")
@@ -210,7 +210,7 @@ private struct Check {
         if let group, event == .start, attributes == nil {
             return add(
                 .attributes, .conflict,
-                message: "has another \(group.name) than the group; leave it out, it is put in for you")
+                message: "has a \(group.name) that is not the group; leave it out, it is added for you")
         }
         let attributesBytes = attributes?.count ?? knownAttributesBytes
         let data = attributesBytes + (content.contentState?.count ?? 0)

@@ -1,6 +1,6 @@
-/// One rule of ActivityKit or APNs that a content breaks: which part, which rule, and what to do.
+/// A rule of ActivityKit or APNs that content breaks: the field, the rule and the remedy.
 package struct PayloadViolation: Sendable, Hashable, CustomStringConvertible {
-    /// A part of the content. The interfaces call them by names of their own.
+    /// A part of the content. Each API has its own name for it.
     package enum Field: String, Sendable, CaseIterable {
         case contentState = "content-state"
         case attributesType = "attributes-type"
@@ -23,15 +23,15 @@ package struct PayloadViolation: Sendable, Hashable, CustomStringConvertible {
         case notANumber = "not_a_number"
         case conflict
         case tooLarge = "too_large"
-        /// The activity type's schema says that Swift would throw.
+        /// By the activity type's schema, Swift's decoder throws.
         case doesNotDecode = "does_not_decode"
-        /// Phones take it, but perhaps for something else than was meant. A warning, never a refusal.
+        /// Phones accept it but may misread it. This is a warning and never a refusal.
         case doubtful
     }
 
     package let field: Field
     package let rule: Rule
-    /// Goes on after the field's name: "is required on a start; give …".
+    /// The text that follows the field's name: "is required on a start; give …".
     package let message: String
 
     package var description: String { "\(field.rawValue) \(message)" }

@@ -1,5 +1,5 @@
-/// What a send says to the phones: the parts of an ActivityKit payload, before anybody has checked that
-/// they belong together. `PayloadRules` does that; `PayloadBuilder` makes the bytes.
+/// The content of a send: the parts of an ActivityKit payload, before `PayloadRules` has checked that they
+/// belong together. `PayloadBuilder` encodes them.
 package struct PushContent: Sendable, Hashable {
     private struct Parts: Sendable, Hashable {
         var event: PushEvent
@@ -16,10 +16,10 @@ package struct PushContent: Sendable, Hashable {
         init(_ event: PushEvent) { self.event = event }
     }
 
-    /// One copy for all who have the content: sends, expansions and the rows of twelve lanes, each of which is copied
-    /// several times on its way.
+    /// One shared copy of the parts. Sends, expansions and the rows of all lanes hold the content, and each
+    /// of them is copied several times.
     ///
-    /// `@unchecked Sendable`: whoever changes a box has it alone.
+    /// `@unchecked Sendable`: a box is changed only while it has a single owner.
     private final class Box: @unchecked Sendable {
         var parts: Parts
 
@@ -72,17 +72,18 @@ package struct PushContent: Sendable, Hashable {
         get { box.parts.dismissalDate }
         set { parts.dismissalDate = newValue }
     }
-    /// Relative to the app's other activities; the highest wins the Dynamic Island.
+    /// The rank among the app's other activities. The highest score wins the Dynamic Island.
     package var relevanceScore: Double? {
         get { box.parts.relevanceScore }
         set { parts.relevanceScore = newValue }
     }
-    /// Asks iOS 18 for an update token when the activity starts.
+    /// Whether the start asks iOS 18 for an update token.
     package var asksForToken: Bool {
         get { box.parts.asksForToken }
         set { parts.asksForToken = newValue }
     }
-    /// The broadcast channel to subscribe to, base64. A phone before iOS 18 does not start with it.
+    /// The broadcast channel to subscribe to, in base64. A phone before iOS 18 does not start an activity
+    /// that has one.
     package var channel: String? {
         get { box.parts.channel }
         set { parts.channel = newValue }

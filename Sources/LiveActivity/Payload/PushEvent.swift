@@ -1,4 +1,4 @@
-/// What a push does to an activity.
+/// The effect of a push on an activity.
 package enum PushEvent: String, Sendable, CaseIterable {
     case start
     case update

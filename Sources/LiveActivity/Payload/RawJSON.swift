@@ -1,30 +1,30 @@
 package import JSON
 
-/// A JSON value exactly as its author wrote it. `content-state` belongs to the app: it is checked once
-/// and then handed on byte for byte, because decoding and encoding it again could change a number that
-/// the phone cares about.
+/// A JSON value exactly as its author wrote it. `content-state` belongs to the app: it is checked once and
+/// then passed on byte for byte. Decoding and encoding it again could change a number that the app needs.
 @usableFromInline package struct RawJSON: Sendable, Hashable {
     package let bytes: [UInt8]
 
-    /// For bytes that a `JSONReader` has already accepted as part of a document.
+    /// Creates a value from bytes that a `JSONReader` has already accepted as part of a document.
     package init(accepted bytes: UnsafeRawBufferPointer) {
         unsafe self.bytes = Array(bytes)
     }
 
-    /// Checks the bytes; the error names what is wrong and where.
+    /// Checks the bytes. The error names the problem and its position.
     package init(checking bytes: [UInt8], with reader: JSONReader) throws(JSONError) {
         self.bytes = try reader.read(bytes) { unsafe Array($0.raw) }
     }
 
-    /// For bytes put together from accepted ones.
+    /// Creates a value from bytes that were joined from accepted ones.
     init(joined bytes: [UInt8]) { self.bytes = bytes }
 
-    /// An object, as `content-state` and `attributes` must be. The bytes are known to be a value.
+    /// Whether the value is an object, as `content-state` and `attributes` must be. The bytes are a valid
+    /// JSON value.
     package var isObject: Bool { bytes.first == UInt8(ascii: "{") }
 
     package var count: Int { bytes.count }
 
-    /// Arrays and objects inside one another.
+    /// The nesting depth of arrays and objects.
     package var depth: Int {
         var (depth, deepest) = (0, 0)
         var (isText, isEscaped) = (false, false)

@@ -7,7 +7,8 @@ extension RawJSON {
         case other
     }
 
-    /// An object's members by name; empty for what is no object. Not for hot paths: it reads the value anew.
+    /// An object's members by name, or empty for any other value. It parses the bytes each time, so it is not
+    /// for hot paths.
     var members: [String: Member] {
         let members = try? JSONReader().read(bytes) { value in
             var found: [String: Member] = [:]

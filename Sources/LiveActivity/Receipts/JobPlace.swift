@@ -1,7 +1,7 @@
-/// Where jobs first stood: the record of their sheet, or of their dead letter where they were sent again.
-/// With its line on it, this names a job for its whole life, whatever tiers it waits in.
+/// The first position of jobs: the record of their sheet, or of their dead letter if they were sent again.
+/// Together with a line number it identifies a job for its whole life, through all retry tiers.
 package struct JobPlace: Sendable, Hashable {
-    /// Without the installation's prefix: `jobs`.
+    /// The topic without the installation's prefix, for example `jobs`.
     package var topic: String
     package var partition: Int32
     package var offset: Int64

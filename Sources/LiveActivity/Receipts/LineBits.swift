@@ -1,4 +1,4 @@
-/// Some lines of a sheet, one bit for each.
+/// A subset of a sheet's lines, one bit for each line.
 package struct LineBits: Sendable, Hashable {
     private var words: [UInt64] = []
 
@@ -28,7 +28,7 @@ package struct LineBits: Sendable, Hashable {
 
     package mutating func removeAll() { words.removeAll(keepingCapacity: true) }
 
-    /// Each of them, in order.
+    /// Calls `body` with each line, in order.
     package func forEachLine(_ body: (Int) -> Void) {
         for index in words.indices {
             var word = words[index]

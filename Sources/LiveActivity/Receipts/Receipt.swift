@@ -1,25 +1,26 @@
 package import JSON
 
-/// Outcomes of the jobs of one sheet: a record of `receipts`. The common outcome costs a range, each
-/// exception a part of its own. The header `to` (`ReceiptLines`) names whom the jobs went to, so that nobody
-/// needs the sheet to understand it.
+/// Outcomes of the jobs of one sheet: a record of `receipts`. The most common outcome costs one range of
+/// lines, and each exception costs one more part. The header `to` (`ReceiptLines`) names the addressee of
+/// each job, so that readers do not need the sheet.
 ///
-/// It is on the hot path: one record has what became known of a sheet within some milliseconds.
+/// This is on the hot path: one record holds all outcomes of a sheet that become known within some
+/// milliseconds.
 package struct Receipt: Record, Hashable {
     package static let schemaVersion = 1
-    /// Parts of one record.
+    /// The maximum number of parts in one record.
     package static let partsMax = SheetHead.jobsMax
 
     /// Lines that share an outcome.
     package struct Part: Sendable, Hashable {
         package var outcome: ReceiptOutcome
-        /// Of the sheet on which the jobs first stood.
+        /// Lines of the sheet that first held the jobs.
         package var lines: LineSet
-        /// APNs' status, where there was an answer.
+        /// The status of APNs, if it answered.
         package var status: Int?
-        /// APNs' reason, or ours, in a word.
+        /// The reason in one word, from APNs or from Flotilla.
         package var reason: String?
-        /// Of jobs that wait in a tier: before it they are not pushed; milliseconds since 1970.
+        /// For jobs that wait in a retry tier: milliseconds since 1970 before which they are not pushed.
         package var dueAt: Int64?
 
         package init(
@@ -35,7 +36,7 @@ package struct Receipt: Record, Hashable {
     }
 
     package var place: JobPlace
-    /// Which attempt this is; it rises with each tier.
+    /// The number of the attempt. It rises with each retry tier.
     package var attempt: Int
     package var app: String
     package var environment: Environment
@@ -45,7 +46,7 @@ package struct Receipt: Record, Hashable {
     package var generation: Int64
     package var version: Int64
     package var event: PushEvent
-    /// Milliseconds since 1970: when the gateway accepted the send, and when this was written.
+    /// Milliseconds since 1970: when the gateway accepted the send, and when this receipt was written.
     package var acceptedAt: Int64
     package var at: Int64
     package var parts: [Part]

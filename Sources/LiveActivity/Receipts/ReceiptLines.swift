@@ -1,10 +1,10 @@
-/// The header `to` of a receipt: for each job that its parts name, in the order of the lines, the
-/// installation, the entry of the registry, the recipient, and the first number of the phone's system where it is known,
-/// with tabs between. They are a sheet's lines without the tokens, copied as they lie there.
+/// The header `to` of a receipt. It has one line for each job that the receipt's parts name, in the order of
+/// the lines. A line holds the installation, the registry entry, the recipient and, if known, the phone's
+/// major system version, separated by tabs. These are a sheet's lines without the tokens, copied unchanged.
 package enum ReceiptLines {
     package static let header: StaticString = "to"
 
-    /// Whom one job went to.
+    /// The addressee of one job.
     package struct Addressee: Sendable, Hashable {
         package var installation: String
         package var entry: String
@@ -17,7 +17,7 @@ package enum ReceiptLines {
         }
     }
 
-    /// In order; what is no line is left out with all that follows it.
+    /// Returns the addressees in order. The first malformed line ends the list.
     package static func read(_ bytes: Span<UInt8>) -> [Addressee] {
         let text = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
         var list: [Addressee] = []
@@ -29,10 +29,10 @@ package enum ReceiptLines {
         return list
     }
 
-    /// Of a line that does not name the phone's system.
+    /// The value for a line that does not name the phone's system.
     package static let systemUnsaid: UInt8 = 0
 
-    /// For each line the first number of its phone's system.
+    /// Returns the phone's major system version for each line.
     package static func systems(_ bytes: Span<UInt8>) -> [UInt8] {
         var systems: [UInt8] = []
         var tabs = 0
@@ -52,7 +52,7 @@ package enum ReceiptLines {
         return systems
     }
 
-    /// Nil for what is no number of a byte, in digits.
+    /// Returns the number, or nil if the digits are not a number of one byte.
     static func system(_ digits: Span<UInt8>) -> UInt8? {
         guard 1...3 ~= digits.count else { return nil }
         var number = 0

@@ -1,22 +1,23 @@
-/// What became of a job, or a mark on its way.
+/// The outcome of a job, or an intermediate mark.
 package enum ReceiptOutcome: String, Sendable, CaseIterable {
-    /// APNs took it; that is all that a 200 says.
+    /// APNs accepted the push. A 200 says no more than that.
     case accepted
     case rejected
-    /// A newer version took its place before it was sent, or its send was taken back.
+    /// A newer version replaced the job before it was sent, or its send was cancelled.
     case superseded
-    /// Nobody wanted it any more.
+    /// The deadline passed before APNs accepted the push.
     case expired
-    /// It was sent and nobody knows whether it arrived; it is not sent again.
+    /// The push was sent, and its result is unknown. It is not sent again.
     case unknown
-    /// A mark: the job goes on in a later tier, as its next attempt.
+    /// A mark: the job continues in a later retry tier, as its next attempt.
     case moved
-    /// A mark: a start is about to be sent. Without an outcome behind it, nobody knows whether it was.
+    /// A mark: a start is about to be sent. If no outcome follows, it is unknown whether the start was sent.
     case intent
-    /// A mark: the intent is taken back, and the start was surely not sent.
+    /// A mark: the intent is withdrawn, and the start was certainly not sent.
     case released
 
-    /// Whether it is the job's last word. Of several the first counts: two processes may have had the job.
+    /// Whether the outcome is final. The first of several final outcomes counts, because two processes may
+    /// have had the job.
     package var isFinal: Bool {
         switch self {
         case .accepted, .rejected, .superseded, .expired, .unknown: true

@@ -1,11 +1,11 @@
-/// What became of one send's jobs so far, as its receipts say. Of several outcomes of a job the first counts.
+/// The outcomes of one send's jobs so far, from its receipts. The first final outcome of a job counts.
 package struct SendOutcomes: Sendable {
     package private(set) var counts: [ReceiptOutcome: Int] = [:]
-    /// How many were rejected, by APNs' reason or ours.
+    /// The number of rejected jobs by reason, from APNs or from Flotilla.
     package private(set) var reasons: [String: Int] = [:]
-    /// Jobs that have their last word.
+    /// The number of jobs with a final outcome.
     package private(set) var decided = 0
-    /// Milliseconds since 1970: when the last of them was written.
+    /// The time of the newest final outcome, in milliseconds since 1970.
     package private(set) var decidedAt: Int64?
     private var lines: [JobPlace: LineBits] = [:]
 
@@ -24,7 +24,7 @@ package struct SendOutcomes: Sendable {
         }
     }
 
-    /// How many of them had no last word yet.
+    /// Marks the lines as decided and returns the number of lines that had no final outcome before.
     private mutating func insert(_ set: LineSet, at place: JobPlace) -> Int {
         var fresh = 0
         var bits = lines[place] ?? LineBits()

@@ -1,19 +1,20 @@
 package import JSON
 
-/// What lets a program in, as the catalogue knows it. The key itself was shown once, to whoever made
-/// it; here is only the hash of its secret, and a secret of 256 random bits needs no slow hash.
+/// An API key in the catalog. The key itself was shown once, to its creator. The record holds only the hash
+/// of its secret. A secret of 256 random bits needs no slow hash.
 package struct APIKey: Record, Hashable {
     package static let schemaVersion = 1
 
-    /// What a key may do. A key sees its own app only.
+    /// The permissions of a key. A key sees only its own app.
     package enum Role: String, Sendable, CaseIterable {
-        /// What an SDK does. It stands in an app's binary, so it is no secret from whoever has the app.
+        /// The permissions of an SDK. The key is part of the app's binary, so anyone who has the app can read
+        /// it.
         case report
         case read
         case send
         case admin
 
-        /// Whether a key of this role may do what `other` may.
+        /// Whether a key of this role has all permissions of `other`.
         package func includes(_ other: Role) -> Bool {
             switch self {
             case .report, .read: self == other
@@ -23,14 +24,14 @@ package struct APIKey: Record, Hashable {
         }
     }
 
-    /// Stands in the key's text and in logs.
+    /// The id, which appears in the key's text and in logs.
     package var id: String
     package var app: String
     package var role: Role
     /// SHA-256.
     package var secretHash: [UInt8]
     package var name: String?
-    /// Milliseconds since 1970, as the two below.
+    /// Milliseconds since 1970, as the two fields below.
     package var createdAt: Int64
     package var expiresAt: Int64?
     package var revokedAt: Int64?
@@ -68,7 +69,7 @@ package struct APIKey: Record, Hashable {
 }
 
 extension JSONValue {
-    /// The 32 bytes of a SHA-256 in hexadecimal.
+    /// Returns the 32 bytes of a SHA-256 in hexadecimal.
     fileprivate func digest() -> [UInt8] {
         let bytes = Hex.decode(Array(string().utf8)) ?? []
         if kind == .string, bytes.count != 32 { report("must be 64 hexadecimal digits") }

@@ -1,7 +1,7 @@
 package import JSON
 
-/// An activity type as the catalogue keeps it by itself. It stands over what the app's document says of a type
-/// of that name.
+/// An activity type with its own record in the catalog. It overrides a type of the same name in the app's
+/// document.
 package struct ActivityTypeRecord: Record, Hashable {
     package static let schemaVersion = 1
 

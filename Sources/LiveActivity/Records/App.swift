@@ -1,9 +1,9 @@
 package import JSON
 internal import Settings
 
-/// One iOS app as the catalogue knows it. The private key is never here: it is a file on the senders.
+/// One iOS app in the catalog. Its private key is never part of it: the key is a file on the senders.
 package struct App: Record, Hashable {
-    /// Since 2 the life of a token is written with its unit.
+    /// Version 2 writes the lifetime of a token with its unit.
     package static let schemaVersion = 2
     package static let bundleIDBytesMax = 155
 
@@ -13,7 +13,7 @@ package struct App: Record, Hashable {
     package var teamID: String
     package var keyID: String
     package var types: [ActivityType]
-    /// Nil: nobody proves who a user is.
+    /// The settings for proofs of a user's identity, or nil if reports need no proof.
     package var userProof: UserProof?
 
     package init(
@@ -31,7 +31,7 @@ package struct App: Record, Hashable {
 
     package var key: [UInt8] { RecordKey.join("app", id, "") }
 
-    /// What the app says of an activity type, or what holds for one that it has not spoken of.
+    /// Returns the app's declaration of an activity type, or the defaults for an undeclared type.
     package func type(_ name: String) -> ActivityType {
         types.first { $0.name == name } ?? ActivityType(name: name)
     }
@@ -56,7 +56,7 @@ package struct App: Record, Hashable {
         self.init(id: record["id"].appID(), from: record)
     }
 
-    /// An app whose id is known from elsewhere, as for a document that a person writes.
+    /// Creates an app whose id is known from elsewhere, for example from the path of a request.
     package init(id: String, from record: JSONObject) {
         self.init(
             id: id, bundleID: record["bundleId"].bundleID(),
@@ -68,11 +68,11 @@ package struct App: Record, Hashable {
     }
 }
 
-/// What an app declares about one of its `ActivityAttributes` types.
+/// An app's declaration of one of its `ActivityAttributes` types.
 package struct ActivityType: Sendable, Hashable {
     package static let perAppMax = 200
     package static let requiredMax = 100
-    /// An update token nobody has refreshed for this long is forgotten.
+    /// The default time after which an update token that was not refreshed is forgotten.
     package static let updateTokenMillisecondsDefault: Int64 = 24 * 3_600_000
     private static let updateTokenMillisecondsRange = 60_000...7 * 86_400_000
 
@@ -80,9 +80,9 @@ package struct ActivityType: Sendable, Hashable {
     package var updateTokenMilliseconds = updateTokenMillisecondsDefault
     package var requiredAttributes: [String] = []
     package var groupAttribute = GroupAttribute.defaultName
-    /// Each of its groups belongs to one recipient: an order, a timer.
+    /// Whether each of its groups belongs to one recipient, for example an order or a timer.
     package var isPrivate = false
-    /// What its `ContentState` and its own properties look like, where the app has said so.
+    /// The schemas of its `ContentState` and its attributes, if the app has given them.
     package var contentStateSchema: ContentSchema?
     package var attributesSchema: ContentSchema?
 
@@ -104,7 +104,7 @@ package struct ActivityType: Sendable, Hashable {
         writer.field("attributesSchema", attributesSchema)
     }
 
-    /// In hours where it can be, as people say it.
+    /// The lifetime in whole hours if possible, which people read more easily.
     private var updateTokenText: String {
         let hour: Int64 = 3_600_000
         if updateTokenMilliseconds % hour == 0 { return "\(updateTokenMilliseconds / hour)h" }
@@ -116,7 +116,7 @@ package struct ActivityType: Sendable, Hashable {
         self.init(name: object["name"].name(), from: object, isUnitless: isUnitless)
     }
 
-    /// A type whose name is known from elsewhere, as for a document that a person puts under it.
+    /// Creates a type whose name is known from elsewhere, for example from the path of a request.
     package init(name: String, from object: JSONObject, isUnitless: Bool = false) {
         self.init(name: name)
         if let ttl = object["updateTokenTtl"].optional {
@@ -159,7 +159,7 @@ extension JSONValue {
         var elements = array(countMax: Environment.allCases.count)
         while let element = elements.next() {
             let environment = element.environment()
-            if environments.contains(environment) { element.report("is there twice; name it once") }
+            if environments.contains(environment) { element.report("is listed twice; list it once") }
             environments.append(environment)
         }
         if kind == .array, environments.isEmpty { report("must name production, sandbox or both") }
@@ -172,13 +172,13 @@ extension JSONValue {
         var elements = array(countMax: ActivityType.perAppMax)
         while let element = elements.next() {
             let type = ActivityType(from: element.object(), isUnitless: isUnitless)
-            if !names.insert(type.name).inserted { element.report("has the name of another one") }
+            if !names.insert(type.name).inserted { element.report("has the name of another activity type") }
             types.append(type)
         }
         return types
     }
 
-    /// It stands in the `apns-topic` of every push.
+    /// The bundle id is part of the `apns-topic` of every push.
     fileprivate func bundleID() -> String {
         let text = string()
         let isGood =
@@ -193,7 +193,7 @@ extension JSONValue {
         return text
     }
 
-    /// Apple's team and key ids.
+    /// Reads a team id or a key id of Apple.
     fileprivate func appleID() -> String {
         let text = string()
         if kind == .string, !AppleID.isGood(text) {

@@ -1,9 +1,9 @@
 package import JSON
 
-/// A record of `audit`: who changed what, for whoever must answer for it later.
+/// A record of `audit`: who changed which object, for later review.
 package struct AuditEntry: Record, Hashable {
     package static let schemaVersion = 1
-    /// Stands for the app in what is no single app's.
+    /// The value of `app` in entries that concern no single app.
     package static let everyApp = "flotilla"
 
     /// Milliseconds since 1970.
@@ -13,9 +13,9 @@ package struct AuditEntry: Record, Hashable {
     /// `app.create`, `key.revoke`.
     package var action: String
     package var app: String
-    /// What it was done to, where that is not the app itself.
+    /// The changed object, if it is not the app itself.
     package var subject: String?
-    /// Where a request came from.
+    /// The network address of the request.
     package var address: String?
 
     package init(at: Int64, by: String, action: String, app: String, subject: String? = nil) {

@@ -1,21 +1,21 @@
-/// A record that a stage could not use: its bytes as they were, key, value and headers, and beside them
-/// these headers, which say where it lay and why it could not be used. A value of any bytes and of any
-/// size survives that way, a missing one too, and a redrive needs nothing else.
+/// A record that a stage could not use: its key, value and headers unchanged, and the headers below, which
+/// name its position and the reason. This form preserves a value of any bytes and size, also a missing one. A
+/// redrive needs nothing else.
 package struct DeadLetter: Sendable, Hashable {
     package static let schemaVersion = 1
-    /// Characters of a reason; the rest is cut off.
+    /// The maximum length of a reason in characters. A longer reason is truncated.
     package static let reasonCharactersMax = 1000
 
-    /// The stage that gave up.
+    /// The stage that rejected the record.
     package var stage: String
-    /// Stable, for `flotilla dead-letters --reason`.
+    /// A stable code, for `flotilla dead-letters --reason`.
     package var code: String
-    /// What is wrong and what to do, for people.
+    /// The problem and the remedy, for people.
     package var reason: String
     package var topic: String
     package var partition: Int32
     package var offset: Int64
-    /// When the record was written, and when the stage gave up; milliseconds since 1970.
+    /// Milliseconds since 1970: when the record was written, and when the stage rejected it.
     package var writtenAt: Int64
     package var at: Int64
 
@@ -53,7 +53,7 @@ package struct DeadLetter: Sendable, Hashable {
         ]
     }
 
-    /// Nil for what is no dead letter of this version.
+    /// Returns nil if the headers are not those of a dead letter of this version.
     package init?(headers: some Sequence<(name: String, value: String)>) {
         var found: [Header: String] = [:]
         for (name, value) in headers {

@@ -1,15 +1,15 @@
 package import JSON
 
-/// What happened on an installation: a record of `events`, for people's questions and your own consumers.
+/// An event on an installation: a record of `events`, for people's queries and for external consumers.
 package struct Event: Record, Hashable {
     package static let schemaVersion = 1
 
     package enum Code: String, Sendable, CaseIterable {
-        /// A push-to-start token that was not known.
+        /// A push-to-start token was reported for the first time.
         case startToken = "n:lst"
-        /// An update token that was not known.
+        /// An update token was reported for the first time.
         case updateToken = "n:lut"
-        /// An activity is over; `cause` says by whom.
+        /// An activity is over. `cause` names the reason.
         case closed = "n:lac"
         /// Tags, attributes, language or the user changed.
         case profile
@@ -18,32 +18,32 @@ package struct Event: Record, Hashable {
 
     package enum Cause: String, Sendable, CaseIterable {
         case ended
-        /// The person swiped it away.
+        /// The person swiped the activity away.
         case dismissed
         case unregistered
-        /// The phone said which activities run, and it was not among them.
+        /// The phone listed its running activities, and this one was missing.
         case notRunning
     }
 
     package var code: Code
     package var app: String
     package var environment: Maybe<Environment>
-    /// Nil where a backend told something about a user.
+    /// Nil for an event that a backend caused for a user.
     package var installation: Maybe<String>
     package var user: Maybe<String>
     package var attributesType: Maybe<String>
-    /// The system's id of the activity.
+    /// The activity's id, as the system assigned it.
     package var activity: Maybe<String>
     package var group: Maybe<String>
     package var tokenHash: Maybe<String>
     package var cause: Maybe<Cause>
     package var scheduleID: Maybe<String>
     package var scheduleName: Maybe<String>
-    /// Milliseconds since 1970: by the phone's clock within bounds, and by the server's.
+    /// Milliseconds since 1970: by the phone's clock within bounds, and by the server's clock.
     package var eventTime: Int64
     package var receivedAt: Int64
 
-    /// All of it in one step: an event that is changed field by field is copied on its way.
+    /// Sets all fields in one step, because an event that is changed field by field is copied each time.
     package init(
         _ code: Code, app: String, environment: Environment? = nil, installation: String? = nil,
         user: String? = nil, attributesType: String? = nil, activity: String? = nil, group: String? = nil,
@@ -66,15 +66,15 @@ package struct Event: Record, Hashable {
         self.receivedAt = receivedAt
     }
 
-    /// The recipient's lane, as the registry has it: the user's where one is known. What a person taps and
-    /// what was sent to them lie side by side.
+    /// The partition key of the recipient's lane, as in the registry: the user if known. So a person's taps
+    /// and the sends to that person lie in the same lane.
     package var key: [UInt8] {
         var bytes: [UInt8] = []
         writeKey(to: &bytes)
         return bytes
     }
 
-    /// Into a buffer that is used again.
+    /// Writes the key into a reused buffer.
     package func writeKey(to bytes: inout [UInt8]) {
         bytes.removeAll(keepingCapacity: true)
         RecordKey.append(app, to: &bytes)

@@ -1,12 +1,12 @@
 package import JSON
 
-/// A question of a person, as a gateway hands it to a process of the insight stage: whose key it is, and so for which
-/// app, has been decided there.
+/// A person's query that a gateway passes to a process of the insight stage. The gateway has already checked
+/// the API key, and `app` is the app of that key.
 package struct InsightCall: Record, Hashable {
     package static let schemaVersion = 1
-    /// Where a process of the stage takes it.
+    /// The path at which a process of the stage accepts the query.
     package static let path = "/answers"
-    /// The word of the stage in `members`.
+    /// The name of the stage in `members`.
     package static let stage = "insight"
 
     package enum Name: String, CaseIterable, Sendable {
@@ -23,7 +23,7 @@ package struct InsightCall: Record, Hashable {
         case fleet
     }
 
-    /// Fields of a query; more are no question.
+    /// The maximum number of query parameters. More make the record invalid.
     private static let parametersMax = 20
 
     package struct Parameter: Sendable, Hashable {
@@ -38,7 +38,7 @@ package struct InsightCall: Record, Hashable {
 
     package var name: Name
     package var app: String
-    /// What the path names.
+    /// The id in the request's path.
     package var id: String?
     package var parameters: [Parameter]
 

@@ -1,32 +1,33 @@
 package import JSON
 
-/// What a person has done about letters, or about failed jobs: a record of `dead-letters` beside the letters
-/// themselves, in their partition. It is written before the deed and after it, so that a deed that was
-/// interrupted is known, and none is done twice.
+/// A person's action on dead letters or failed jobs: a record of `dead-letters`, in the same partition as the
+/// letters. It is written before and after the action. So an interrupted action is known, and no action
+/// happens twice.
 package struct LetterMark: Record, Hashable {
     package static let schemaVersion = 1
-    /// The header that tells a mark from a letter.
+    /// The header that distinguishes a mark from a letter.
     package static let header: StaticString = "flotilla-dead-mark"
-    /// Letters, or sheets with jobs, of one mark.
+    /// The maximum number of letters, or of sheets with jobs, in one mark.
     package static let namesMax = 1_000
 
     package enum Deed: String, Sendable, CaseIterable {
         /// The records were sent again.
         case redrive
-        /// Nobody wants them any more.
+        /// The letters are no longer needed.
         case discard
-        /// Failed jobs of a send were sent again, letters or not.
+        /// Failed jobs of a send were sent again, with or without dead letters.
         case resend
     }
 
     package enum Phase: String, Sendable, CaseIterable {
         case begun
         case done
-        /// What the run named had begun was not done: it was killed before, and nothing of it was found.
+        /// The action that the named run began did not happen. The run was killed first, and none of its
+        /// records was found.
         case left
     }
 
-    /// Jobs by the sheet where they first stood.
+    /// Jobs of the sheet that first held them.
     package struct Jobs: Sendable, Hashable {
         package var place: JobPlace
         package var lines: LineSet
@@ -39,13 +40,13 @@ package struct LetterMark: Record, Hashable {
 
     package var deed: Deed
     package var phase: Phase
-    /// The call that did it, told from others.
+    /// The unique id of the call.
     package var run: String
-    /// Who called.
+    /// The caller.
     package var by: String
     /// Milliseconds since 1970.
     package var at: Int64
-    /// Offsets in this partition.
+    /// Offsets of letters in this partition.
     package var letters: [Int64]
     package var jobs: [Jobs]
 

@@ -1,4 +1,4 @@
-/// `T?` for the fields of large values. A `var` of type `T?` begins as nil; an initialiser that then sets
-/// it sets it a second time, and for that the whole value is copied, and the copy destroyed, on its way
-/// out: for a row, thirty counts of references up and down. Spelled like this it begins as nothing.
+/// `T?` for the fields of large values. A `var` of type `T?` starts as nil, so an initializer sets it twice.
+/// For the second time the compiler copies and destroys the whole value: for a row, thirty reference counts
+/// up and down. A property of type `Maybe<T>` has no initial value.
 @usableFromInline package typealias Maybe<T> = T?

@@ -1,16 +1,16 @@
 package import JSON
 
-/// What a start for one user says, made once and sent often by its number: Netmera's way.
+/// The content of a start for one user, stored once and sent often by its number, as in Netmera's API.
 package struct NotificationDefinition: Record, Hashable {
     package static let schemaVersion = 1
     package static let perAppMax = 5000
 
     package var app: String
-    /// Its name in the interfaces; later ones are larger.
+    /// The id in the APIs. Later definitions have larger numbers.
     package var number: Int64
     /// Milliseconds since 1970.
     package var createdAt: Int64
-    /// The group that was given with it, for sends that name none.
+    /// The group of the definition, for sends that name no group.
     package var group: String?
     package var content: PushContent
 

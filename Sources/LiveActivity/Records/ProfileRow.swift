@@ -1,7 +1,8 @@
 package import JSON
 
-/// A record of `registry` under `profile`: what segments and tags look at. With an installation in its
-/// key it is that installation's; without, a backend's words about the user, for all the installations.
+/// A record of `registry` under `profile`, which segments and tags evaluate. If the key names an
+/// installation, the row is that installation's profile. Else it is a backend's profile of the user, for all
+/// the user's installations.
 package struct ProfileRow: Record, Hashable {
     package static let schemaVersion = 1
 

@@ -1,22 +1,22 @@
 package import JSON
 
-/// A value that travels in a topic as JSON with a schema version. Readers ignore fields that they do
-/// not know, so that an older process can read a newer one's records; a version that they do not know
-/// they refuse, so that nothing is half understood.
+/// A value that travels in a topic as JSON with a schema version. Readers ignore unknown fields, so that an
+/// older process can read newer records. They reject unknown versions, so that no record is half understood.
 package protocol Record: Sendable {
     static var schemaVersion: Int { get }
-    /// Writes the members behind `v`.
+    /// Writes the members that follow `v`.
     func write(to writer: inout JSONWriter)
-    /// Builds the value; what is missing or wrong notes itself in the document, and the value is dropped.
+    /// Creates the value. A missing or wrong member is reported in the document, and the value is then
+    /// dropped.
     init(from record: JSONObject)
 }
 
-/// Why a record cannot be used; it goes to the dead letters with this.
+/// The reason why a record cannot be used. It goes into the dead letter.
 package enum RecordError: Error, Equatable, CustomStringConvertible {
     case unknownVersion(Int, known: Int)
     case malformed(JSONError)
 
-    /// Stable, for programs and for `flotilla dead-letters --reason`.
+    /// A stable code, for programs and for `flotilla dead-letters --reason`.
     package var code: String {
         switch self {
         case .unknownVersion: "unknown_version"
@@ -34,20 +34,20 @@ package enum RecordError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Record {
-    /// The record's bytes.
+    /// Returns the record's bytes.
     package func encoded() -> [UInt8] {
         var writer = JSONWriter()
         encode(to: &writer)
         return writer.bytes
     }
 
-    /// Into a writer that is used for many records, one after the other.
+    /// Encodes into a writer that is reused for many records, one after the other.
     package func encode(to writer: inout JSONWriter) {
         writer.removeAll()
         append(to: &writer)
     }
 
-    /// Behind what is there.
+    /// Appends the record to the writer's content.
     package func append(to writer: inout JSONWriter) {
         writer.beginNext()
         writer.beginObject()
@@ -63,10 +63,10 @@ extension Record {
         try unsafe read(bytes, with: reader) { Self(from: $0) }
     }
 
-    /// Lets the closure take what it needs from the record's members, where they lie.
+    /// Passes the record's members to the closure, which reads them in place.
     ///
-    /// Records that are decoded very often have a `decode` of their own: made for one type, it moves no
-    /// value through a generic one's buffers.
+    /// Record types that are decoded very often have their own `decode`. A concrete function moves no value
+    /// through the buffers of a generic one.
     @inline(__always)
     package static func read<T>(
         _ bytes: UnsafeRawBufferPointer, with reader: JSONReader, _ body: (JSONObject) -> T

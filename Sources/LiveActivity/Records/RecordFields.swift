@@ -1,6 +1,6 @@
 package import JSON
 
-// Readers for the kinds of fields that records share. Each notes what is wrong and returns a placeholder.
+// Readers for field types that many records share. Each reports a wrong value and returns a placeholder.
 
 extension JSONValue {
     package func name() -> String {
@@ -10,7 +10,7 @@ extension JSONValue {
     }
 
     private func reportName(_ text: UnsafeBufferPointer<UInt8>) {
-        // In a plain document only its length can be wrong.
+        // In a plain document only the length can be wrong.
         if isPlain, (1...Name.bytesMax).contains(text.count) { return }
         if let problem = unsafe Name.problem(utf8: text) { report(problem) }
     }
@@ -21,7 +21,7 @@ extension JSONValue {
         return unsafe string(text)
     }
 
-    /// For whoever takes a name's bytes in place: notes what `name` would note of a string.
+    /// Checks a name whose bytes the caller reads in place, with the same reports as `name`.
     package func checkName() {
         if isString { unsafe reportName(utf8) }
     }
@@ -51,7 +51,7 @@ extension JSONValue {
         return list
     }
 
-    /// Of an array of objects; none where it is left out.
+    /// Reads an array of objects. A missing array is empty.
     func objects<Element>(countMax: Int, _ read: (JSONObject) -> Element) -> [Element] {
         guard let value = optional else { return [] }
         var list: [Element] = []
@@ -62,14 +62,14 @@ extension JSONValue {
 }
 
 extension JSONWriter {
-    /// An array of objects; left out when empty.
+    /// Writes an array of objects, or nothing if it is empty.
     mutating func objects<Element>(
         _ name: StaticString, unlessEmpty elements: [Element], _ write: (Element, inout JSONWriter) -> Void
     ) {
         if !elements.isEmpty { objects(name, of: elements, write) }
     }
 
-    /// As `Recipient.text` spells it.
+    /// Writes the recipient in the form of `Recipient.text`.
     mutating func value(_ recipient: Recipient) {
         switch recipient {
         case .user(let id): value("u:", id)
@@ -77,14 +77,14 @@ extension JSONWriter {
         }
     }
 
-    /// What is nil is left out.
+    /// Writes the field, or nothing if the value is nil.
     mutating func field(_ name: StaticString, _ recipient: Recipient?) {
         guard let recipient else { return }
         self.name(name)
         value(recipient)
     }
 
-    /// What is nil is left out.
+    /// Writes the field, or nothing if the value is nil.
     package mutating func field(_ name: StaticString, _ value: RawJSON?) {
         guard let value else { return }
         self.name(name)

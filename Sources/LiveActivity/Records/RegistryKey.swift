@@ -1,7 +1,7 @@
-/// The key of a `registry` record: whose row it is, and which of an installation's entries.
+/// The key of a `registry` record: the recipient, the installation and one of its entries.
 package struct RegistryKey: Sendable, Hashable {
     package enum Entry: Sendable, Hashable {
-        /// The push-to-start token of an activity type; nil where it serves every type of the app.
+        /// The push-to-start token of an activity type, or of every type of the app if `type` is nil.
         case start(type: String?)
         /// The update token of a running activity.
         case update(activity: String)
@@ -28,7 +28,7 @@ package struct RegistryKey: Sendable, Hashable {
             }
         }
 
-        /// By bytes, as a recipient's.
+        /// Parses bytes and not characters, for the same reason as `Recipient`.
         package init?(text: some StringProtocol) {
             let bytes = text.utf8
             if bytes.elementsEqual("profile".utf8) {
@@ -46,7 +46,7 @@ package struct RegistryKey: Sendable, Hashable {
 
     package var app: String
     package var recipient: Recipient
-    /// Nil for the profile that a backend gave a user: it holds for all the user's installations.
+    /// Nil for a user's profile from a backend, which applies to all the user's installations.
     package var installation: Maybe<String>
     package var entry: Entry
 
@@ -69,9 +69,9 @@ package struct RegistryKey: Sendable, Hashable {
         return bytes
     }
 
-    /// Into a buffer that is used again.
+    /// Writes the key into a reused buffer.
     ///
-    /// - Returns: how many of the bytes, from the first, are `lane(app:recipient:)`.
+    /// - Returns: the length of the prefix that equals `lane(app:recipient:)`, in bytes.
     @discardableResult
     package func write(to bytes: inout [UInt8]) -> Int {
         bytes.removeAll(keepingCapacity: true)
@@ -94,7 +94,7 @@ package struct RegistryKey: Sendable, Hashable {
         return laneBytes
     }
 
-    /// Nil for what is no key of the registry.
+    /// Returns nil if the bytes are not a registry key.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard let parts = unsafe RecordKey.split(bytes), parts.count == 4, AppID.problem(parts[0]) == nil,
             let recipient = Recipient(text: parts[1]), let entry = Entry(text: parts[3])
@@ -104,7 +104,7 @@ package struct RegistryKey: Sendable, Hashable {
         self.init(app: parts[0], recipient: recipient, installation: installation, entry: entry)
     }
 
-    /// What the topic's records are partitioned by: everything about one recipient is in one lane.
+    /// Returns the partition key of the topic. All records of one recipient lie in one lane.
     package static func lane(app: String, recipient: Recipient) -> [UInt8] {
         RecordKey.join(app, recipient.text)
     }

@@ -1,6 +1,6 @@
 package import JSON
 
-/// A record of `registry`, whichever of its two kinds its key says.
+/// A record of `registry`. Its key decides which of the two kinds it is.
 package enum RegistryRow: Sendable, Hashable {
     case token(TokenRow)
     case profile(ProfileRow)

@@ -7,7 +7,7 @@ extension Report {
         writer.field("sequence", sequence)
     }
 
-    /// As a phone writes it, whose key says which app it is.
+    /// Encodes the report as a phone sends it. The app follows from the API key of the request.
     package func encodedWithoutApp() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -61,11 +61,10 @@ extension Report {
         try unsafe read(bytes, with: reader) { Report(from: $0) }
     }
 
-    /// A report whose app is known from elsewhere: the key that it came with, which a body must not
-    /// overrule.
+    /// Creates a report whose app follows from the API key of the request. The body must not override it.
     package init(app: String, from record: JSONObject) {
         self.app = app
-        // In the order in which they are written, where that costs no more words.
+        // Reading fields in the order in which they are written is fastest.
         let (environment, installation) = (record["environment"], record["installationId"])
         let user = record["userId"]
         kind = record["kind"].reportKind() ?? .heartbeat
@@ -108,7 +107,7 @@ extension Report {
         refusal = kind == .deadToken ? TokenRefusal(from: record) : nil
         sequence = record["sequence"].optional?.int(in: 0...Report.sequenceEnd - 1)
 
-        // What the kind cannot do without.
+        // Fields that the kind requires.
         switch kind {
         case .startToken: token.requireString()
         case .updateToken:
@@ -138,7 +137,7 @@ extension Report.TokenRefusal {
 }
 
 extension JSONValue {
-    /// By its bytes alone; what is none is told with all their names.
+    /// Compares bytes for the common kinds. An unknown kind is reported with the names of all kinds.
     fileprivate func reportKind() -> Report.Kind? {
         if isText("startToken") { return .startToken }
         if isText("updateToken") { return .updateToken }
@@ -148,7 +147,7 @@ extension JSONValue {
         return choice(of: Report.Kind.self)
     }
 
-    /// Likewise.
+    /// Compares bytes for the common states.
     func reportState() -> Report.State? {
         if isText("active") { return .active }
         if isText("ended") { return .ended }
@@ -158,14 +157,14 @@ extension JSONValue {
 
     fileprivate func pushToken() -> String {
         guard let digits = unsafe text else { return "" }
-        // Sealed, in a record of the topic; the gateway takes no such token from outside.
+        // Records of the topic may hold a sealed token. The gateway accepts no sealed token from clients.
         if unsafe !PushToken.isPossible(hex: digits), unsafe !TokenSeal.isSealed(digits) {
             report(PushToken.problem)
         }
         return unsafe string(digits)
     }
 
-    /// For whoever takes attributes in place: notes what `profileAttributes` would note.
+    /// Checks attributes that the caller reads in place, with the same reports as `profileAttributes`.
     package func checkProfileAttributes() { _ = profileAttributes() }
 
     func profileAttributes() -> RawJSON {

@@ -1,31 +1,31 @@
-/// What is told about one installation, or by a backend about one user: a record of `reports`, and the
-/// body of `POST /v1/reports`.
+/// A report about one installation, or from a backend about one user: a record of `reports`, and the body of
+/// `POST /v1/reports`.
 package struct Report: Record, Hashable {
     package static let schemaVersion = 1
 
     package enum Kind: String, Sendable, CaseIterable {
-        /// The push-to-start token of an activity type; without a type it serves every type of the app.
+        /// The push-to-start token of an activity type. Without a type it serves every type of the app.
         case startToken
-        /// The token of one running activity; replaces its previous one.
+        /// The token of one running activity. It replaces the activity's previous token.
         case updateToken
         /// An activity changed its state.
         case state
         /// The installation wants no more activities of the type.
         case unregister
-        /// Still alive.
+        /// The installation is still in use.
         case heartbeat
-        /// These activities are running, and no others.
+        /// The complete list of running activities.
         case reconcile
         /// Tags, attributes, login, logout.
         case profile
         /// The person touched the activity.
         case tap
-        /// Forgets all that was said up to now: of the installation, or of a user everywhere.
+        /// Erases all earlier reports, of the installation or of a user on all installations.
         case erase
-        /// APNs refused a token for good. Written by the senders, never taken from outside.
+        /// APNs refused a token for good. Only senders write it. It is never accepted from outside.
         case deadToken
 
-        /// Whether an SDK may say this.
+        /// Whether an SDK may send this kind.
         package var isFromOutside: Bool { self != .deadToken }
     }
 
@@ -36,36 +36,38 @@ package struct Report: Record, Hashable {
         case ended
         case dismissed
 
-        /// Whether the activity is over: its id never comes back.
+        /// Whether the activity is over. Its id never returns.
         package var isFinal: Bool { self == .ended || self == .dismissed }
     }
 
     package static let tagsMax = 100
     package static let runningMax = 50
-    /// Bytes of a profile's attributes.
+    /// The maximum size of a profile's attributes in bytes.
     package static let attributesBytesMax = 16 * 1024
-    /// Arrays and objects inside one another in them. Every record that holds them has room for more.
+    /// The maximum nesting depth of arrays and objects in attributes. Every record that holds them allows a
+    /// greater depth.
     package static let attributesDepthMax = 8
 
-    /// The header of a report that lay in a wrong partition and was forwarded: the server's time of where
-    /// it lay first, in digits. The cluster stamps what is forwarded anew, and by that time alone an old
-    /// word would stand over newer ones.
+    /// A header of a report that was forwarded from a wrong partition: the server time of its first record,
+    /// in digits. The cluster stamps a forwarded record again. Ordered by that stamp, an old report would
+    /// override newer ones.
     package static let receivedAtHeader: StaticString = "flotilla-received-at"
-    /// Likewise the offset at which it lay first, in digits.
+    /// The header with the offset of that first record, in digits.
     package static let offsetHeader: StaticString = "flotilla-first-offset"
-    /// The header of a user's erasure that every partition of `reports` has a copy of. It needs no value.
+    /// The header of a user's erasure that has a copy in every partition of `reports`. Its value is not used.
     package static let everywhereHeader: StaticString = "flotilla-everywhere"
-    /// Places in a body are below this.
+    /// Upper bound of a report's position in a body. Positions are below it.
     package static let sequenceEnd = 1 << 20
 
     package var app: String
-    /// Nil in what a backend says of a user: a profile, or that it be erased.
+    /// Nil in a backend's report about a user: a profile or an erasure.
     package var environment: Maybe<Environment>
-    /// Nil in what a backend says of a user, which holds for all the user's installations.
+    /// Nil in a backend's report about a user, which applies to all the user's installations.
     package var installation: Maybe<String>
     package var kind: Kind
     package var user: Maybe<String>
-    /// The phone says that nobody is logged in: `"userId": null`. Without the field it says nothing.
+    /// Whether the phone reports that no user is logged in: `"userId": null`. A missing field says nothing
+    /// about the user.
     package var isLoggedOut: Bool
     package var attributesType: Maybe<String>
     package var activity: Maybe<String>
@@ -74,7 +76,7 @@ package struct Report: Record, Hashable {
     package var token: Maybe<String>
     package var state: Maybe<State>
     package var channel: Maybe<String>
-    /// Of `reconcile`: the ids of the activities that run.
+    /// For `reconcile`: the ids of the running activities.
     package var running: Maybe<[String]>
     package var os: Maybe<String>
     package var appBuild: Maybe<String>
@@ -84,26 +86,26 @@ package struct Report: Record, Hashable {
     package var attributes: Maybe<RawJSON>
     package var locale: Maybe<String>
     package var timeZone: Maybe<String>
-    /// Milliseconds since 1970 by the phone's clock: a hint.
+    /// Milliseconds since 1970 by the phone's clock. It is only a hint.
     package var eventTime: Maybe<Int64>
     package var id: Maybe<String>
-    /// Of `tap`: the schedule behind what was touched.
+    /// For `tap`: the schedule that sent the touched activity.
     package var scheduleID: Maybe<String>
     package var scheduleName: Maybe<String>
-    /// Of `deadToken`: which token was refused, and why.
+    /// For `deadToken`: the refused token and the reason.
     package var refusal: Maybe<TokenRefusal>
-    /// The report's place in the body that it came in, from 0. Written by the gateway; a service that
-    /// writes several reports about one installation at once does well to write it too.
+    /// The report's position in its request body, from 0. The gateway writes it. A service that writes
+    /// several reports about one installation at once should write it too.
     package var sequence: Maybe<Int>
 
-    /// What APNs said of a token. Times are milliseconds since 1970.
+    /// APNs' refusal of a token. Times are milliseconds since 1970.
     package struct TokenRefusal: Sendable, Hashable {
         /// `TokenSeal.hash`, in hexadecimal.
         package var tokenHash: String
-        /// The registry entry that the push was for.
+        /// The registry entry of the push.
         package var entry: String
         package var reason: String
-        /// Since when the token is dead, by APNs; not every refusal says it.
+        /// The time since which the token is dead, according to APNs. Not every refusal contains it.
         package var invalidatedAt: Maybe<Int64>
         package var dispatchedAt: Int64
 
@@ -122,12 +124,12 @@ package struct Report: Record, Hashable {
         self.init(app: app, environment: environment, installation: installation, user: nil, kind: kind)
     }
 
-    /// A backend's profile of a user.
+    /// Creates a backend's profile of a user.
     package init(app: String, profileOf user: String) {
         self.init(app: app, environment: nil, installation: nil, user: user, kind: .profile)
     }
 
-    /// A backend's wish that a user be forgotten.
+    /// Creates a backend's request to erase a user.
     package init(app: String, eraseOf user: String) {
         self.init(app: app, environment: nil, installation: nil, user: user, kind: .erase)
     }
@@ -146,10 +148,10 @@ package struct Report: Record, Hashable {
         (eventTime, id, scheduleID, scheduleName, refusal, sequence) = (nil, nil, nil, nil, nil, nil)
     }
 
-    /// Whether it asks for something of all installations of a user, wherever they lie.
+    /// Whether the report asks to erase a user on all installations, in any partition.
     package var isErasureOfUser: Bool { kind == .erase && installation == nil }
 
-    /// Whose record it changes.
+    /// The installation or the user whose record the report changes.
     package var subject: Recipient {
         if let installation { .installation(installation) } else { .user(user ?? "") }
     }
@@ -160,7 +162,7 @@ package struct Report: Record, Hashable {
         return bytes
     }
 
-    /// Into a buffer that is used again.
+    /// Writes the key into a reused buffer.
     package func writeKey(to bytes: inout [UInt8]) {
         bytes.removeAll(keepingCapacity: true)
         RecordKey.append(app, to: &bytes)

@@ -1,11 +1,12 @@
 package import JSON
 
-/// Which sealing keys this installation has, by their fingerprints: a record of `catalog`. A process with
-/// other keys would hash the same token to something else and could not open what others have sealed.
+/// The fingerprints of this installation's sealing keys: a record of `catalog`. A process with other keys
+/// would compute other hashes for the same tokens. It also could not open tokens that other processes have
+/// sealed.
 package struct SealingRecord: Record, Hashable {
     package static let schemaVersion = 1
     package static let key = RecordKey.join("sealing", "", "")
-    /// Keys of which it is known what they were; numbers are never used again.
+    /// The maximum number of keys with a recorded fingerprint. A key number is never reused.
     package static let keysMax = 1000
 
     package struct Key: Sendable, Hashable {
@@ -18,16 +19,16 @@ package struct SealingRecord: Record, Hashable {
         }
     }
 
-    /// Of the key that hashes, which never changes.
+    /// The fingerprint of the hash key, which never changes.
     package var hashFingerprint: String
-    /// Every key that has sealed.
+    /// All keys that have sealed tokens.
     package var keys: [Key]
-    /// The number of the newest key that seals: every process must be able to open what it sealed.
+    /// The number of the newest sealing key. Every process must be able to open tokens that it sealed.
     package var sealing: Int
     /// Milliseconds since 1970.
     package var writtenAt: Int64
 
-    /// Whether it says what the other one says, and perhaps more.
+    /// Whether this record contains everything that the older record contains.
     package func extends(_ older: SealingRecord) -> Bool {
         hashFingerprint == older.hashFingerprint && older.keys.allSatisfy(keys.contains)
     }

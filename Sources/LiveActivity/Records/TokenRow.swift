@@ -1,44 +1,46 @@
 package import JSON
 
-/// A record of `registry` under `start:…` or `update:…`: a token, and what decides whether and when it
-/// may be used. All times are milliseconds since 1970 by the server's clock.
+/// A record of `registry` under `start:…` or `update:…`: a token, and the facts that decide whether and when
+/// it may be used. All times are milliseconds since 1970 by the server's clock.
 package struct TokenRow: Record, Hashable {
     package static let schemaVersion = 1
 
     package var environment: Environment
-    /// As `TokenSeal.seal` stores it, sealed with the row's entry. Nil in the row of a dismissed activity.
+    /// The token as `TokenSeal.seal` stores it, sealed with the row's entry. Nil in the row of a dismissed
+    /// activity.
     package var token: Maybe<String>
     /// `TokenSeal.hash`, in hexadecimal. Nil in the row of a dismissed activity.
     package var tokenHash: Maybe<String>
-    /// The `ActivityAttributes` type; nil on a start row that serves every type.
+    /// The `ActivityAttributes` type, or nil on a start row that serves every type.
     package var attributesType: Maybe<String>
-    /// Of a start row that serves every type: the types that the installation has unregistered.
+    /// For a start row that serves every type: the types that the installation has unregistered.
     package var exceptTypes: Maybe<[String]>
-    /// Of an update row: the group that the activity belongs to, where it is known.
+    /// For an update row: the group of the activity, if known.
     package var group: Maybe<String>
-    /// When the server last heard of this token from the phone, at most a heartbeat's grain ago. Of two
-    /// rows of a lane with the same token the one with the newer stands.
+    /// The time of the newest report of this token. It may lag by one interval, because only one heartbeat per
+    /// interval is written. If two rows of a lane hold the same token, the row with the newer time wins.
     package var registeredAt: Int64
-    /// Of an update row: when it is forgotten unless it is reported again.
+    /// For an update row: the time at which it is forgotten, unless the token is reported again.
     package var expiresAt: Maybe<Int64>
     package var os: Maybe<String>
     package var frequentPushesEnabled: Maybe<Bool>
-    /// False when the person has switched Live Activities off for the app.
+    /// False if the person has switched Live Activities off for the app.
     package var activitiesEnabled: Maybe<Bool>
     /// The broadcast channel that the activity listens to.
     package var channel: Maybe<String>
-    /// Of an update row: the person has swiped the activity away. The row is no target, it only says that
-    /// the group must not start again on this installation; it goes at `expiresAt`.
+    /// For an update row: the time at which the person swiped the activity away. The row is not a target. It
+    /// only prevents another start of the group on this installation, until `expiresAt`.
     package var dismissedAt: Maybe<Int64>
-    /// When the installation moved to another recipient. In the old one's lane the row stays, with
-    /// `movedTo`, for a day: it serves starts accepted before. In the new one's lane, starts of
-    /// generations opened before this count as done.
+    /// The time at which the installation moved to another recipient. In the old recipient's lane the row
+    /// stays for a day, with `movedTo`, for starts that were accepted before the move. In the new recipient's
+    /// lane, starts of generations that opened before the move count as done.
     package var movedAt: Maybe<Int64>
     package var movedTo: Maybe<Recipient>
-    /// In the old one's lane: when the installation had come there. Starts accepted before are yet another's.
+    /// In the old recipient's lane: the time at which the installation came to that recipient. Starts that
+    /// were accepted earlier belong to yet another recipient.
     package var movedInAt: Maybe<Int64>
 
-    /// All of it in one step: a row that is changed field by field is copied on its way.
+    /// Sets all fields in one step, because a row that is changed field by field is copied each time.
     package init(
         environment: Environment, token: String?, tokenHash: String?, attributesType: String?,
         exceptTypes: [String]? = nil, group: String? = nil, registeredAt: Int64, expiresAt: Int64? = nil,
@@ -100,7 +102,7 @@ package struct TokenRow: Record, Hashable {
 }
 
 extension JSONWriter {
-    /// Empty where there is none.
+    /// Writes an empty text for nil.
     fileprivate mutating func text(_ name: StaticString, _ text: String?) {
         if let text { field(name, text) } else { field(name, "") }
     }

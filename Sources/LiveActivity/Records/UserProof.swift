@@ -1,15 +1,16 @@
 internal import JSON
 
-/// What proves to a gateway who a user is: secrets that the app's own server shares with Flotilla. The
-/// server gives a phone the HMAC-SHA256 of its user's id, and the phone's reports carry it.
+/// The settings and secrets that prove a user's identity to the gateway. The app's own server shares the
+/// secrets with Flotilla. It gives a phone the HMAC-SHA256 of its user's id, and the phone's reports carry
+/// this proof.
 ///
-/// The gateway must know the secrets, so that a hash will not do. They stand here sealed with the
-/// installation's sealing keys; without such keys there can be none.
+/// The gateway needs the secrets themselves, so a hash is not enough. They are sealed with the installation's
+/// sealing keys. Without sealing keys an app cannot have such secrets.
 package struct UserProof: Sendable, Hashable {
     package struct Secret: Sendable, Hashable {
         /// Milliseconds since 1970.
         package var createdAt: Int64
-        /// `TokenSeal.seal(secret:)`.
+        /// The result of `TokenSeal.seal(secret:)`.
         package var sealed: String
 
         package init(createdAt: Int64, sealed: String) {
@@ -18,15 +19,15 @@ package struct UserProof: Sendable, Hashable {
         }
     }
 
-    /// The newest and the one before it, while servers change from one to the other.
+    /// The newest secret and its predecessor, so that servers can change from one to the other.
     package static let secretsMax = 2
     package static let secretBytes = 32
-    /// What they are sealed as.
+    /// The name under which the secrets are sealed.
     package static let secretName = "user-proof"
 
-    /// Whether a phone's report may name a user without a proof.
+    /// Whether a phone's report that names a user must carry a proof.
     package var isRequired: Bool
-    /// Oldest first.
+    /// The secrets, oldest first.
     package var secrets: [Secret]
 
     package init(isRequired: Bool, secrets: [Secret]) {

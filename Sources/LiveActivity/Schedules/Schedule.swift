@@ -1,23 +1,24 @@
 internal import JSON
 
-/// A send, and when it is to go: what a `ScheduleOrder` says of a new timer. Its id names it among the timers of
-/// its owner; scheduling again under the same id replaces.
+/// A send and its time: the part of a `ScheduleOrder` that creates a timer. The id is unique among the timers
+/// of its owner. Scheduling again under the same id replaces the timer.
 package struct Schedule: Sendable, Hashable {
-    /// How late it may go, where nobody says.
+    /// The default maximum lateness, in milliseconds.
     package static let latenessUsual: Int64 = 600_000
 
     package enum When: Sendable, Hashable {
-        /// Milliseconds from the cluster's stamp on the order's record: no process's clock has a say.
+        /// Milliseconds after the cluster's timestamp of the order's record. It does not depend on the clock
+        /// of any process.
         case offset(Int64)
         /// Milliseconds since 1970.
         case at(Int64)
     }
 
-    /// A repetition with the same key, within a day, gets the first one's answer and does nothing; with another
+    /// A repetition with the same key within a day gets the first answer and does nothing. With another
     /// fingerprint it is a conflict.
     package struct Idempotency: Sendable, Hashable {
         package var key: String
-        /// Of the request's body.
+        /// The fingerprint of the request's body.
         package var fingerprint: String
 
         package init(key: String, fingerprint: String) {
@@ -28,12 +29,12 @@ package struct Schedule: Sendable, Hashable {
 
     package var id: String
     package var name: String?
-    /// What a cancel names: Teak's `activityId`, or the group.
+    /// The name that a cancel uses: Teak's `activityId`, or the group.
     package var activity: String?
     package var when: When
-    /// Milliseconds; what is later than this expires.
+    /// The maximum lateness in milliseconds. A later send expires.
     package var latenessMax = latenessUsual
-    /// As it goes; the scheduler adds when it was scheduled.
+    /// The send in its final form, except for the schedule time, which the scheduler adds.
     package var send: Send
     package var idempotency: Idempotency?
 
@@ -45,9 +46,9 @@ package struct Schedule: Sendable, Hashable {
         self.send = send
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the due time in milliseconds since 1970.
     ///
-    /// - Parameter stamp: the cluster's, on the order's record; milliseconds since 1970.
+    /// - Parameter stamp: the cluster's timestamp of the order's record, in milliseconds since 1970.
     package func dueAt(stamp: Int64) -> Int64 {
         switch when {
         case .offset(let milliseconds): stamp + milliseconds

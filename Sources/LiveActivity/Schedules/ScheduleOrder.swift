@@ -1,35 +1,37 @@
 package import JSON
 
-/// What somebody wants of the timers of one owner: a record of `schedules`, from a gateway.
+/// A request that concerns the timers of one owner: a record of `schedules`, from a gateway.
 package struct ScheduleOrder: Record, Hashable {
     package static let schemaVersion = 1
-    /// Of an order's record. A timer's row holds the order's send, and must fit into a record of its topic.
+    /// The maximum size of an order's record in bytes. A timer's row holds the order's send and must fit into
+    /// a record too.
     package static let bytesMax = 900_000
-    /// Timers that one list names.
+    /// The maximum number of timers in one list.
     package static let listedMax = 100
 
     package enum Wish: Sendable, Hashable {
         case schedule(Schedule)
         case cancel(Choice)
-        /// The owner's next timers, up to so many.
+        /// The owner's next timers, up to this number.
         case list(Int)
     }
 
-    /// Which timers of the owner are taken back.
+    /// The timers of the owner to cancel.
     package enum Choice: Sendable, Hashable {
-        /// All for this activity, as the schedules named it.
+        /// All timers for this activity, by the name in their schedules.
         case activity(String)
-        /// The schedule's id.
+        /// The timer with this schedule id.
         case id(String)
         /// The timer that holds this send.
         case send(String)
-        /// All that the owner has, ends that the planner asked for among them: the owner wants to be forgotten.
+        /// All timers of the owner, including automatic ENDs from the planner. It serves an erasure of the
+        /// owner.
         case everything
     }
 
-    /// Where the answer is waited for.
+    /// The address of the request that waits for the answer.
     package struct ReplyTo: Sendable, Hashable {
-        /// Of `replies`.
+        /// The partition of `replies`.
         package var partition: Int32
         package var request: String
 
@@ -42,9 +44,9 @@ package struct ScheduleOrder: Record, Hashable {
     package var app: String
     package var owner: ScheduleOwner
     package var wish: Wish
-    /// Nil: nobody waits.
+    /// Nil if no request waits for an answer.
     package var replyTo: ReplyTo?
-    /// Milliseconds since 1970 by its gateway's clock; nothing is decided by it.
+    /// Milliseconds since 1970 by the gateway's clock. No decision depends on it.
     package var acceptedAt: Int64
 
     package init(
@@ -120,13 +122,14 @@ extension JSONValue {
     }
 }
 
-/// What lies in `schedules`.
+/// A record of `schedules`.
 package enum ScheduleRequest: Sendable, Hashable {
     case order(ScheduleOrder)
-    /// Nothing is wanted: the cluster's stamp on it tells the scheduler that wrote it what time it is.
+    /// A time probe without an order. The scheduler writes it and learns the time from the cluster's
+    /// timestamp on it.
     case question
 
-    /// The bytes of a question.
+    /// The bytes of a time probe.
     package static let questionBytes = Array(#"{"v":1,"asks":"time"}"#.utf8)
 
     package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader) throws(RecordError)

@@ -1,7 +1,7 @@
 internal import JSON
 
-/// Whose a timer is. All timers of one owner lie in one partition, so that a cancel finds them in one place:
-/// the user where there is one, else the group, else the activity that belongs to no group.
+/// The owner of a timer: the user if there is one, else the group, else the activity without a group. All
+/// timers of one owner lie in one partition, so that a cancel finds them in one place.
 package enum ScheduleOwner: Sendable, Hashable {
     case recipient(Recipient)
     case group(String)
@@ -15,7 +15,8 @@ package enum ScheduleOwner: Sendable, Hashable {
         }
     }
 
-    /// Of a timed send: its only user, else its group, else its activity. Nil for a send that nobody can carry out.
+    /// Returns the owner of a timed send: its only user, else its group, else its activity. Returns nil for
+    /// an invalid send.
     package init?(of send: Send) {
         if let owner = send.owner {
             self = .recipient(owner)
@@ -30,7 +31,7 @@ package enum ScheduleOwner: Sendable, Hashable {
         }
     }
 
-    /// As keys and records have it: `u:<user>`, `i:<installation>`, `g:<group>` or `a:<activity>`.
+    /// The form in keys and records: `u:<user>`, `i:<installation>`, `g:<group>` or `a:<activity>`.
     package var text: String {
         switch self {
         case .recipient(let recipient): recipient.text
@@ -39,7 +40,7 @@ package enum ScheduleOwner: Sendable, Hashable {
         }
     }
 
-    /// Nil for what owns nothing.
+    /// Returns nil if the text is not an owner.
     package init?(text: String) {
         if let recipient = Recipient(text: text) {
             self = .recipient(recipient)
@@ -56,7 +57,7 @@ package enum ScheduleOwner: Sendable, Hashable {
         }
     }
 
-    /// The key of its orders, and by its hash the partition of its timers.
+    /// Returns the key of the owner's orders. Its hash decides the partition of the timers.
     package func key(app: String) -> [UInt8] { RecordKey.join(app, text) }
 }
 

@@ -1,17 +1,17 @@
 package import JSON
 
-/// What became of an order: a record of `replies`, for the gateway that waits for it.
+/// The result of an order: a record of `replies`, for the gateway that waits for it.
 package struct ScheduleReply: Record, Hashable {
     package static let schemaVersion = 1
 
     package struct Scheduled: Sendable, Hashable {
-        /// The schedule's.
+        /// The schedule's id.
         package var id: String
         /// Milliseconds since 1970.
         package var dueAt: Int64
-        /// Of the send that goes then.
+        /// The id of the send that becomes due then.
         package var send: String
-        /// A timer under the same id had been waiting, and does not any more.
+        /// Whether the schedule replaced a waiting timer with the same id.
         package var replaced: Bool
 
         package init(id: String, dueAt: Int64, send: String, replaced: Bool) {
@@ -22,7 +22,7 @@ package struct ScheduleReply: Record, Hashable {
         }
     }
 
-    /// A timer that waits.
+    /// A waiting timer.
     package struct Listed: Sendable, Hashable {
         package var id: String
         package var name: String?
@@ -46,17 +46,18 @@ package struct ScheduleReply: Record, Hashable {
 
     package enum Answer: Sendable, Hashable {
         case scheduled(Scheduled)
-        /// So many timers go no more; so many of those that were meant had gone within the last minute.
+        /// The number of cancelled timers, and the number of matching timers that had fired within the last
+        /// minute.
         case canceled(Int, tooLate: Int)
-        /// The next to go first.
+        /// The waiting timers, in the order in which they become due.
         case listed([Listed], isComplete: Bool)
-        /// Another body came under the same idempotency key.
+        /// Another body was sent under the same idempotency key.
         case conflict
-        /// Why it cannot be done, in words for whoever asked.
+        /// The reason why the order cannot be carried out, in words for the caller.
         case refused(String)
     }
 
-    /// The order's, as its gateway named it.
+    /// The request's id, as its gateway chose it.
     package var request: String
     package var answer: Answer
 

@@ -1,23 +1,24 @@
 package import JSON
 
-/// A send that waits for its time: a row of `timers`, the scheduler's truth. It goes when the send does.
+/// A send that waits for its time: a row of `timers`, which is the scheduler's source of truth. The row is
+/// deleted when the send leaves.
 package struct TimerRow: Record, Hashable {
     package static let schemaVersion = 1
 
     package var app: String
     package var owner: ScheduleOwner
-    /// Nil for the end that the planner has asked for: it is one for each group.
+    /// Nil for an automatic END from the planner. Each group has at most one.
     package var id: String?
     package var name: String?
-    /// What a cancel names.
+    /// The name that a cancel uses.
     package var activity: String?
     /// Milliseconds since 1970.
     package var dueAt: Int64
-    /// Milliseconds; what is later than this expires.
+    /// The maximum lateness in milliseconds. A later send expires.
     package var latenessMax: Int64
-    /// As it goes.
+    /// The send in its final form.
     package var send: Send
-    /// Where its order lies, in the partition of its own number.
+    /// The offset of its order, in the partition of `schedules` with the same number.
     package var offset: Int64
 
     package init(
@@ -35,8 +36,8 @@ package struct TimerRow: Record, Hashable {
         self.offset = offset
     }
 
-    /// `app/owner/id`, or `app/owner//group` of a group's end: no schedule has an empty id. A whole group is its own
-    /// owner, and stands there once where twice would be too long.
+    /// `app/owner/id`, or `app/owner//group` for a group's automatic END. No schedule has an empty id. If a
+    /// whole group owns the timer and its name would make the key too long, the name is written only once.
     package var key: [UInt8] {
         if let id { return Self.key(app: app, owner: owner, id: id) }
         let key = RecordKey.join(app, owner.text, "", send.group ?? "")
@@ -48,12 +49,12 @@ package struct TimerRow: Record, Hashable {
         RecordKey.join(app, owner.text, id)
     }
 
-    /// What is above this and below its successor are the owner's rows, and nobody else's.
+    /// Returns the prefix that the owner's rows, and no other rows, begin with.
     package static func prefix(app: String, owner: ScheduleOwner) -> [UInt8] {
         RecordKey.join(app, owner.text, "")
     }
 
-    /// Its first member is its time: `TimerWake` reads it in place.
+    /// Writes the time as the first member, because `TimerWake` reads it in place.
     package func write(to writer: inout JSONWriter) {
         writer.field("dueAt", dueAt)
         writer.field("app", app)

@@ -1,11 +1,11 @@
-/// When a row of `timers` has to be looked at, read from its bytes as they lie: a timer when it is due, a seen
-/// order when it need not be remembered any more. Both begin with that time.
+/// The next time at which a row of `timers` needs work, read from its bytes in place. A timer needs work when
+/// it is due, and a `SeenOrder` when it expires. Both rows begin with that time.
 package enum TimerWake {
     private static let due = Array(#","dueAt":"#.utf8)
     private static let seen = Array(#","at":"#.utf8)
     private static let opening = Array(#"{"v":"#.utf8)
 
-    /// Milliseconds since 1970; nil for what is no such row.
+    /// Returns milliseconds since 1970, or nil if the bytes are not such a row.
     package static func time(of key: Span<UInt8>, _ row: Span<UInt8>) -> Int64? {
         let isSeen = unsafe key.withUnsafeBytes { unsafe SeenOrder.isKey($0) }
         guard let version = end(of: opening, in: row, from: 0) else { return nil }
@@ -27,7 +27,7 @@ package enum TimerWake {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// Where the text ends that stands there; nil when another does.
+    /// Returns the position after the text, or nil if the row has another text at `start`.
     private static func end(of text: [UInt8], in row: Span<UInt8>, from start: Int) -> Int? {
         guard start + text.count <= row.count else { return nil }
         for index in text.indices where row[start + index] != text[index] { return nil }

@@ -1,8 +1,8 @@
-/// Dates of the Gregorian calendar in UTC, between seconds since 1970 and text.
+/// Dates of the Gregorian calendar in UTC, converted between seconds since 1970 and text.
 package enum CivilTime {
-    /// Reads `2026-11-20T20:00:00Z`, or with an offset like `+01:00`: the form that Swift's ISO 8601
-    /// strategy has taken in every version. It says no to what only some take: fractions of a second,
-    /// a day that the month does not have.
+    /// Returns the time of a text like `2026-11-20T20:00:00Z`, also with an offset like `+01:00`. Every
+    /// version of Swift's ISO 8601 strategy accepts this form. It returns nil for forms that only some
+    /// versions accept: fractions of a second, or a day that the month does not have.
     package static func seconds(iso8601 text: UnsafeBufferPointer<UInt8>) -> Int64? {
         func number(_ start: Int, _ count: Int) -> Int64? {
             var value: Int64 = 0
@@ -37,7 +37,8 @@ package enum CivilTime {
             + second - offset
     }
 
-    /// Such a date with a fraction of a second, which Swift's decoder takes in its later versions.
+    /// Whether the text is such a date with a fraction of a second, which only newer versions of Swift's
+    /// decoder accept.
     package static func hasFraction(iso8601 text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count > 21, text.count <= 64, unsafe text[19] == UInt8(ascii: ".") else { return false }
         let digits = unsafe text[20...].prefix { (0x30...0x39).contains($0) }.count
@@ -58,7 +59,8 @@ package enum CivilTime {
         }
     }
 
-    /// Years that begin in March have their leap day last, so the months before need no cases.
+    /// Counts years from March, so that the leap day comes last and the months before it need no special
+    /// cases.
     private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
@@ -66,7 +68,7 @@ package enum CivilTime {
         return before + (monthFromMarch * 153 + 2) / 5 + day - 1 - 719_468
     }
 
-    /// The day, as people write it; the year alone where it has more than four digits.
+    /// Returns the day in the form 2026-11-20, or only the year if it has more than four digits.
     static func text(_ seconds: Double) -> String {
         guard seconds.isFinite, abs(seconds) < 1e14 else { return "a year beyond three million" }
         let days = Int64((seconds / 86_400).rounded(.down)) + 719_468

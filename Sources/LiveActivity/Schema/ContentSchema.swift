@@ -1,23 +1,23 @@
 package import JSON
 
-/// What a `ContentState` or an attributes type of the app looks like, so that a send which phones would
-/// throw away can be refused while somebody still looks: APNs answers 200 to it, and a phone says
+/// The shape of a `ContentState` or an attributes type of the app. With it the gateway refuses a send that
+/// phones could not decode. Without it such an error is invisible: APNs answers 200, and the phone reports
 /// nothing.
 package struct ContentSchema: Sendable, Hashable {
-    /// Bytes of a schema's JSON.
+    /// The maximum size of a schema's JSON in bytes.
     package static let bytesMax = 16 * 1024
-    /// Types inside one another.
+    /// The maximum nesting depth of types.
     package static let depthMax = 16
-    /// Types in the whole schema.
+    /// The maximum number of types in a schema.
     package static let typesMax = 1_000
-    /// Cases of one enumeration.
+    /// The maximum number of cases in one enumeration.
     package static let casesMax = 500
 
     let root: SchemaType
 
     init(root: SchemaType) { self.root = root }
 
-    /// Reads a schema; everything that is wrong with it is noted in the document.
+    /// Reads a schema. Every problem with it is reported in the document.
     package init(from value: JSONValue) {
         if unsafe value.raw.count > ContentSchema.bytesMax {
             value.report("must have at most \(ContentSchema.bytesMax) bytes", as: .outOfRange)
@@ -27,17 +27,18 @@ package struct ContentSchema: Sendable, Hashable {
         var reading = SchemaReading()
         let root = reading.type(value, depth: 1)
         if reading.isSound, !root.isObject {
-            value.report("must describe an object; that is what a phone decodes", as: .invalid)
+            value.report("must describe an object, because a phone decodes one", as: .invalid)
         }
         self.init(root: root)
     }
 
-    /// The schema in its one form: equal schemas have equal bytes.
+    /// Writes the schema in its canonical form: equal schemas have equal bytes.
     package func write(to writer: inout JSONWriter) { writer.schema(root) }
 
-    /// What Swift would say to this value, and what it would take but surely not as it was meant.
+    /// Returns all errors of Swift's decoder for this value, and all parts that it accepts but surely reads
+    /// wrongly.
     ///
-    /// - Parameter now: seconds since 1970, against which dates are weighed.
+    /// - Parameter now: seconds since 1970, the time with which dates are compared.
     package func findings(in value: RawJSON, now: Int64) -> SchemaFindings {
         let reader = JSONReader(limits: JSONLimits(bytesMax: max(1, value.count), depthMax: 64))
         do throws(JSONError) {

@@ -1,12 +1,12 @@
 internal import JSON
 
-// Dates: what decodes, and what decodes to another century.
+// Dates: those that decode, and those that decode to another century.
 
 extension SchemaCheck {
-    /// Seconds from the beginning of 1970 to that of 2001, where Swift's own dates begin.
+    /// Seconds from the beginning of 1970 to the beginning of 2001, which is the origin of Swift's own dates.
     static let reference2001: Double = 978_307_200
-    /// A date this near to now is taken for one that was meant. Activities live for hours; this leaves
-    /// room for kick-offs and birthdays of small children.
+    /// The distance from now within which a date is plausible. Activities live for hours, so this is
+    /// generous, even for birthdays of small children.
     static let nearSeconds: Double = 5 * 366 * 86_400
 
     mutating func dateNumber(_ value: JSONValue, _ scalar: SchemaScalar) {
@@ -26,7 +26,7 @@ extension SchemaCheck {
             let meant = Self.number(Self.seconds(number, other), scalar)
             return note(
                 value, .wrongUnit,
-                message: "looks like \(unit), and the phone will take it for \(shown); send \(meant)")
+                message: "looks like \(unit), and the phone will read it as \(shown); send \(meant)")
         }
     }
 
@@ -42,13 +42,13 @@ extension SchemaCheck {
             )
         } else {
             note(
-                value, .malformed, message: "is no date as Swift reads it; send it like 2026-11-20T20:00:00Z")
+                value, .malformed, message: "is not a date for Swift; send it like 2026-11-20T20:00:00Z")
         }
     }
 
     private func isNear(_ seconds: Double) -> Bool { abs(seconds - Double(now)) <= Self.nearSeconds }
 
-    /// What a number means, in seconds since 1970.
+    /// Returns the time that a number means, in seconds since 1970.
     static func seconds(_ number: Double, _ scalar: SchemaScalar) -> Double {
         switch scalar {
         case .dateReference2001: number + reference2001
@@ -57,7 +57,7 @@ extension SchemaCheck {
         }
     }
 
-    /// The number that means these seconds since 1970.
+    /// Returns the number that means these seconds since 1970.
     private static func number(_ seconds: Double, _ scalar: SchemaScalar) -> String {
         let number =
             switch scalar {
@@ -68,7 +68,8 @@ extension SchemaCheck {
         return Int64(exactly: number).map(String.init) ?? String(number)
     }
 
-    /// Nil where the bounds cannot be compared because they do not decode.
+    /// Whether the lower bound is at most the upper one. Nil if they cannot be compared because they do not
+    /// decode.
     func isOrdered(_ lower: JSONValue, before upper: JSONValue, as scalar: SchemaScalar) -> Bool? {
         switch scalar {
         case .string:

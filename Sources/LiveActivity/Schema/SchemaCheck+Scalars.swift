@@ -1,6 +1,6 @@
 internal import JSON
 
-// Numbers, texts, and the enumerations, by the rules that were measured with Swift's own decoder.
+// Numbers, texts and enumerations, by the measured rules of Swift's own decoder.
 
 extension SchemaCheck {
     mutating func check(_ value: JSONValue, _ scalar: SchemaScalar) {
@@ -22,7 +22,7 @@ extension SchemaCheck {
                 return
             }
             if unsafe !TextForm.isUUID(value.utf8) {
-                note(value, .malformed, message: "is no UUID; send 8-4-4-4-12 hexadecimal digits")
+                note(value, .malformed, message: "is not a UUID; send 8-4-4-4-12 hexadecimal digits")
             }
         case .data:
             guard
@@ -33,7 +33,7 @@ extension SchemaCheck {
                 return
             }
             if unsafe !TextForm.isBase64(value.utf8) {
-                note(value, .malformed, message: "is no base64; send it padded with =, without line breaks")
+                note(value, .malformed, message: "is not base64; send it padded with =, without line breaks")
             }
         default: break
         }
@@ -69,7 +69,7 @@ extension SchemaCheck {
         }
     }
 
-    /// A number that Swift takes for a whole one, however it is written: `1`, `1.0`, `1e3`.
+    /// Returns the number if Swift accepts it as an integer in any notation: `1`, `1.0`, `1e3`.
     func wholeNumber(_ value: JSONValue) -> Int128? {
         if value.kind == .integer { return Int128(String(number: value)) }
         return Int128(exactly: value.double())
@@ -80,7 +80,7 @@ extension SchemaCheck {
         switch unsafe URLText.verdict(value.utf8) {
         case .good: break
         case .bad:
-            note(value, .malformed, message: "is no URL; send one like https://example.com/logo.png")
+            note(value, .malformed, message: "is not a URL; send one like https://example.com/logo.png")
         case .encoded:
             note(
                 value, .notPortable,
@@ -101,7 +101,7 @@ extension SchemaCheck {
             return
         }
         if !names.contains(value.string()) {
-            note(value, .unknownCase, message: "is no case of the enumeration; send \(listed(names))")
+            note(value, .unknownCase, message: "is not a case of the enumeration; send \(listed(names))")
         }
     }
 
@@ -114,7 +114,7 @@ extension SchemaCheck {
         else { return }
         guard let number = wholeNumber(value).flatMap({ Int64(exactly: $0) }), numbers.contains(number) else {
             return note(
-                value, .unknownCase, message: "is no case of the enumeration; send \(listed(numbers))")
+                value, .unknownCase, message: "is not a case of the enumeration; send \(listed(numbers))")
         }
     }
 

@@ -1,6 +1,7 @@
 internal import JSON
 
-/// Walks a value along its type, as Swift's decoder would, but past the first fault to all of them.
+/// Checks a value against its type, as Swift's decoder would. It does not stop at the first error but finds
+/// all.
 struct SchemaCheck {
     /// Seconds since 1970.
     let now: Int64
@@ -10,7 +11,7 @@ struct SchemaCheck {
         switch type {
         case .optional(let wrapped): if !value.isNull { check(value, wrapped) }
         case .scalar(.any): break
-        // A struct without properties asks its decoder for nothing.
+        // A struct without properties reads nothing from its decoder.
         case .object(let members): if !members.isEmpty { object(value, as: type, members: members) }
         case .scalar(let scalar): check(value, scalar)
         case .array(let element): array(value, as: type, of: element)
@@ -31,7 +32,7 @@ struct SchemaCheck {
         findings.add(SchemaFinding(path: value.path, code: code, message: message))
     }
 
-    /// Whether the value is of the kind that its type needs; noted when it is not.
+    /// Whether the value is of the kind that its type needs. If not, the problem is noted.
     mutating func expect(
         _ value: JSONValue, kinds: Set<JSONKind>, swiftName: String, remedy: String
     ) -> Bool {
@@ -74,7 +75,7 @@ struct SchemaCheck {
 
     private mutating func missing(_ member: SchemaMember, in value: JSONValue, _ alike: String?) {
         let path = value.path(ofMember: member.name)
-        let found = alike.map { "there is \($0), but names are matched to the letter" }
+        let found = alike.map { "there is \($0), but names must match exactly" }
         if !member.isOptional {
             let reason = found ?? "Swift uses no default value for a missing key"
             findings.add(
@@ -102,7 +103,7 @@ struct SchemaCheck {
             if keys == .scalar(.int), Int(name) == nil {
                 note(
                     member, .malformed,
-                    message: "has a key that is no Int; \(type.swiftName) needs digits there")
+                    message: "has a key that is not an Int; \(type.swiftName) needs digits there")
             }
             check(member, values)
         }
@@ -127,7 +128,7 @@ struct SchemaCheck {
         guard expect(value, kinds: [.array], swiftName: type.swiftName, remedy: remedy) else { return }
         var elements = value.array(countMax: .max)
         guard let lower = elements.next(), let upper = elements.next() else {
-            return note(value, .malformed, message: "has no two bounds; \(remedy)")
+            return note(value, .malformed, message: "does not have two bounds; \(remedy)")
         }
         check(lower, bound)
         check(upper, bound)
@@ -139,7 +140,7 @@ struct SchemaCheck {
 }
 
 extension String {
-    /// The same letters and digits in the same order: what a snake_case or a capital hides.
+    /// Whether both names have the same letters and digits in the same order, as in snake_case and camelCase.
     fileprivate func isSpelled(like other: String) -> Bool {
         func letters(_ text: String) -> [Character] {
             text.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }.map { $0 }

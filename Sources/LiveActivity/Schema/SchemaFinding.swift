@@ -1,7 +1,7 @@
-/// One place where a value and its schema do not agree.
+/// A mismatch between a value and its schema.
 package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        // Swift throws, and the phone drops the whole value in silence.
+        // Swift throws, and the phone silently drops the whole value.
         case missing
         case null
         case wrongType = "wrong_type"
@@ -10,7 +10,7 @@ package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
         case unknownCase = "unknown_case"
         case malformed
         case wrongOrder = "wrong_order"
-        // Swift takes it, and the phone shows nonsense.
+        // Swift accepts the value, and the phone shows nonsense.
         case wrongUnit = "wrong_unit"
         case misspelt
         case notPortable = "not_portable"
@@ -23,28 +23,28 @@ package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// From the value's root, as `JSONProblem.path`; empty for the value itself.
+    /// The path from the value's root, as in `JSONProblem.path`. Empty for the value itself.
     package let path: String
     package let code: Code
-    /// Goes on after the path, and says what to do.
+    /// The text that follows the path. It includes the remedy.
     package let message: String
 
-    /// Whether decoding fails; else it succeeds, and the result is surely not what was meant.
+    /// Whether decoding fails. Otherwise decoding succeeds with a result that the sender surely did not mean.
     package var fails: Bool { code.fails }
 
     package var description: String { "\(path.isEmpty ? "the value" : path) \(message)" }
 }
 
-/// Everything that was found, as far as it is listed.
+/// The findings of one check, up to a limit.
 package struct SchemaFindings: Sendable, Hashable {
-    /// Of each kind: many doubts must not hide a failure.
+    /// The limit for failures and, separately, for doubts: many doubts must not hide a failure.
     package static let listedMax = 32
 
-    /// What makes decoding fail.
+    /// Findings that make decoding fail.
     package private(set) var failures: [SchemaFinding] = []
-    /// What decodes to something else than was meant.
+    /// Findings that decode to an unintended value.
     package private(set) var doubts: [SchemaFinding] = []
-    /// Findings beyond `listedMax`.
+    /// The number of findings beyond `listedMax`.
     package private(set) var unlisted = 0
 
     /// Whether Swift decodes the value.

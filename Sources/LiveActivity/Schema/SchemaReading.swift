@@ -1,9 +1,9 @@
 internal import JSON
 
-/// Reads a schema from its JSON; what is wrong is noted where it stands, and an `any` takes its place.
+/// Reads a schema from its JSON. A problem is reported at its position, and `any` replaces the invalid type.
 struct SchemaReading {
     private var types = 0
-    /// False when something was noted.
+    /// Whether no problem was found.
     private(set) var isSound = true
 
     private mutating func note(_ value: JSONValue, _ message: String) -> SchemaType {
@@ -15,12 +15,12 @@ struct SchemaReading {
     mutating func type(_ value: JSONValue, depth: Int) -> SchemaType {
         types += 1
         guard depth <= ContentSchema.depthMax else {
-            return note(value, "lies deeper than \(ContentSchema.depthMax) types; use \"any\" for it")
+            return note(value, "is nested deeper than \(ContentSchema.depthMax) types; use \"any\" for it")
         }
         guard types <= ContentSchema.typesMax else {
-            // One note is enough: whatever follows is beyond the limit too.
+            // One report is enough: all types after it exceed the limit too.
             return types == ContentSchema.typesMax + 1
-                ? note(value, "is one type too many; \(ContentSchema.typesMax) are allowed") : .scalar(.any)
+                ? note(value, "exceeds the limit of \(ContentSchema.typesMax) types") : .scalar(.any)
         }
         switch value.kind {
         case .string: return word(value)
@@ -36,7 +36,7 @@ struct SchemaReading {
         let isOptional = text.hasSuffix("?")
         guard let scalar = SchemaScalar(rawValue: isOptional ? String(text.dropLast()) : text) else {
             let words = SchemaScalar.allCases.map(\.rawValue).joined(separator: ", ")
-            return note(value, "must be one of \(words), with ? behind it where it is optional")
+            return note(value, "must be one of \(words), followed by ? if it is optional")
         }
         return isOptional ? .optional(.scalar(scalar)) : .scalar(scalar)
     }
@@ -44,7 +44,7 @@ struct SchemaReading {
     private mutating func array(_ value: JSONValue, _ depth: Int) -> SchemaType {
         var elements = value.array(countMax: .max)
         guard elements.count == 1, let element = elements.next() else {
-            return note(value, "must hold one type, that of every element")
+            return note(value, "must hold one type, the type of all elements")
         }
         return .array(type(element, depth: depth + 1))
     }
@@ -96,7 +96,7 @@ struct SchemaReading {
             return .dictionary(keys: keys.map { self.keys($0, depth) } ?? .scalar(.string), values: values)
         default:
             return note(
-                value, "is no constructor; there are $object, $optional, $enum, $cases, $range, $dictionary")
+                value, "is not a constructor; use $object, $optional, $enum, $cases, $range, $dictionary")
         }
     }
 
@@ -150,6 +150,6 @@ struct SchemaReading {
 }
 
 extension String {
-    /// A number as it was written.
+    /// Creates the text of a number exactly as it was written.
     init(number value: JSONValue) { self = unsafe String(decoding: value.raw, as: UTF8.self) }
 }

@@ -1,4 +1,4 @@
-/// The types that are one JSON value, by the word that a schema uses for them.
+/// Types that are one JSON value. The raw value is their name in a schema.
 enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
     case int, int8, int16, int32, int64
     case uint, uint8, uint16, uint32, uint64
@@ -9,7 +9,7 @@ enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
     case dateUnixMilliseconds = "date.unixMilliseconds"
     case dateISO8601 = "date.iso8601"
     case url, uuid, data
-    /// A type with a decoder of its own, which nobody here can judge.
+    /// A type with a custom decoder, which cannot be checked here.
     case any
 
     var swiftName: String {
@@ -17,12 +17,12 @@ enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
         case .uint, .uint8, .uint16, .uint32, .uint64: "UI" + rawValue.dropFirst(2)
         case .dateReference2001, .dateUnixSeconds, .dateUnixMilliseconds, .dateISO8601: "Date"
         case .url, .uuid: rawValue.uppercased()
-        case .any: "a type with a decoder of its own"
+        case .any: "a type with a custom decoder"
         default: rawValue.prefix(1).uppercased() + rawValue.dropFirst()
         }
     }
 
-    /// What a whole number must lie within; nil for what is none.
+    /// The range of an integer type, or nil for any other type.
     var integers: ClosedRange<Int128>? {
         switch self {
         case .int, .int64: bounds(of: Int64.self)

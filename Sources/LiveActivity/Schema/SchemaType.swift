@@ -1,4 +1,4 @@
-/// What a property of a Swift type wants to find in JSON, by the rules of `JSONDecoder`'s defaults.
+/// The JSON form that a property of a Swift type needs, by the rules of a default `JSONDecoder`.
 indirect enum SchemaType: Sendable, Hashable {
     case scalar(SchemaScalar)
     case optional(SchemaType)
@@ -6,7 +6,7 @@ indirect enum SchemaType: Sendable, Hashable {
     /// A struct: its stored properties by their coding keys.
     case object([SchemaMember])
     case dictionary(keys: SchemaType, values: SchemaType)
-    /// An enumeration with raw values of its kind.
+    /// An enumeration with raw values of this kind.
     case names([String])
     case numbers([Int64])
     /// An enumeration whose cases may carry values.
@@ -14,7 +14,7 @@ indirect enum SchemaType: Sendable, Hashable {
     /// `Range` or `ClosedRange`.
     case range(SchemaType)
 
-    /// As a Swift programmer would write it, for messages.
+    /// The type as a Swift programmer would write it, for messages.
     var swiftName: String {
         switch self {
         case .scalar(let scalar): scalar.swiftName
@@ -27,10 +27,11 @@ indirect enum SchemaType: Sendable, Hashable {
         }
     }
 
-    /// Swift writes only dictionaries with these keys as objects; all others alternate in an array.
+    /// Whether Swift encodes dictionaries with these keys as objects. All others become arrays of alternating
+    /// keys and values.
     var isObjectKey: Bool { self == .scalar(.string) || self == .scalar(.int) }
 
-    /// Whether its JSON is an object, as `content-state` and `attributes` must be.
+    /// Whether the type's JSON is an object, as `content-state` and `attributes` must be.
     var isObject: Bool {
         switch self {
         case .object, .cases, .scalar(.any): true
@@ -39,7 +40,7 @@ indirect enum SchemaType: Sendable, Hashable {
         }
     }
 
-    /// Whether two of them can be the bounds of a range.
+    /// Whether two values of the type can be the bounds of a range.
     var isBound: Bool {
         guard case .scalar(let scalar) = self else { return false }
         return scalar == .string || scalar.isNumber || scalar.isDate
@@ -51,12 +52,13 @@ struct SchemaMember: Sendable, Hashable {
     let name: String
     let type: SchemaType
 
-    /// What a missing key does: nothing to an optional, even where the other has a default value.
+    /// Whether the key may be missing. A missing key is an error for any other type, even if the property has
+    /// a default value.
     var isOptional: Bool { if case .optional = type { true } else { false } }
 }
 
 struct SchemaCase: Sendable, Hashable {
     let name: String
-    /// Unnamed values are called `_0`, `_1` and so on.
+    /// The values of the case. Unnamed values are called `_0`, `_1` and so on.
     let values: [SchemaMember]
 }

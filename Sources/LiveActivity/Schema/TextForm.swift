@@ -1,8 +1,8 @@
 internal import JSON
 
-/// Forms of text that Swift's own types read from a string.
+/// Text forms that Swift's own types read from a string.
 enum TextForm {
-    /// 8-4-4-4-12 hexadecimal digits, in either case.
+    /// Whether the text is 8-4-4-4-12 hexadecimal digits, in either case.
     static func isUUID(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == 36 else { return false }
         for index in 0..<36 {
@@ -13,7 +13,7 @@ enum TextForm {
         return true
     }
 
-    /// Base64 of the ordinary alphabet, padded, with nothing around or between.
+    /// Whether the text is padded base64 in the standard alphabet, without other characters.
     static func isBase64(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count.isMultiple(of: 4) else { return false }
         var padding = 0
@@ -29,7 +29,7 @@ enum TextForm {
         return true
     }
 
-    /// Whether a number that is not zero is too small to be told from it: Swift refuses it.
+    /// Whether a number other than zero is so small that it becomes zero. Swift refuses such a number.
     static func isUnderflow(_ value: JSONValue, isFloat: Bool) -> Bool {
         let number = value.double()
         guard isFloat ? Float(number) == 0 : number == 0 else { return false }

@@ -1,9 +1,9 @@
-/// What `URL(string:)` says to a text. It takes nearly everything: from iOS 17 on it escapes what may
-/// not stand in a path, a query or a fragment, and is strict only about the scheme, the host and the port.
+/// The result of `URL(string:)` for a text. It accepts nearly everything. From iOS 17 on it escapes invalid
+/// characters in the path, query and fragment. It is strict only about the scheme, the host and the port.
 enum URLText {
     enum Verdict {
         case good
-        /// Taken from iOS 17 on only.
+        /// Accepted only from iOS 17 on.
         case encoded
         case bad
     }
@@ -56,7 +56,7 @@ enum URLText {
         return isHost(host)
     }
 
-    /// A colon and digits, or a colon alone.
+    /// Whether the text is a colon followed by digits, or a colon alone.
     private static func isPort(_ text: ArraySlice<UInt8>) -> Bool {
         text.first == UInt8(ascii: ":") && text.dropFirst().allSatisfy(isDigit)
     }
@@ -65,7 +65,7 @@ enum URLText {
         text.allSatisfy { isLetter($0) || isDigit($0) || isOne($0, of: "-._~!$&'()*+,;=:%") }
     }
 
-    /// Names beyond ASCII are turned into Punycode, which hardly ever fails.
+    /// Whether the host is valid. Names beyond ASCII are converted to Punycode, which hardly ever fails.
     private static func isHost(_ text: ArraySlice<UInt8>) -> Bool {
         for (offset, byte) in zip(text.indices, text) {
             if byte == UInt8(ascii: "%") {
@@ -78,7 +78,8 @@ enum URLText {
         return true
     }
 
-    /// Only characters that RFC 3986 lets stand in a URL, and percent signs only before two digits.
+    /// Whether the text has only characters that RFC 3986 allows in a URL, and percent signs only before two
+    /// hex digits.
     private static func isEscaped(_ text: [UInt8]) -> Bool {
         for (offset, byte) in text.enumerated() {
             if byte == UInt8(ascii: "%") {

@@ -1,28 +1,30 @@
 internal import Cryptography
 
-/// Whether a process may start with the keys that it has, by what the catalogue says of the
-/// installation's.
+/// The decision whether a process may start with its sealing keys, by the record of the installation's keys
+/// in the catalog.
 package enum SealingVerdict: Sendable, Equatable {
     case good
-    /// It may, when this stands in the catalogue.
+    /// The process may start after this record is written to the catalog.
     case news(SealingRecord)
-    /// It may not; a sentence that says why and what to do.
+    /// The process may not start. The text gives the reason and the remedy.
     case refused(String)
 }
 
 extension SealingKeys {
     private static let fingerprintBytes = 8
 
-    /// What tells a key from another, and helps nobody to guess it.
+    /// Returns an identifier of the key that does not help to guess the key.
     private static func fingerprint(_ key: SecretBytes) -> String {
         Hex.text(
             Array(HMACSHA256(key: key).code(for: Array("flotilla fingerprint".utf8)).prefix(fingerprintBytes))
         )
     }
 
+    /// Decides whether the process may start.
+    ///
     /// - Parameters:
-    ///   - keys: nil for a process without any.
-    ///   - standing: what the catalogue has; nil when nobody has come with keys yet.
+    ///   - keys: the keys of the process, or nil if it has none.
+    ///   - standing: the record in the catalog, or nil before the first process with keys.
     package static func verdict(
         on keys: SealingKeys?, standing: SealingRecord?, now: Int64
     ) -> SealingVerdict {
@@ -40,19 +42,19 @@ extension SealingKeys {
         }
         guard hash == standing.hashFingerprint else {
             return .refused(
-                "these are not this installation's sealing keys: the line `hash` has the fingerprint \(hash), the catalogue has \(standing.hashFingerprint); give every process the same file"
+                "these are not this installation's sealing keys: the line `hash` has the fingerprint \(hash), the catalog has \(standing.hashFingerprint); give every process the same file"
             )
         }
         for key in own {
             if let known = standing.keys.first(where: { $0.number == key.number }), known != key {
                 return .refused(
-                    "sealing key \(key.number) is another than this installation's key \(key.number); a new key needs a new number"
+                    "sealing key \(key.number) differs from this installation's key \(key.number); a new key needs a new number"
                 )
             }
         }
         guard own.contains(where: { $0.number == standing.sealing }) else {
             return .refused(
-                "tokens are sealed with key \(standing.sealing), which the sealing keys of this process do not have; give it the file that the others have"
+                "tokens are sealed with key \(standing.sealing), which the sealing keys of this process do not have; give it the file of the other processes"
             )
         }
         if standing.keys.contains(where: { $0.number == newest.number }) { return .good }

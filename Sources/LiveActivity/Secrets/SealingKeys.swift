@@ -1,9 +1,9 @@
 internal import Cryptography
 internal import Glibc
 
-/// The keys of a token seal, as they lie in their file: one that hashes, which stays for ever because
-/// hashes join records across years, and any number that seal, of which the last one is used and all
-/// can open. So a key is rotated by adding a line.
+/// The keys of a token seal, as in their file. One key hashes. It never changes, because hashes join records
+/// across years. Any number of keys seal: the last one seals new tokens, and all of them can open tokens. To
+/// rotate the sealing key, add a line.
 ///
 ///     hash 5e…64 digits
 ///     key 1 90…64 digits
@@ -16,7 +16,7 @@ package struct SealingKeys: Sendable {
     let hash: SecretBytes
     let seals: [(number: Int, key: SecretBytes)]
 
-    /// Reads a file that nobody but its owner and the owner's group may read.
+    /// Reads a file that only its owner and the owner's group may read.
     package init(file path: String) throws(Problem) {
         var bytes: [UInt8]
         do {
@@ -32,7 +32,7 @@ package struct SealingKeys: Sendable {
         }
     }
 
-    /// Reads the lines; the sentence of a problem says the line, never what stands in it.
+    /// Reads the lines. An error names the line number and never the content.
     init(lines: ArraySlice<UInt8>) throws(Problem) {
         var hash: SecretBytes?
         var seals: [(number: Int, key: SecretBytes)] = []
@@ -44,7 +44,7 @@ package struct SealingKeys: Sendable {
             }
             if first.elementsEqual("hash".utf8), words.count == 2 {
                 guard hash == nil else {
-                    throw Problem(description: "line \(index + 1) is a second hash key; there is one")
+                    throw Problem(description: "line \(index + 1) is a second hash key; keep only one")
                 }
                 hash = SecretBytes(key)
             } else if first.elementsEqual("key".utf8), words.count == 3,
@@ -53,7 +53,7 @@ package struct SealingKeys: Sendable {
                 guard !seals.contains(where: { $0.number == number }) else {
                     throw Problem(
                         description:
-                            "line \(index + 1) has the number of an earlier key; numbers are never used again"
+                            "line \(index + 1) has the number of an earlier key; use a new number"
                     )
                 }
                 seals.append((number, SecretBytes(key)))
@@ -69,7 +69,7 @@ package struct SealingKeys: Sendable {
         self.seals = seals
     }
 
-    /// The text of a new file.
+    /// Returns the text of a new file.
     package static func makeText() -> String {
         func digits() -> String { String(decoding: Hex.encode(Random.bytes(32)), as: UTF8.self) }
         return "hash \(digits())\nkey 1 \(digits())\n"

@@ -1,27 +1,26 @@
-/// A report's token on its way through `reports` and `dead-letters`: sealed by whoever writes the report,
-/// opened by whoever merges it.
+/// Sealing for a report's token in `reports` and `dead-letters`. The writer of the report seals it, and the
+/// merging stage opens it.
 ///
-/// It is sealed as the registry's entry will have it, so that the merging stage can take the sealed text
-/// over as it is.
+/// The token is sealed for its registry entry, so that the merging stage can copy the sealed text unchanged.
 extension TokenSeal {
-    /// Seals the report's token, where it has one that can be a token and there are keys.
+    /// Seals the report's token if there are keys and the token is valid.
     package func seal(tokenOf report: inout Report) {
         guard isSealing, let digits = report.token, let token = PushToken(hex: digits) else { return }
         report.token = seal(token, app: report.app, entry: report.tokenEntry.text)
     }
 
-    /// The report's token, sealed or in the clear: from a service that has no keys, or from before there
-    /// were keys. Nil when the report has none.
+    /// Returns the report's token, or nil if it has none. The token may be unsealed: from a service without
+    /// keys, or from before the installation had keys.
     package func open(tokenOf report: Report) throws(Failure) -> PushToken? {
         guard let stored = report.token else { return nil }
         return try open(stored, app: report.app, entry: report.tokenEntry.text)
     }
 
     private static let digitsMax = 6
-    /// Nonce, the longest token and AES-GCM's tag, in base64url.
+    /// The base64url length of the nonce, the longest token and AES-GCM's tag.
     private static let sealedBytesMax = (12 + PushToken.bytesMax + 16) * 4 / 3 + 4
 
-    /// Whether a text looks like what `seal` makes: no token in hexadecimal does.
+    /// Whether a text has the form of a sealed token. No token in hexadecimal has it.
     package static func isSealed(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard unsafe text.first == UInt8(ascii: "s") else { return false }
         guard let dot = unsafe text.prefix(digitsMax + 2).firstIndex(of: UInt8(ascii: ".")), dot > 1,
@@ -40,13 +39,13 @@ extension TokenSeal {
 }
 
 extension Report {
-    /// The entry of the registry that its token is for.
+    /// The registry entry of the report's token.
     package var tokenEntry: RegistryKey.Entry {
         if kind != .startToken, let activity { return .update(activity: activity) }
         return .start(type: attributesType)
     }
 
-    /// Whether its token is in the sealed form, which only Flotilla's own writers send.
+    /// Whether the token is sealed. Only Flotilla's own writers send sealed tokens.
     package var isTokenSealed: Bool {
         guard var token else { return false }
         return token.withUTF8 { unsafe TokenSeal.isSealed($0) }

@@ -1,21 +1,21 @@
 package import Cryptography
 
-/// Seals push tokens for topics and state files, opens them where a push leaves, and gives the hash by
-/// which everything else knows a token.
+/// Seals push tokens for topics and state files, opens them before a push, and computes the hash that
+/// identifies a token everywhere else.
 ///
 /// The sealed form is `s<key number>.<base64url>`: AES-256-GCM with the app and the registry entry as
-/// authenticated data, so that a sealed token that was moved to another row does not open. The nonce
-/// is a keyed hash of the token and that data: a report that says the same again makes the same bytes,
-/// and compaction, comparison and compression see that nothing has changed.
+/// authenticated data. So a sealed token that was moved to another row does not open. The nonce is a keyed
+/// hash of the token and that data. So a repeated report has the same bytes, and compaction, comparison and
+/// compression see no change.
 ///
-/// Without keys, tokens travel in the clear as hex digits, and the hash is keyed with a public constant.
-/// Owned by one thread.
+/// Without keys, tokens are stored as plain hexadecimal digits, and the key of the hash is a public constant.
+/// One thread owns an instance.
 package final class TokenSeal {
     private let hashing: HMACSHA256
     private let nonces: HMACSHA256?
     private let ciphers: [(number: Int, cipher: AES256GCM)]
 
-    /// Bytes of a token's hash: enough that no two of a billion tokens meet.
+    /// The length of a token's hash in bytes: enough to avoid collisions among a billion tokens.
     package static let hashBytes = 16
 
     package init(_ keys: SealingKeys?) {
@@ -34,43 +34,48 @@ package final class TokenSeal {
         SecretBytes(HMACSHA256(key: key).code(for: Array("flotilla \(purpose)".utf8)))
     }
 
-    /// Whether tokens are sealed at all; start-up says so when they are not.
+    /// Whether tokens are sealed. The process logs a warning at its start if they are not.
     package var isSealing: Bool { !ciphers.isEmpty }
 
-    /// The token's hash: the same in every process with these keys, and useless without them.
+    /// Returns the token's hash. It is the same in every process with these keys, and useless without them.
     package func hash(_ token: PushToken) -> [UInt8] {
         Array(hashing.code(for: token.bytes).prefix(Self.hashBytes))
     }
 
+    /// Returns the sealed token, or its plain digits if there are no keys.
+    ///
     /// - Parameter entry: the row that the token belongs to, `start:<type>` or `update:<activity>`.
     package func seal(_ token: PushToken, app: String, entry: String) -> String {
         seal(token.bytes, Self.authenticated(app, entry)) ?? String(decoding: token.hex, as: UTF8.self)
     }
 
-    /// A secret of an app that is no token; nil without keys: it must not stand in a topic in the clear.
+    /// Seals an app's secret that is not a token. Returns nil without keys, because such a secret must not be
+    /// stored in plain text.
     ///
-    /// - Parameter name: what it is for; no entry of the registry begins like it.
+    /// - Parameter name: the purpose of the secret. The prefix "secret:" separates it from all registry
+    ///   entries.
     package func seal(secret: [UInt8], app: String, name: String) -> String? {
         seal(secret, Self.authenticated(app, "secret:" + name))
     }
 
     private func seal(_ bytes: [UInt8], _ data: [UInt8]) -> String? {
         guard let nonces, let (number, cipher) = ciphers.last else { return nil }
-        // A zero byte before the bytes: one nonce must never serve two rows that read alike when joined.
+        // The zero byte separates data and token, so that two rows with the same concatenation never share a
+        // nonce.
         let nonce = nonces.code(for: Array("\(number) ".utf8) + data + [0] + bytes).prefix(
             AES256GCM.nonceBytes)
         let sealed = cipher.seal(bytes, nonce: Array(nonce), authenticating: data)
         return "s\(number).\(Base64URL.encode(sealed))"
     }
 
-    /// Whether what `seal` made before is what it would make now: with the newest key, or in the clear
-    /// where there is none.
+    /// Whether a stored token has the form that `seal` gives now: sealed with the newest key, or plain if
+    /// there are no keys.
     package func isCurrent(_ stored: String) -> Bool {
         guard let newest = ciphers.last?.number else { return stored.utf8.first != UInt8(ascii: "s") }
         return stored.hasPrefix("s\(newest).")
     }
 
-    /// Why a stored token does not open.
+    /// The reason why a stored token does not open.
     package enum Failure: Error, Equatable, CustomStringConvertible {
         case malformed
         case unknownKey(Int)
@@ -81,12 +86,12 @@ package final class TokenSeal {
             case .malformed: "the stored token is damaged"
             case .unknownKey(let number):
                 "the token is sealed with key \(number), which the sealing keys do not have; add its line again"
-            case .wrongRow: "the token does not open: it was sealed for another row, or the keys are others"
+            case .wrongRow: "the token does not open: it was sealed for another row or with other keys"
             }
         }
     }
 
-    /// Opens what `seal` made. Tokens in the clear are taken too, from before there were keys.
+    /// Opens a token that `seal` made. Plain tokens from before the installation had keys are accepted too.
     package func open(_ stored: some StringProtocol, app: String, entry: String) throws(Failure) -> PushToken
     {
         guard stored.utf8.first == UInt8(ascii: "s") else {
@@ -99,7 +104,7 @@ package final class TokenSeal {
         return token
     }
 
-    /// Opens what `seal(secret:app:name:)` made.
+    /// Opens a secret that `seal(secret:app:name:)` made.
     package func open(secret stored: String, app: String, name: String) throws(Failure) -> SecretBytes {
         guard stored.hasPrefix("s") else { throw .malformed }
         return SecretBytes(try open(stored, Self.authenticated(app, "secret:" + name)))
@@ -118,7 +123,8 @@ package final class TokenSeal {
         return bytes
     }
 
-    /// A zero byte between them: neither can contain one, so no pair can be mistaken for another.
+    /// Returns both texts with a zero byte between them. Neither can contain one, so two pairs never give the
+    /// same bytes.
     private static func authenticated(_ app: String, _ entry: String) -> [UInt8] {
         Array(app.utf8) + [0] + Array(entry.utf8)
     }

@@ -1,7 +1,7 @@
 package import JSON
 
-// The written form of a rule: an object with one predicate. Unknown words are refused also where a
-// record is read: half a predicate chooses the wrong people.
+// The JSON form of a rule: an object with one predicate. Unknown fields are rejected even in records, because
+// a rule that is only half understood selects the wrong people.
 
 extension Segment {
     package init(from record: JSONObject) {
@@ -18,7 +18,7 @@ extension Segment {
 }
 
 extension JSONValue {
-    /// A rule; what is wrong is noted, all of it.
+    /// Reads a rule and reports every problem with it.
     package func segmentRule() -> SegmentRule {
         var nodes = 0
         return segmentRule(depth: 1, &nodes)
@@ -28,7 +28,7 @@ extension JSONValue {
         nodes += 1
         if nodes == SegmentRule.nodesMax + 1 {
             report(
-                "is one predicate more than the \(SegmentRule.nodesMax) a segment may have", as: .outOfRange)
+                "exceeds the limit of \(SegmentRule.nodesMax) predicates in a segment", as: .outOfRange)
         }
         if depth > SegmentRule.depthMax {
             report("is nested deeper than \(SegmentRule.depthMax) predicates", as: .outOfRange)
@@ -101,7 +101,7 @@ extension JSONValue {
         switch kind {
         case .boolean where !textOnly: return .boolean(bool())
         case .integer where !textOnly, .number where !textOnly:
-            // 30.0 is 30, and reads the same when it is written again.
+            // 30.0 is stored as 30, so that a rule reads the same after it is written.
             let number = double()
             guard abs(number) < 0x1p62 else { return .number(number) }
             if kind == .integer { return .integer(Int64(int())) }

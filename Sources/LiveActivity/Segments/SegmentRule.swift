@@ -1,10 +1,10 @@
-/// Who belongs to a segment: a predicate over tags, attributes and what the phone says of itself, asked
-/// anew whenever a send expands. What is not known, or is of another kind than the test's value, does
-/// not pass the test.
+/// The members of a segment: a predicate over tags, attributes and fields that the phone reports. It is
+/// evaluated whenever a send expands. A value that is unknown, or of another type than the test's value,
+/// fails the test.
 package indirect enum SegmentRule: Sendable, Hashable {
-    /// All of them; of none, true.
+    /// True if all rules are true. An empty list is true.
     case and([SegmentRule])
-    /// At least one of them; of none, false.
+    /// True if at least one rule is true. An empty list is false.
     case or([SegmentRule])
     case not(SegmentRule)
     case tag(String)
@@ -15,7 +15,7 @@ package indirect enum SegmentRule: Sendable, Hashable {
         case field(Field)
     }
 
-    /// What a phone tells of itself. Versions compare number by number, the others byte by byte.
+    /// A field that a phone reports. Versions compare number by number, the other fields byte by byte.
     package enum Field: String, Sendable, CaseIterable {
         case os
         case appBuild
@@ -45,17 +45,17 @@ package indirect enum SegmentRule: Sendable, Hashable {
         case boolean(Bool)
     }
 
-    /// `and`, `or` and `not` inside one another.
+    /// The maximum nesting depth of `and`, `or` and `not`.
     package static let depthMax = 8
-    /// Predicates in one rule, the inner ones included.
+    /// The maximum number of predicates in one rule, including nested ones.
     package static let nodesMax = 256
-    /// Values of one `in`.
+    /// The maximum number of values in one `in`.
     package static let valuesMax = 256
-    /// Bytes of a text or a name.
+    /// The maximum size of a text or a name in bytes.
     package static let textBytesMax = Name.bytesMax
 }
 
-/// A segment as the catalogue keeps it.
+/// A segment in the catalog.
 package struct Segment: Record, Hashable {
     package static let schemaVersion = 1
 

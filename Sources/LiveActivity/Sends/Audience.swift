@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Whom a send is for.
+/// The recipients of a send.
 package enum Audience: Sendable, Hashable {
     case everyone
     case segments([String])
@@ -10,7 +10,7 @@ package enum Audience: Sendable, Hashable {
     case users([String])
     case activities([String])
 
-    /// Names in one audience; more are a segment.
+    /// The maximum number of names in one audience. A larger audience needs a segment.
     package static let namesMax = 10_000
 }
 

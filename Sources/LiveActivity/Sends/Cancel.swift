@@ -1,18 +1,18 @@
 package import JSON
 
-/// A request to take a send back: a record of `sends` too, so that it comes behind the send in the same
+/// A request to cancel a send. It is also a record of `sends`, so that it follows the send in the same
 /// partition.
 package struct Cancel: Record, Hashable {
     package static let schemaVersion = 1
 
-    /// The send that is taken back.
+    /// The send to cancel.
     package var send: String
     package var app: String
     package var group: String?
     package var owner: Recipient?
-    /// The activity, where it belongs to no group.
+    /// The activity, if it belongs to no group.
     package var activity: String?
-    /// Whom the send was for, where that was one recipient of a group that is others', too: its `Progress` says so.
+    /// The recipient, if the send was for one recipient of a shared group. The send's `Progress` names it.
     package var recipient: Recipient?
     /// Milliseconds since 1970.
     package var acceptedAt: Int64

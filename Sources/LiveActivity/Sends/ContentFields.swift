@@ -1,6 +1,6 @@
 internal import JSON
 
-// How a push's content stands in records.
+// The record form of a push's content.
 
 extension JSONWriter {
     mutating func content(_ content: PushContent) {
@@ -40,7 +40,7 @@ extension JSONWriter {
 }
 
 extension JSONObject {
-    /// The content as it stands; `PayloadRules` says whether it may be sent.
+    /// Reads the content without checks. `PayloadRules` decides whether it may be sent.
     func content() -> PushContent {
         var content = PushContent(self["event"].choice(of: PushEvent.self) ?? .update)
         content.contentState = self["contentState"].optional?.rawJSON()
@@ -57,7 +57,7 @@ extension JSONObject {
 }
 
 extension JSONValue {
-    /// Localised arguments of one text.
+    /// The maximum number of localization arguments in one text.
     private static let argumentsMax = 16
 
     package func alert() -> Alert {

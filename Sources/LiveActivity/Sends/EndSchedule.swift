@@ -1,14 +1,14 @@
 package import JSON
 
-/// That a group is to be ended by itself at a time: a record of `schedules.auto`, from the planner to the
-/// scheduler. It stands for the group's life that it names; a newer one of the same life takes its place, and
-/// the END that comes of it ends no other life.
+/// The time at which a group ends automatically: a record of `schedules.auto`, from the planner to the
+/// scheduler. It applies only to the generation that it names. A newer record of that generation replaces it,
+/// and the resulting END ends no other generation.
 package struct EndSchedule: Record, Hashable {
     package static let schemaVersion = 1
 
     package var app: String
     package var group: String
-    /// Whose the group is, when it is private to one recipient.
+    /// The group's owner, if the group is private to one recipient.
     package var owner: Recipient?
     package var generation: Int64
     /// Seconds since 1970.
@@ -22,7 +22,7 @@ package struct EndSchedule: Record, Hashable {
         self.at = at
     }
 
-    /// Who owns the timer: the group's owner, else the group.
+    /// The owner of the timer: the group's owner, else the group.
     package var timerOwner: ScheduleOwner { owner.map { .recipient($0) } ?? .group(group) }
 
     package var key: [UInt8] { timerOwner.key(app: app) }

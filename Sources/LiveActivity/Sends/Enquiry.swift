@@ -1,7 +1,8 @@
 package import JSON
 
-/// A lane asks for what a group was told last: a record of `sends.timed`, so that it comes behind what was planned
-/// for the group before. A lane that has nobody of a group keeps nothing of its updates; when somebody comes, it asks.
+/// A lane's question for the newest state of a group: a record of `sends.timed`. In this topic it follows the
+/// sends that were planned for the group before. A lane without members of a group keeps none of its updates.
+/// It asks when a member appears.
 package struct Enquiry: Record, Hashable {
     package static let schemaVersion = 1
 

@@ -1,28 +1,28 @@
 package import JSON
 
-/// A send as its planner hands it to a lane: a record of `expansions` or `expansions.urgent`. What is left of
-/// it after a page goes back into the same lane as a continuation: the same record with a cursor.
+/// A send from the planner to a lane: a record of `expansions` or `expansions.urgent`. After each page, the
+/// rest returns to the same lane as a continuation: the same record with a cursor.
 package struct Expansion: Record, Hashable {
     package static let schemaVersion = 1
 
-    /// A lane may have everybody whom a send names, and each stands there as an object of its own.
+    /// JSON limits for the largest record: all names of a send may lie in one lane, and each is an object.
     package static let limits = JSONLimits(
         bytesMax: JSONLimits.record.bytesMax,
         keysMax: JSONLimits.record.keysMax + ScopedRecipient.fieldsMax * Audience.namesMax)
 
-    /// Whose tokens it is for, of those in the lane.
+    /// The recipients in the lane whose tokens receive the send.
     package enum Targets: Sendable, Hashable {
         case everyone
         case segments([String])
         case tags([String])
         case group
-        /// These recipients, each with the version of its own scope.
+        /// These recipients, each with its scope and version.
         case recipients([ScopedRecipient])
         case activities([String])
     }
 
     package struct ScopedRecipient: Sendable, Hashable {
-        /// Names of members in its object.
+        /// The number of members in one recipient's object.
         static let fieldsMax = 4
 
         package var recipient: Recipient
@@ -44,10 +44,10 @@ package struct Expansion: Record, Hashable {
     package var content: PushContent
     package var priority: Int
     package var collapseID: String?
-    /// Of the whole group, or of the private group's owner; recipients have their own.
+    /// The generation of the whole group or of the private group's owner. Named recipients have their own.
     package var generation: Int64
     package var version: Int64
-    /// Updates of this life before this one.
+    /// The number of updates in this generation before this one.
     package var ordinal = 0
     /// Seconds since 1970.
     package var deadline: Int64
@@ -57,29 +57,34 @@ package struct Expansion: Record, Hashable {
     package var conflate = true
     package var onUnknownStart = Send.UnknownStart.skip
     package var restart = false
-    /// Of a start: milliseconds since 1970 when the one that opened the life was accepted.
+    /// For a start: the time at which the start that opened the generation was accepted, in milliseconds
+    /// since 1970.
     package var openedAt: Int64?
-    /// Of a start to users: the version of a life of their own, for those whom an end by an activity's name has taken out
-    /// of the group's. Only their lanes know who they are.
+    /// For a start to users: the version of a new generation for recipients whom an END by an activity's name
+    /// removed from the group's generation. Only the lanes know these recipients.
     package var reopens: Int64?
     package var dryRun = false
-    /// Of a start of one recipient: it carries what that one was told last, which is not the group's.
+    /// For a start of one recipient: whether it carries that recipient's newest state, which is not the
+    /// group's state.
     package var saysOwnState = false
-    /// It answers an enquiry of its lane, which has had it already where it was in the know by then. Nobody counts it.
+    /// Whether this answers an `Enquiry` of its lane. If the lane already knew the group's state, the answer
+    /// repeats an earlier expansion. It is not counted in the send's progress.
     package var isAnswer = false
-    /// Of an update: what its recipients were told before may be known in the lanes alone, which keep it for the case
-    /// that this is taken back.
+    /// For an update: whether lanes must keep the state that it replaces, because perhaps only they know it.
+    /// A cancel of the update restores that state.
     package var keepsReplaced = false
-    /// Of a start that has come to its lane: sends to lists that it waits for, so that it carries what they say, starts again
-    /// whom they end, and finds the lives that they open.
+    /// For a start that has reached its lane: sends to lists of recipients that the start waits for. After
+    /// them it carries their state, restarts recipients that they end, and finds the generations that they
+    /// open.
     package var waitsFor: [String] = []
-    /// Of a start that `reopens`: the end that named one activity before it, which it waits for.
+    /// For a start with `reopens`: the version of an earlier END that named one activity. The start waits for
+    /// it.
     package var behindEnd: Int64?
-    /// Seconds since 1970 when it waits for that no longer; nil before it has waited for anything.
+    /// The time at which the start stops waiting, in seconds since 1970. Nil before its first wait.
     package var waitsUntil: Int64?
-    /// Where a continuation goes on, as the lane's pages write it.
+    /// The position from which a continuation continues, in the format of the lane's pages.
     package var cursor: [UInt8]?
-    /// What the pages before did.
+    /// The results of the previous pages.
     package var tally = LaneTally()
 
     package init(
@@ -157,34 +162,35 @@ package struct Expansion: Record, Hashable {
     }
 }
 
-/// What a lane did with an expansion, so that a send's total is known.
+/// The results of an expansion in one lane. A send's totals are their sum.
 package struct LaneTally: Sendable, Hashable {
-    /// Tokens that the send is for.
+    /// The number of tokens that the send addresses.
     package var targeted = 0
-    /// Those that became jobs.
+    /// The number of tokens that became jobs.
     package var expanded = 0
-    /// The same by the phones' system, its first number; 0 where a phone has not said.
+    /// The number of jobs by the phone's major system version. 0 means that the phone did not report it.
     package private(set) var systems: [UInt8: Int] = [:]
-    /// Those that did not, as something newer took the send's place.
+    /// The number of tokens that did not become jobs, because a newer send replaced this one.
     package var dropped = 0
-    /// Those that could not be reached, by reason.
+    /// The number of excluded recipients by reason.
     package var excluded: [String: Int] = [:]
-    /// Of a dry run: what would have become jobs, by environment.
+    /// For a dry run: the number of jobs that a real send would write, by environment.
     package var environments: [String: Int] = [:]
-    /// Of a dry run: the size of the largest body.
+    /// For a dry run: the size of the largest body in bytes.
     package var bodyBytes = 0
 
     private static let reasonsMax = 100
-    /// Systems that are told apart; phones may say anything, and what is beyond counts as not said.
+    /// The maximum number of distinct system versions. Phones may report anything, so further versions count
+    /// as unreported.
     private static let systemsMax = 32
     static let systemUnsaid = ReceiptLines.systemUnsaid
 
     package init() {}
 
-    /// There was nobody whom the send could be for.
+    /// Whether the lane had no recipient for the send.
     package var isEmpty: Bool { targeted == 0 && excluded.isEmpty }
 
-    /// A token became a job.
+    /// Counts a token that became a job.
     package mutating func expand(on system: OSVersion?) {
         expanded += 1
         let number = system?.major ?? Self.systemUnsaid

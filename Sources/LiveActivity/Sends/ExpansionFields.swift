@@ -1,6 +1,6 @@
 internal import JSON
 
-// How the parts of an expansion stand in its record.
+// The record form of an expansion's parts.
 
 extension JSONWriter {
     package mutating func field(_ key: GroupKey) {
@@ -79,7 +79,7 @@ extension JSONValue {
         return list
     }
 
-    /// Bytes written as hexadecimal digits.
+    /// Reads bytes from hexadecimal digits.
     func hex() -> [UInt8] {
         let text = string()
         guard let bytes = Hex.decode(Array(text.utf8)) else {

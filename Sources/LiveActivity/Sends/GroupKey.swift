@@ -1,5 +1,5 @@
-/// What versions are counted for, and the key of its row in `groups`: a group, one recipient within it (or a
-/// group that is private to one), or an activity that belongs to no group.
+/// The scope that versions are counted for, and the key of its row in `groups`. It is a group, one recipient
+/// within a group, a group that is private to one recipient, or an activity without a group.
 package struct GroupKey: Sendable, Hashable {
     package enum Subject: Sendable, Hashable {
         case group(String)
@@ -13,8 +13,8 @@ package struct GroupKey: Sendable, Hashable {
         }
     }
 
-    /// Of `bytes`: what the views of planners and of the scheduler take as a key, with room for what these put around it.
-    /// Names of the usual kind are far from it; only slashes and percent signs, which are escaped, make them so long.
+    /// The maximum length of `bytes`. The views of planner and scheduler accept keys of this length, with
+    /// space for their own prefixes. Only names with many escaped slashes or percent signs come near it.
     package static let bytesMax = 480
 
     package var app: String
@@ -34,7 +34,7 @@ package struct GroupKey: Sendable, Hashable {
 
     package var group: String? { if case .group(let name) = subject { name } else { nil } }
 
-    /// The same group without the recipient.
+    /// The same key without the recipient.
     package var whole: GroupKey {
         var key = self
         key.recipient = nil
@@ -47,7 +47,8 @@ package struct GroupKey: Sendable, Hashable {
         return key
     }
 
-    /// `app/group`, `app/group/recipient`, or `app//activity`: no group has an empty name.
+    /// `app/group`, `app/group/recipient`, or `app//activity`. No group has an empty name, so the forms are
+    /// distinct.
     package var bytes: [UInt8] {
         switch (subject, recipient) {
         case (.group(let group), nil): RecordKey.join(app, group)
@@ -56,7 +57,7 @@ package struct GroupKey: Sendable, Hashable {
         }
     }
 
-    /// Nil for what is no such key, as a seen id's.
+    /// Returns nil if the bytes are not such a key, for example if they are the key of a `SeenSend`.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard let parts = unsafe RecordKey.split(bytes), parts.count >= 2, AppID.problem(parts[0]) == nil
         else { return nil }

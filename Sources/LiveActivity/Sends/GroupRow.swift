@@ -1,16 +1,16 @@
 package import JSON
 
-/// One scope as its planner knows it: a row of `groups`, the planner's truth.
+/// The planner's record of one scope: a row of `groups`, which is the planner's source of truth.
 ///
-/// A group's own row counts for the whole group and bounds the versions of its recipients; a recipient's row
-/// is there only when sends have addressed that recipient alone.
+/// A group's own row counts for the whole group and bounds the versions of its recipients. A recipient has a
+/// row only if sends have addressed that recipient alone.
 package struct GroupRow: Record, Hashable {
     package static let schemaVersion = 1
 
-    /// A send of the group that was taken back.
+    /// A cancelled send of the group.
     package struct Cancelled: Sendable, Hashable {
         package var send: String
-        /// Milliseconds since 1970 of the request's record.
+        /// The timestamp of the cancel's record, in milliseconds since 1970.
         package var at: Int64
 
         package init(send: String, at: Int64) {
@@ -19,63 +19,66 @@ package struct GroupRow: Record, Hashable {
         }
     }
 
-    /// The version of the start that opened this life; 0 while none was seen.
+    /// The version of the start that opened this generation, or 0 if no start was seen.
     package var generation: Int64 = 0
-    /// Milliseconds since 1970 when that start was accepted: a generation runs ahead of the clock, and has whole seconds.
+    /// The time at which that start was accepted, in milliseconds since 1970. `generation` cannot replace it,
+    /// because it has whole seconds and may run ahead of the clock.
     package var openedAt: Int64?
-    /// The version of the newest end; 0 while there was none.
+    /// The version of the newest END, or 0 if there was none.
     package var endedAt: Int64 = 0
-    /// Milliseconds since 1970 of that end's record: timed sends from before it are out of date.
+    /// The timestamp of that END's record, in milliseconds since 1970. Timed sends from before it are
+    /// outdated.
     package var endedTime: Int64 = 0
     /// The scope's newest version.
     package var version: Int64 = 0
-    /// Of a whole group: what every recipient's next version must exceed.
+    /// For a whole group: each recipient's next version must be greater than this.
     package var floor: Int64 = 0
-    /// Of a whole group: the highest version that any of its scopes has.
+    /// For a whole group: the highest version of any of its scopes.
     package var highest: Int64 = 0
-    /// Of a whole group: the version of its newest update, whatever came after it; 0 while there was none.
+    /// For a whole group: the version of its newest update, also if other sends followed, or 0 if there was none.
     package var updatedAt: Int64 = 0
-    /// Of a whole group: the version of the newest end by activities' names, of which only lanes know whom it has ended;
-    /// 0 while there was none.
+    /// For a whole group: the version of the newest END by activity names, or 0 if there was none. Only lanes
+    /// know the recipients that it ended.
     package var namedEndAt: Int64 = 0
-    /// Of a whole group: the same of one that names one activity. It goes to the lanes on a way of its own.
+    /// For a whole group: the version of the newest END that names one activity. Lanes receive it through
+    /// `expansions.urgent`, so a start may overtake it.
     package var urgentEndAt: Int64 = 0
-    /// Of a recipient, only while its newest word was for that recipient alone.
+    /// For a recipient: its newest state, only while that state was for this recipient alone.
     package var newest: ScopeState?
-    /// What the newest updates took the place of, the newest first: it comes back when they are taken back.
+    /// The states that the newest updates replaced, newest first. Cancelling those updates restores them.
     package var previous: [ScopeState] = []
-    /// The type that the life was started with, and how large the largest attributes are that a start of it had: updates
-    /// are checked by them.
+    /// The activity type of the generation's start, and the size of the largest attributes of any of its
+    /// starts. Updates are checked against them.
     package var attributesType: String?
     package var attributesBytes = 0
-    /// Updates of this life so far: each begins its walk at another place.
+    /// The number of updates in this generation. It decides where each update's walk begins.
     package var updates = 0
     /// Seconds since 1970.
     package var endDate: Int64?
-    /// A send that waits until its version may be given without running ahead of the clock.
+    /// A send that waits until it can get a version that is not ahead of the clock.
     package var held: Send?
-    /// Of a whole group: what was said to all of it, what waits among it.
+    /// For a whole group: the number of sends to the whole group, including held ones.
     package var words = 0
-    /// Of a recipient: the whole group's words when its send began to wait. One that was said to all since is
-    /// newer than that send.
+    /// For a recipient: the whole group's `words` when the held send began to wait. If `words` has changed, a
+    /// newer send to the whole group exists.
     package var heldAfter = 0
-    /// Sends that were taken back lately, the oldest first: every note of the group names them.
+    /// Recently cancelled sends, oldest first. Every `SupersededNote` of the group names them.
     package var cancelled: [Cancelled] = []
-    /// Milliseconds since 1970 of its last send's record.
+    /// The timestamp of its last send's record, in milliseconds since 1970.
     package var lastAt: Int64 = 0
 
     package init() {}
 
-    /// States that `previous` has at most, and so updates one behind the other that can be taken back. A group's row
-    /// is written with every update.
+    /// The maximum number of states in `previous`, and so of consecutive updates that can be cancelled. It is
+    /// small, because a group's row is written with every update.
     package static let previousMax = 3
 
-    /// How long a row counts after its scope's last send.
+    /// The time for which a row is kept after its scope's last send.
     package static let keptMilliseconds: Int64 = 3 * 86_400_000
 
     package func isKept(at stamp: Int64) -> Bool { Self.isKept(lastAt, at: stamp) }
 
-    /// Of one whose last send's record had the stamp `lastAt`.
+    /// Whether a row whose last send's record had the timestamp `lastAt` is kept.
     package static func isKept(_ lastAt: Int64, at stamp: Int64) -> Bool { stamp - lastAt < keptMilliseconds }
 
     package func write(to writer: inout JSONWriter) {

@@ -1,13 +1,13 @@
 package import JSON
 
-/// One scope as a lane knows it: a row of `starts`, under the scope's key, written when the lane begins with
-/// what a planner has said of the scope. From it a token that comes late gets what the others have.
+/// A lane's record of one scope: a row of `starts`, under the scope's key. The lane writes it when it begins
+/// an expansion for the scope. With it, a late token receives the same state as the others.
 package struct LaneScope: Record, Hashable {
     package static let schemaVersion = 1
-    /// Sends that one row remembers as taken back; the newest.
+    /// The maximum number of cancelled sends in one row. The newest are kept.
     package static let cancelledMax = 100
 
-    /// How far the newest send to all of a group has come in the lane; none when it is through.
+    /// The position of the newest whole-group send in the lane. There is no walk once the send is done.
     package struct Walk: Sendable, Hashable {
         package var version: Int64
         package var cursor: [UInt8]
@@ -18,10 +18,10 @@ package struct LaneScope: Record, Hashable {
         }
     }
 
-    /// Lists that one row remembers as open; the newest.
+    /// The maximum number of open lists in one row. The newest are kept.
     package static let openListsMax = 100
 
-    /// An update to recipients by their names, of whom the lane has not come to all.
+    /// An update to named recipients that the lane has not fully processed.
     package struct OpenList: Sendable, Hashable {
         package var send: String
         /// Seconds since 1970.
@@ -33,33 +33,35 @@ package struct LaneScope: Record, Hashable {
         }
     }
 
-    /// The version of the start that opened this life; 0 while none was seen.
+    /// The version of the start that opened this generation, or 0 if no start was seen.
     package var generation: Int64 = 0
-    /// The newest version that the lane has begun with.
+    /// The newest version that the lane has begun.
     package var version: Int64 = 0
-    /// The newest version of an update or an end: what a start opens with is nothing to activities that are there.
+    /// The newest version of an update or an END. A start's own state does not apply to activities that
+    /// already run.
     package var updated: Int64 = 0
-    /// The version of the newest end; 0 while there was none.
+    /// The version of the newest END, or 0 if there was none.
     package var endedAt: Int64 = 0
     package var newest: ScopeState?
-    /// What the newest took the place of, where only lanes know that: it holds again when the newest is taken back.
+    /// The state that `newest` replaced, if only lanes know it. A cancel of `newest` restores it.
     package var replaced: ScopeState?
     package var walk: Walk?
-    /// Of a whole group: recipients of the lane have rows of their own.
+    /// For a whole group: whether recipients of the lane have separate rows.
     package var hasRecipients = false
-    /// Of a whole group: what recipients of the lane have still to be told by their names, the newest last.
+    /// For a whole group: updates to named recipients that the lane has not fully processed, newest last.
     package var openLists: [OpenList] = []
-    /// Of a whole group: the version of the newest end that named one activity, and so came on a way of its own.
+    /// For a whole group: the version of the newest END that named one activity. It arrives through
+    /// `expansions.urgent`.
     package var urgentEndAt: Int64 = 0
-    /// Of a whole group: updates of it may have passed the lane before there was a row.
+    /// For a whole group: whether updates may have passed the lane before this row existed.
     package var mayLackUpdates = false
-    /// The ledger has starts of this scope.
+    /// Whether the ledger contains starts of this scope.
     package var hasStarts = false
-    /// Sends that were taken back, the newest last.
+    /// Cancelled sends, newest last.
     package var cancelled: [String] = []
-    /// Of an activity that came without a group: the one that it joined.
+    /// For an activity that was first reported without a group: the group that it joined.
     package var joined: GroupKey?
-    /// Milliseconds since 1970 when it was written.
+    /// The time at which the row was written, in milliseconds since 1970.
     package var at: Int64 = 0
 
     package init() {}

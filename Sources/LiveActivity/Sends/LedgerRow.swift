@@ -1,17 +1,17 @@
 package import JSON
 
-/// A start that a lane has written a job for, or an activity that its app began by itself: a row of `starts`,
-/// the ledger. One installation gets one start in a life of a scope.
+/// A start for which a lane has written a job, or an activity that its app began: a row of the ledger in
+/// `starts`. An installation gets at most one start in a generation of a scope.
 package struct LedgerRow: Record, Hashable {
     package static let schemaVersion = 1
 
     /// The newest state that the start carried.
     package var version: Int64
-    /// Milliseconds since 1970 of the start.
+    /// The time of the start, in milliseconds since 1970.
     package var at: Int64
     /// The Swift name of the `ActivityAttributes` type.
     package var type: String
-    /// The version of the end that came before the system's own; 0 while there was none.
+    /// The version of the safety END, which precedes the system's own end. 0 if there was none.
     package var endedAt: Int64 = 0
 
     package init(version: Int64, at: Int64, type: String) {
@@ -34,8 +34,8 @@ package struct LedgerRow: Record, Hashable {
     }
 }
 
-/// The key of a ledger row: `app/group/recipient/generation/installation`, or of an activity without a group
-/// `app//activity/recipient/generation/installation`.
+/// The key of a ledger row: `app/group/recipient/generation/installation`. For an activity without a group it
+/// is `app//activity/recipient/generation/installation`.
 package struct LedgerKey: Sendable, Hashable {
     package var app: String
     package var subject: GroupKey.Subject
@@ -43,7 +43,7 @@ package struct LedgerKey: Sendable, Hashable {
     package var generation: Int64
     package var installation: String
 
-    /// Behind the subject.
+    /// The number of parts after the subject.
     private static let rest = 3
 
     package init(
@@ -68,7 +68,7 @@ package struct LedgerKey: Sendable, Hashable {
         }
     }
 
-    /// Nil for a scope's key.
+    /// Returns nil for the key of a scope.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard let parts = unsafe RecordKey.split(bytes), parts.count >= 2 + Self.rest,
             AppID.problem(parts[0]) == nil
@@ -90,16 +90,17 @@ package struct LedgerKey: Sendable, Hashable {
     }
 }
 
-/// Makes the keys of a group's scopes and ledger rows from a page's texts: its own part is written once.
+/// A builder of keys for a group's scopes and ledger rows from the texts of a page. It encodes the group's
+/// part only once.
 package struct LedgerKeyWriter {
     private let group: [UInt8]
 
-    /// - Parameter group: without a recipient.
+    /// - Parameter group: the group, without a recipient.
     package init(app: String, group: String) {
         self.group = RecordKey.join(app, group) + [RecordKey.separator]
     }
 
-    /// Of a recipient's scope.
+    /// Builds the key of a recipient's scope.
     ///
     /// - Parameter recipient: `u:<user>` or `i:<installation>`.
     package func scope(of recipient: Span<UInt8>, into key: inout [UInt8]) {

@@ -1,42 +1,43 @@
 package import JSON
 
-/// What has become of a send so far: a record of `progress`, written by the planner and, once, for every lane.
-/// From these a send's total is known, and whether all of it is expanded. The planner's last word counts: what
-/// it held is planned, superseded or cancelled later.
+/// The progress of a send: a record of `progress`. The planner writes its part, and each lane writes once.
+/// Together they give the send's totals and show whether the expansion is complete. The planner's last
+/// verdict counts, because a held send is planned, superseded or cancelled later.
 package struct Progress: Record, Hashable {
-    /// Since 2 a record can be of several lanes.
+    /// Since version 2 one record may cover several lanes.
     package static let schemaVersion = 2
-    /// As many as there can be (`TopicLayout.lanesMax`).
+    /// The maximum number of lanes (`TopicLayout.lanesMax`).
     private static let lanesMax = 1000
 
     package enum Verdict: String, Sendable, CaseIterable {
-        /// It went to the lanes.
+        /// The send went to the lanes.
         case planned
-        /// It waits a moment, so that its version does not run ahead of the clock.
+        /// The send waits briefly, so that its version does not run ahead of the clock.
         case held
-        /// A newer one took its place while it was held.
+        /// A newer send replaced it while it was held.
         case superseded
-        /// Another body came under the same id.
+        /// Another body was sent under the same id.
         case conflict
-        /// Its group, or all whom it names, had ended.
+        /// Its group, or every recipient that it names, had ended.
         case ended
-        /// A timed send from before its group's end.
+        /// It is a timed send from before its group's END.
         case outdated
         /// Its deadline had passed.
         case expired
-        /// The group's activity type, or who would join the group, does not take its content; `findings` say why.
+        /// The group's activity type does not accept its content, or a start does not fit the group that it joins.
+        /// `findings` give the reasons.
         case refused
-        /// The app is not in the catalogue any more.
+        /// The app is no longer in the catalog.
         case unknownApp
-        /// It was taken back before it went to the lanes.
+        /// It was cancelled before it went to the lanes.
         case cancelled
-        /// The lanes were told to stop it.
+        /// It was cancelled after it went to the lanes, and they were told to stop it.
         case stopping
     }
 
     package enum Part: Sendable, Hashable {
         case verdict(PlannedPart)
-        /// What each of these lanes did.
+        /// The tally of each of these lanes.
         case lanes([Int], LaneTally)
     }
 
@@ -45,13 +46,12 @@ package struct Progress: Record, Hashable {
         package var verdict: Verdict
         package var version: Int64
         package var generation: Int64
-        /// Lanes that will each write their part.
+        /// The number of lanes that will each write a tally.
         package var lanes: Int
         package var findings: [String] = []
-        /// Named recipients that were left out, as they had ended.
+        /// The number of named recipients that were left out, because they had ended.
         package var ended = 0
-        /// Whom it is for, where that is one recipient of a group that is others', too: whoever takes it back
-        /// says so again.
+        /// The recipient, if the send is for one recipient of a shared group. A cancel must name it again.
         package var recipient: Recipient?
 
         package init(_ verdict: Verdict, version: Int64 = 0, generation: Int64 = 0, lanes: Int = 0) {
@@ -67,7 +67,7 @@ package struct Progress: Record, Hashable {
     package var send: String
     package var key: GroupKey
     package var dryRun: Bool
-    /// Milliseconds since 1970: when the send was accepted, and when this was written.
+    /// Milliseconds since 1970: when the send was accepted, and when this record was written.
     package var acceptedAt: Int64
     package var at: Int64
     package var part: Part

@@ -1,10 +1,10 @@
 internal import JSON
 
-/// What a scope's phones should show: the newest send that said so, with all that is needed to say it again
-/// to a token that comes late.
+/// The state that a scope's phones should show. It holds the newest send with a state, and all fields that
+/// are needed to send it again to a late token.
 package struct ScopeState: Sendable, Hashable {
     package var send: String
-    /// The send that said it first, where this one has only brought it back.
+    /// The send that first carried the state, if this send only restored it.
     package var origin: String?
     package var version: Int64
     package var content: PushContent
@@ -28,7 +28,7 @@ package struct ScopeState: Sendable, Hashable {
         self.acceptedAt = acceptedAt
     }
 
-    /// Whether it goes when that send is taken back.
+    /// Whether a cancel of `send` removes this state.
     package func comes(from send: String) -> Bool { self.send == send || origin == send }
 }
 
@@ -67,6 +67,6 @@ extension JSONObject {
 extension JSONValue {
     func scopeState() -> ScopeState { object().scopeState() }
 
-    /// Seconds since 1970 as versions and generations have them; 0 where there is none yet.
+    /// Reads a version or a generation: seconds since 1970, or 0 for none.
     package func version() -> Int64 { Int64(int(in: 0...(1 << 53))) }
 }

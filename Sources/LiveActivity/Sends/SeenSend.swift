@@ -1,13 +1,13 @@
 package import JSON
 
-/// A send with an idempotency key that its planner has seen: a row of `groups` for a day.
+/// A send with an idempotency key that its planner has processed: a row of `groups` for a day.
 package struct SeenSend: Record, Hashable {
     package static let schemaVersion = 1
-    /// A request that is repeated later is a new one.
+    /// The time after which a repeated request counts as a new one.
     package static let keptMilliseconds: Int64 = 86_400_000
 
     package var fingerprint: String
-    /// Milliseconds since 1970 of its record.
+    /// The timestamp of its record, in milliseconds since 1970.
     package var at: Int64
 
     package init(fingerprint: String, at: Int64) {
@@ -17,10 +17,10 @@ package struct SeenSend: Record, Hashable {
 
     package func isKept(at stamp: Int64) -> Bool { Self.isKept(at, at: stamp) }
 
-    /// Of one whose record had the stamp `seenAt`.
+    /// Whether a row whose record had the timestamp `seenAt` is kept.
     package static func isKept(_ seenAt: Int64, at stamp: Int64) -> Bool { stamp - seenAt < keptMilliseconds }
 
-    /// `/app/id`: no app has an empty name, so that it is no group's key.
+    /// Returns `/app/id`. It cannot equal a group's key, because no app has an empty name.
     package static func key(app: String, send: String) -> [UInt8] { RecordKey.join("", app, send) }
 
     package static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool {

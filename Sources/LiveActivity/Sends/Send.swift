@@ -4,7 +4,7 @@ package import JSON
 package struct Send: Record, Hashable {
     package static let schemaVersion = 1
 
-    /// What happens to a start whose outcome nobody knows.
+    /// The treatment of a start whose outcome is unknown.
     package enum UnknownStart: String, Sendable, CaseIterable {
         case skip
         case resend
@@ -12,36 +12,37 @@ package struct Send: Record, Hashable {
 
     package var id: String
     package var app: String
-    /// Nil where one activity is named that belongs to no group.
+    /// Nil if the send names one activity that belongs to no group.
     package var group: String?
-    /// Whose the group is, when it is private to one recipient.
+    /// The group's owner, if the group is private to one recipient.
     package var owner: Recipient?
     package var audience: Audience
     package var content: PushContent
-    /// APNs' 5 or 10.
+    /// APNs' priority: 5 or 10.
     package var priority: Int
     package var collapseID: String?
-    /// Milliseconds since 1970 by its gateway's clock; from then on the send is answered for.
+    /// Milliseconds since 1970 by the gateway's clock. From then on the send is guaranteed.
     package var acceptedAt: Int64
-    /// Of a timed send: milliseconds since 1970 by the cluster's clock, of the record that scheduled it. What ended
-    /// since then is not meant.
+    /// For a timed send: the time of the record that scheduled it, in milliseconds since 1970 by the
+    /// cluster's clock. The send does not apply to scopes that ended after this time.
     package var scheduledAt: Int64?
-    /// Seconds since 1970 after which nobody wants it any more.
+    /// Seconds since 1970 after which the send is no longer useful.
     package var deadline: Int64?
-    /// Seconds since 1970 until when APNs keeps it for a phone that is away; nil: as the deadline.
+    /// Seconds since 1970 until which APNs keeps the push for an unreachable phone. Nil means the deadline.
     package var expiration: Int64?
-    /// Seconds since 1970 when the activity is to be ended by itself; on a start.
+    /// For a start: the time at which the activity ends automatically, in seconds since 1970.
     package var endDate: Int64?
-    /// Whether a newer update may take its place while it waits.
+    /// Whether a newer update may replace this send while it waits.
     package var conflate = true
     package var onUnknownStart = UnknownStart.skip
-    /// Start again where the ledger says that it was started, or dismissed.
+    /// Whether to start again although the ledger records a start or a dismissal.
     package var restart = false
     package var dryRun = false
-    /// Of the request's body, where the request had an idempotency key: the same id with another one of these
-    /// is a conflict.
+    /// The fingerprint of the request's body, if the request had an idempotency key. The same id with another
+    /// fingerprint is a conflict.
     package var fingerprint: String?
-    /// Only this life of the scope is meant: an automatic end must not end the next one.
+    /// The only generation of the scope that the send applies to. So an automatic END cannot end the next
+    /// generation.
     package var generation: Int64?
 
     package init(
@@ -57,8 +58,8 @@ package struct Send: Record, Hashable {
         self.acceptedAt = acceptedAt
     }
 
-    /// What its version is counted for, unless it is split by recipients. Nil for what no gateway accepts: a
-    /// send without a group that does not name exactly one activity.
+    /// The scope that the send's version is counted for, unless it is split by recipient. Nil for an invalid
+    /// send: without a group it must name exactly one activity.
     package var groupKey: GroupKey? {
         if let group { return GroupKey(app: app, group: group, recipient: owner) }
         guard case .activities(let names) = audience, names.count == 1 else { return nil }
@@ -107,24 +108,24 @@ package struct Send: Record, Hashable {
         if !record["audience"].isMissing, let problem { record["audience"].report(problem) }
     }
 
-    /// Why this is not a send that anybody can carry out, as it goes on after `audience`; nil when it is.
+    /// The problem that makes the send invalid, worded to follow `audience`, or nil.
     package var problem: String? {
-        if groupKey == nil { return "must name exactly one activity where there is no group" }
+        if groupKey == nil { return "must name exactly one activity if there is no group" }
         switch (content.event, audience) {
         case (_, .users(let users)) where owner != nil:
             return users.count == 1 && owner == .user(users[0])
-                ? nil : "must be the group's owner and nobody else, as the group is private"
+                ? nil : "must be only the group's owner, because the group is private"
         case (_, .group) where owner != nil: return nil
-        case (_, _) where owner != nil: return "must be the group's owner, as the group is private"
+        case (_, _) where owner != nil: return "must be the group's owner, because the group is private"
         case (.start, .group), (.start, .activities):
-            return "must be everyone, segments, tags or users: a start chooses who begins"
+            return "must be everyone, segments, tags or users: a start chooses its recipients"
         case (.update, .everyone), (.update, .segments), (.update, .tags), (.end, .everyone),
             (.end, .segments),
             (.end, .tags):
-            return "must be group, users or activities: who takes part was chosen by the start"
+            return "must be group, users or activities: the start has chosen the recipients"
         case (_, .users(let names)), (_, .activities(let names)):
-            if names.isEmpty { return "must name somebody" }
-            return Set(names).count == names.count ? nil : "must name each only once"
+            if names.isEmpty { return "must name at least one" }
+            return Set(names).count == names.count ? nil : "must name each one only once"
         case (_, .segments(let names)), (_, .tags(let names)):
             return names.isEmpty ? "must name at least one" : nil
         case (.start, .everyone), (.update, .group), (.end, .group): return nil
@@ -133,7 +134,7 @@ package struct Send: Record, Hashable {
 }
 
 extension JSONWriter {
-    /// Within another record.
+    /// Writes a send as a member of another record.
     mutating func nested(_ name: StaticString, _ send: Send) {
         self.name(name)
         beginObject()

@@ -1,24 +1,24 @@
 package import JSON
 
-/// What is known of one send: the planner's part and what each lane wrote, in any order.
+/// The known progress of one send: the planner's part and the tally of each lane, in any order.
 package struct SendProgress: Sendable {
     package let id: String
     package private(set) var key: GroupKey?
-    /// Whom it is for, where that is one recipient of a group that is others', too: who takes it back says so.
+    /// The recipient, if the send is for one recipient of a shared group. A cancel must name it.
     package private(set) var recipient: Recipient?
     package private(set) var planned: Progress.PlannedPart?
     package private(set) var lanes: [Int: LaneTally] = [:]
-    /// Other bodies that came under its id, which were not carried out: their idempotency key was this one's.
+    /// The number of other bodies with the same idempotency key, which were not carried out.
     package private(set) var conflicts = 0
     package private(set) var isDryRun = false
     package private(set) var acceptedAt: Int64?
     package private(set) var at: Int64?
-    /// Of a send that waits for its time: whose timer it is, and when it goes, in milliseconds since 1970.
+    /// For a send that waits for its time: the timer's owner, and the due time in milliseconds since 1970.
     package private(set) var timer: (owner: ScheduleOwner, dueAt: Int64)?
 
     package init(id: String) { self.id = id }
 
-    /// It lies in `sends`, and nobody has planned it yet.
+    /// Creates the progress of a send that lies in `sends` and is not planned yet.
     package init(waiting send: Send) {
         id = send.id
         key = send.groupKey
@@ -29,13 +29,13 @@ package struct SendProgress: Sendable {
         isDryRun = send.dryRun
     }
 
-    /// It waits for its time.
+    /// Creates the progress of a send that waits for its time.
     package init(waiting row: TimerRow) {
         self.init(waiting: row.send)
         timer = (row.owner, row.dueAt)
     }
 
-    /// A later record of the planner, or of a lane, takes the place of an earlier one.
+    /// Adds a record. A later record of the planner, or of the same lane, replaces an earlier one.
     package mutating func add(_ progress: Progress) {
         key = progress.key
         isDryRun = progress.dryRun
@@ -50,19 +50,19 @@ package struct SendProgress: Sendable {
     private mutating func add(_ part: Progress.PlannedPart) {
         if part.verdict == .conflict {
             conflicts += 1
-            // It says nothing of the body that came first.
+            // The conflict does not concern the body that came first.
             if planned != nil { return }
         }
-        // It was taken back while it waited for its time: the lanes have nothing to stop.
+        // The send was cancelled while it waited for its time, so the lanes have nothing to stop.
         if part.verdict == .stopping, planned?.verdict == .cancelled { return }
-        // A key that came again after its day: what the lanes did for the send before it is not this one's.
+        // The idempotency key was used again after it expired. The lanes' tallies belong to the earlier send.
         if part.verdict == .planned, let planned, planned.verdict == .planned, planned.version != part.version
         {
             lanes = [:]
         }
         var part = part
         recipient = part.recipient ?? recipient
-        // What is stopped keeps what it was planned with.
+        // A stopped send keeps the values that it was planned with.
         if part.verdict == .stopping, let planned, planned.verdict == .planned {
             (part.version, part.generation, part.lanes) = (planned.version, planned.generation, planned.lanes)
         }
@@ -71,10 +71,11 @@ package struct SendProgress: Sendable {
 
     package var targeted: Int { lanes.values.reduce(0) { $0 + $1.targeted } }
     package var expanded: Int { lanes.values.reduce(0) { $0 + $1.expanded } }
-    /// What a newer send made needless before it became jobs.
+    /// The number of tokens that did not become jobs, because a newer send replaced this one.
     package var dropped: Int { lanes.values.reduce(0) { $0 + $1.dropped } }
 
-    /// Jobs by the phones' system: a member of an answer. What has not said its system is `unknown`.
+    /// Writes the number of jobs by system version, as a member of an answer. Unreported versions count as
+    /// `unknown`.
     package func writeSystems(to json: inout JSONWriter) {
         var systems: [UInt8: Int] = [:]
         for tally in lanes.values { systems.merge(tally.systems, uniquingKeysWith: +) }
@@ -83,7 +84,7 @@ package struct SendProgress: Sendable {
             as: { $0 == LaneTally.systemUnsaid ? "unknown" : String($0) }, to: &json)
     }
 
-    /// How many were left out, by reason: a member of an answer.
+    /// Writes the number of excluded recipients by reason, as a member of an answer.
     package func writeExcluded(to json: inout JSONWriter) {
         var excluded: [String: Int] = [:]
         for tally in lanes.values { excluded.merge(tally.excluded, uniquingKeysWith: +) }
@@ -103,7 +104,7 @@ package struct SendProgress: Sendable {
         json.endObject()
     }
 
-    /// Nothing more will come.
+    /// Whether the progress is final.
     package var isComplete: Bool {
         guard let planned else { return false }
         switch planned.verdict {
@@ -114,13 +115,13 @@ package struct SendProgress: Sendable {
         }
     }
 
-    /// A group that nobody has heard of: no start was seen, and no phone has told of it.
+    /// Whether the group is unknown: no start was seen, and no phone has reported an activity of it.
     package var isUnknownGroup: Bool {
         isComplete && planned?.verdict == .planned && planned?.generation == 0
             && lanes.values.allSatisfy { $0.targeted == 0 }
     }
 
-    /// What is known of it, in the word of the planner where it has spoken.
+    /// The state of the send: the planner's verdict if there is one.
     package var verdict: String {
         planned?.verdict.rawValue ?? (timer == nil ? "accepted" : "scheduled")
     }

@@ -1,6 +1,6 @@
 package import JSON
 
-/// What lies in `sends` and `sends.timed`.
+/// A record of `sends` or `sends.timed`.
 package enum SendRequest: Sendable, Hashable {
     case send(Send)
     case cancel(Cancel)
@@ -9,7 +9,7 @@ package enum SendRequest: Sendable, Hashable {
     package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader) throws(RecordError)
         -> SendRequest
     {
-        // All have the same version as long as they share the topic.
+        // All kinds have the same version, because they share the topic.
         try unsafe Send.read(bytes, with: reader) { object in
             if !object["cancels"].isMissing { return .cancel(Cancel(from: object)) }
             if !object["enquiry"].isMissing { return .enquiry(Enquiry(from: object)) }

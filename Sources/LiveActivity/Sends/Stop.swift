@@ -1,6 +1,6 @@
 package import JSON
 
-/// A send that lanes must stop, as it was taken back: a record of `expansions.urgent`.
+/// An instruction to lanes to stop a cancelled send: a record of `expansions.urgent`.
 package struct Stop: Record, Hashable {
     package static let schemaVersion = Expansion.schemaVersion
 
@@ -22,7 +22,7 @@ package struct Stop: Record, Hashable {
     }
 }
 
-/// What lies in `expansions` and `expansions.urgent`.
+/// A record of `expansions` or `expansions.urgent`.
 package indirect enum ExpansionRequest: Sendable, Hashable {
     case expansion(Expansion)
     case stop(Stop)
@@ -30,7 +30,7 @@ package indirect enum ExpansionRequest: Sendable, Hashable {
     package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader) throws(RecordError)
         -> ExpansionRequest
     {
-        // Both have the same version as long as they share the topic.
+        // Both kinds have the same version, because they share the topic.
         try unsafe Expansion.read(bytes, with: reader) { object in
             object["stops"].isMissing ? .expansion(Expansion(from: object)) : .stop(Stop(from: object))
         }

@@ -1,20 +1,21 @@
 package import JSON
 
-/// What senders must know at once of a group, whatever of it is still on its way to them: a record of
-/// `superseded`. It only ever grows: of two, the higher versions count.
+/// Facts about a group that senders need at once, before the jobs that still travel to them: a record of
+/// `superseded`. Values only grow. Of two notes, the higher versions count.
 package struct SupersededNote: Record, Hashable {
     package static let schemaVersion = 1
-    /// Cancelled sends that one note names; the newest.
+    /// The maximum number of cancelled sends in one note. The newest are kept.
     package static let cancelledMax = 100
 
     package var app: String
     package var group: String
-    /// Whose the group is, when it is private to one recipient.
+    /// The group's owner, if the group is private to one recipient.
     package var owner: Recipient?
-    /// The newest whole-group update, and the newest whole-group end; 0 where there was none.
+    /// The versions of the newest whole-group update and of the newest whole-group END, or 0 if there was
+    /// none.
     package var update: Int64
     package var end: Int64
-    /// Sends that were taken back.
+    /// Cancelled sends.
     package var cancelled: [String]
 
     package init(

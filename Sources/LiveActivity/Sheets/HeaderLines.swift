@@ -1,5 +1,5 @@
-/// Writes lines of a name and a value, as the headers of a sheet have them. Values are names and numbers,
-/// which have no control characters, so that nothing needs an escape.
+/// A writer of lines with a name and a value, for the headers of a sheet. Values are names and numbers. They
+/// have no control characters, so they need no escape.
 struct HeaderLinesWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -12,13 +12,13 @@ struct HeaderLinesWriter {
 
     mutating func line(_ name: SheetLine, _ value: Int64) { line(name, String(value)) }
 
-    /// What is nil is left out.
+    /// Writes the line, or nothing if the value is nil.
     mutating func line(_ name: SheetLine, _ value: String?) {
         if let value { line(name, value) }
     }
 }
 
-/// Reads them back. Lines with names that it does not know are ignored: a newer process may have written
+/// A reader of these lines. It ignores lines with unknown names, because a newer process may have written
 /// them.
 struct HeaderLines {
     private var values: [SheetLine: String] = [:]
@@ -55,7 +55,7 @@ struct HeaderLines {
         return value
     }
 
-    /// A name of the app's: a user, a group, an installation, an activity, a send.
+    /// Reads a name that the app chose: a user, a group, an installation, an activity or a send.
     func name(_ line: SheetLine) throws(SheetError) -> String {
         let value = try text(line)
         guard Name.problem(value) == nil else { throw .wrong(line) }

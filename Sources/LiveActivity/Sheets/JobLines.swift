@@ -1,8 +1,8 @@
-/// The jobs of a sheet, a line for each: token, installation, entry of the registry and recipient, and the first
-/// number of the phone's system where the phone has said it, with tabs between. Names have no control characters and
-/// a stored token has none either, so nothing needs an escape.
+/// The jobs of a sheet, one line for each. A line holds the token, installation, registry entry, recipient
+/// and, if known, the phone's major system version, separated by tabs. Names and stored tokens have no
+/// control characters, so they need no escape.
 ///
-/// It is on the hot path of a fan-out: bytes go in as they lie in a page of the registry.
+/// This is on the hot path of the fan-out: bytes are copied directly from a page of the registry.
 package struct JobLines {
     package private(set) var bytes: [UInt8] = []
     package private(set) var count = 0
@@ -12,11 +12,13 @@ package struct JobLines {
 
     package init() {}
 
+    /// Appends a job.
+    ///
     /// - Parameters:
-    ///   - token: as `TokenSeal.seal` stores it; for a broadcast, the channel's id.
-    ///   - entry: the registry row that the token belongs to, with which it was sealed: `update:<activity>`.
+    ///   - token: the token as `TokenSeal.seal` stores it, or the channel's id for a broadcast.
+    ///   - entry: the registry row for which the token was sealed, for example `update:<activity>`.
     ///   - recipient: `u:<user>` or `i:<installation>`.
-    ///   - system: of the phone; nil where it has not said it.
+    ///   - system: the phone's system version, or nil if the phone did not report it.
     package mutating func append(
         token: Span<UInt8>, installation: Span<UInt8>, entry: Span<UInt8>, recipient: Span<UInt8>,
         system: OSVersion? = nil

@@ -1,11 +1,12 @@
-/// Some of a sheet's lines, as ranges: most often all of them, or all but a few. As text `0-199,201`.
+/// A subset of a sheet's lines, as ranges. It is usually all lines, or all but a few. Its text form is
+/// `0-199,201`.
 package struct LineSet: Sendable, Hashable {
-    /// In order, apart from one another.
+    /// The ranges in order, with gaps between them.
     package private(set) var ranges: [ClosedRange<Int>] = []
 
     package init() {}
 
-    /// All lines of a sheet that has so many.
+    /// Creates the set of all lines of a sheet with this many lines.
     package init(all count: Int) {
         if count > 0 { ranges = [0...count - 1] }
     }
@@ -13,7 +14,7 @@ package struct LineSet: Sendable, Hashable {
     package var count: Int { ranges.reduce(0) { $0 + $1.count } }
     package var isEmpty: Bool { ranges.isEmpty }
 
-    /// In order; a line that comes again, or before the last, is a mistake of the program.
+    /// Appends a line. Lines must be appended in ascending order, each only once.
     package mutating func append(_ line: Int) {
         guard let last = ranges.last else { return ranges.append(line...line) }
         precondition(line > last.upperBound, "lines are appended in order")
@@ -26,7 +27,7 @@ package struct LineSet: Sendable, Hashable {
 
     package func contains(_ line: Int) -> Bool { ranges.contains { $0.contains(line) } }
 
-    /// Each of them, in order.
+    /// Calls `body` with each line, in order.
     package func forEachLine(_ body: (Int) -> Void) {
         for range in ranges { for line in range { body(line) } }
     }
@@ -36,7 +37,7 @@ package struct LineSet: Sendable, Hashable {
             .joined(separator: ",")
     }
 
-    /// Nil for what `text` does not write, and for lines that no sheet has.
+    /// Returns nil if `text` cannot have written the text, or if a line is beyond a sheet's limit.
     package init?(text: some StringProtocol) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let ends = part.split(separator: "-", omittingEmptySubsequences: false)

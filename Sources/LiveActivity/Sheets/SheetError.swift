@@ -1,4 +1,5 @@
-/// Why a record of `jobs` is no sheet, or a part of it no job. It goes to the dead letters with this.
+/// The reason why a record of `jobs` is not a sheet, or a line of it is not a job. It goes into the dead
+/// letter.
 package enum SheetError: Error, Equatable, CustomStringConvertible {
     case missing(SheetLine)
     case wrong(SheetLine)
@@ -9,7 +10,7 @@ package enum SheetError: Error, Equatable, CustomStringConvertible {
     /// The line's number, from 0.
     case wrongJob(Int)
 
-    /// Stable, for programs and for `flotilla dead-letters --reason`.
+    /// A stable code, for programs and for `flotilla dead-letters --reason`.
     package var code: String {
         switch self {
         case .unknownVersion: "unknown_version"

@@ -1,7 +1,7 @@
-// How a sheet's head stands in its headers `apns` and `flotilla`.
+// The encoding of a sheet's head in its headers `apns` and `flotilla`.
 
 extension SheetHead {
-    /// The request's header lines, as APNs gets them.
+    /// The request's header lines, exactly as APNs receives them.
     package var apnsLines: [UInt8] {
         var writer = HeaderLinesWriter()
         writer.line(.topic, topic)
@@ -11,7 +11,7 @@ extension SheetHead {
         return writer.bytes
     }
 
-    /// The bookkeeping; what has its usual value is left out.
+    /// The bookkeeping lines. Default values are left out.
     package var flotillaLines: [UInt8] {
         var writer = HeaderLinesWriter()
         writer.line(.version, Int64(Self.schemaVersion))
@@ -32,7 +32,7 @@ extension SheetHead {
         return writer.bytes
     }
 
-    /// Reads what the two wrote.
+    /// Reads both headers.
     package init(apns: Span<UInt8>, flotilla: Span<UInt8>) throws(SheetError) {
         let request = try HeaderLines(apns)
         let lines = try HeaderLines(flotilla)

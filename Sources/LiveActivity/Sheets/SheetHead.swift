@@ -1,32 +1,33 @@
-/// What all jobs of a sheet share: the request to APNs but for the token, and the bookkeeping that a sender
-/// and a receipt need. It is made once per send, activity type and environment, and travels in two headers.
+/// The common part of all jobs of a sheet: the request to APNs without the token, and the bookkeeping for
+/// sender and receipt. It is made once per send, activity type and environment, and travels in two headers.
 ///
-/// A sheet is a record of `jobs`: its value is the exact body, its header `apns` the request's own header
-/// lines, `flotilla` the bookkeeping, and `to` has a line for each job (`JobLines`). A sheet that waits in a
-/// later tier says in `origin` where its jobs first stood (`SheetOrigin`).
+/// A sheet is a record of `jobs`. Its value is the exact body. Its header `apns` holds the request's header
+/// lines, its header `flotilla` the bookkeeping, and its header `to` one line for each job (`JobLines`). A
+/// sheet in a later retry tier also has the header `origin`, which names the first position of its jobs
+/// (`SheetOrigin`).
 package struct SheetHead: Sendable, Hashable {
     package static let schemaVersion = 1
-    /// Jobs of one sheet, at most; how many a fan-out puts there is a setting.
+    /// The maximum number of jobs in one sheet. A setting decides how many the fan-out puts into one.
     package static let jobsMax = 1000
-    /// Bytes of a sheet, its body and headers together; a sheet that reaches them is closed.
+    /// The maximum size of a sheet in bytes, with body and headers. A sheet that reaches it is closed.
     package static let bytesMax = 512 << 10
 
-    /// Which phones an order of versions is about.
+    /// The phones within which versions are ordered.
     package enum Scope: String, Sendable, CaseIterable {
-        /// All of the group's.
+        /// All phones of the group.
         case group
-        /// One recipient's within the group.
+        /// The phones of one recipient within the group.
         case recipient
     }
 
     // MARK: The request
 
-    /// `<bundle id>.push-type.liveactivity`; the bundle id alone for a broadcast.
+    /// `<bundle id>.push-type.liveactivity`, or only the bundle id for a broadcast.
     package var topic: String
-    /// APNs' 5 or 10.
+    /// APNs' priority: 5 or 10.
     package var priority: Int
-    /// Seconds since 1970 until when APNs keeps it for a phone that cannot be reached; 0: not at all, as a
-    /// channel without storage demands.
+    /// Seconds since 1970 until which APNs keeps the push for an unreachable phone. 0 means not at all, which
+    /// a channel without storage requires.
     package var expiration: Int64
     package var collapseID: String?
 
@@ -34,26 +35,28 @@ package struct SheetHead: Sendable, Hashable {
 
     package var app: String
     package var environment: Environment
-    /// The lines name channels, not tokens.
+    /// Whether the lines name channels and not tokens.
     package var isBroadcast = false
     package var send: String
     /// Nil for named activities that belong to no group.
     package var group: String?
     package var scope: Scope
-    /// The version of the start that opened this life of the scope; 0 where no start was seen.
+    /// The version of the start that opened this generation of the scope, or 0 if no start was seen.
     package var generation: Int64
-    /// The order of sends within the scope, and the body's `timestamp`; that of a recipient's end may be later, so
-    /// that phones do not take it for older than what they show.
+    /// The order of sends within the scope, and the body's `timestamp`. The timestamp of a recipient's END
+    /// may be later, so that phones do not ignore it as older than their current state.
     package var version: Int64
     package var event: PushEvent
-    /// Seconds since 1970 after which nobody wants it pushed any more.
+    /// Seconds since 1970 after which the push is no longer useful.
     package var deadline: Int64
-    /// Pushes of one job that were answered or lost; what APNs surely did not process does not count.
+    /// The maximum number of pushes of one job that were answered or lost. A push that APNs certainly did not
+    /// process does not count.
     package var attemptsMax = SheetHead.attemptsUsual
-    /// Whether a newer version may take its place while it waits.
+    /// Whether a newer version may replace this one while it waits.
     package var conflate = true
     package var onUnknownStart = Send.UnknownStart.skip
-    /// Milliseconds since 1970 when the gateway accepted the send: from there on latency counts.
+    /// The time at which the gateway accepted the send, in milliseconds since 1970. Latency is measured from
+    /// it.
     package var acceptedAt: Int64
 
     package static let attemptsUsual = 6

@@ -1,4 +1,4 @@
-/// The headers of a sheet, by the names that they have in the topic.
+/// The names of a sheet's headers in the topic.
 package enum SheetHeader {
     package static let apns: StaticString = "apns"
     package static let flotilla: StaticString = "flotilla"
@@ -6,9 +6,9 @@ package enum SheetHeader {
     package static let origin: StaticString = "origin"
 }
 
-/// The lines of the headers `apns`, `flotilla` and `origin`, by their names.
+/// The names of the lines in the headers `apns`, `flotilla` and `origin`.
 package enum SheetLine: String, Sendable, CaseIterable {
-    // `apns`: as APNs gets them.
+    // `apns`: the header lines that APNs receives.
     case topic = "apns-topic"
     case priority = "apns-priority"
     case expiration = "apns-expiration"

@@ -1,22 +1,22 @@
 internal import Glibc
 
-/// Where the parts of a sheet's lines begin, for whoever goes back to single lines again and again, as a
-/// sender does. All lines are checked when it is made, by the rules of `SheetJob`.
+/// The positions of the parts of a sheet's lines, for repeated access to single lines, as a sender needs it.
+/// Creating the index checks all lines by the rules of `SheetJob`.
 ///
-/// It runs for every job: the C library finds tabs and newlines many bytes at a time.
+/// This runs for every job. The C library finds tabs and newlines many bytes at a time.
 package struct SheetIndex: Sendable {
-    /// Places in the header `to`.
+    /// Byte ranges in the header `to`.
     package struct Line: Sendable, Hashable {
         package let token: Range<Int32>
         package let installation: Range<Int32>
         package let entry: Range<Int32>
         package let recipient: Range<Int32>
-        /// Of the line: behind the recipient the phone's system may stand.
+        /// The end of the line. The phone's system version may follow the recipient.
         fileprivate let end: Int32
 
-        /// All but the token, with the tabs between: what a receipt says of a job.
+        /// The line without the token: the part that a receipt copies.
         package var addressee: Range<Int32> { installation.lowerBound..<end }
-        /// Installation and entry: what a job is about, whatever token it has.
+        /// Installation and entry, which identify the job's target independently of its token.
         package var subject: Range<Int32> { installation.lowerBound..<entry.upperBound }
     }
 
@@ -28,7 +28,7 @@ package struct SheetIndex: Sendable {
         if lines.isEmpty { throw .noJobs }
     }
 
-    /// The lines of some jobs, as a sheet of their own has them.
+    /// Returns the given lines as the header `to` of a new sheet.
     package func lines(_ wanted: LineSet, of to: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []
         wanted.forEachLine { line in
@@ -71,7 +71,7 @@ package struct SheetIndex: Sendable {
             end: Int32(truncatingIfNeeded: all.upperBound))
     }
 
-    /// Nothing, or the first number of a system.
+    /// Whether the range is empty or a major system version.
     private static func isSystem(_ bytes: UnsafeRawBufferPointer, behind tab: Int?, upTo end: Int) -> Bool {
         guard let tab else { return true }
         return unsafe ReceiptLines.system(bytes.bindMemory(to: UInt8.self).span.extracting(tab + 1..<end))

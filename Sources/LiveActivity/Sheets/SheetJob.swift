@@ -1,11 +1,11 @@
-/// One job of a sheet, seen in place.
+/// One job of a sheet, read in place.
 package struct SheetJob: ~Escapable {
     private let line: Span<UInt8>
     private let tabs: (Int, Int, Int)
-    /// Where its recipient ends: the first number of the phone's system may follow.
+    /// The end of the recipient. The phone's major system version may follow.
     private let end: Int
 
-    /// Nil for what is no job.
+    /// Returns nil if the line is not a job.
     @_lifetime(copy line)
     init?(_ line: Span<UInt8>) {
         var tabs = (0, 0, 0)
@@ -36,7 +36,7 @@ package struct SheetJob: ~Escapable {
         return text[0] == UInt8(ascii: "u") || text[0] == UInt8(ascii: "i")
     }
 
-    /// As `TokenSeal.seal` stored it; a channel's id on a broadcast. A secret.
+    /// The token as `TokenSeal.seal` stored it, or a channel's id on a broadcast. It is a secret.
     package var token: Span<UInt8> {
         @_lifetime(copy self) get { line.extracting(0..<tabs.0) }
     }

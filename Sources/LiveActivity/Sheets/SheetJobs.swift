@@ -1,5 +1,5 @@
-/// The jobs of a sheet, read in place from its header `to`. All of them are checked when it is made, so that
-/// a sheet is taken or refused whole and reading it cannot fail half way.
+/// The jobs of a sheet, read in place from its header `to`. The initializer checks all of them, so that a
+/// sheet is accepted or rejected as a whole, and reading cannot fail halfway.
 package struct SheetJobs: ~Escapable {
     private let bytes: Span<UInt8>
     package let count: Int
@@ -22,7 +22,7 @@ package struct SheetJobs: ~Escapable {
         self.count = count
     }
 
-    /// Calls back with each job and its line's number, from 0.
+    /// Calls `body` with each line's number, from 0, and its job.
     package func forEachJob<E: Error>(_ body: (Int, borrowing SheetJob) throws(E) -> Void) throws(E) {
         var start = 0
         var line = 0
@@ -37,7 +37,7 @@ package struct SheetJobs: ~Escapable {
         }
     }
 
-    /// Where a line ends; the last may lack its newline.
+    /// Returns the end of a line. The last line may lack its newline.
     private static func end(of start: Int, in bytes: Span<UInt8>) -> Int {
         var end = start
         while end < bytes.count, bytes[end] != newline { end += 1 }

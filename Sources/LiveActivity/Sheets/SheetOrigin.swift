@@ -1,21 +1,21 @@
-/// Where the jobs of a sheet first stood, on a sheet that waits in a later tier or was sent again from the
-/// dead letters. A job is named by this for its whole life: receipts, ledger and repetitions go by it.
+/// The first position of a sheet's jobs. A sheet has it if it waits in a later retry tier or was sent again
+/// from the dead letters. It identifies a job for its whole life: receipts, ledger and repetitions use it.
 package struct SheetOrigin: Sendable, Hashable {
     package static let attemptMax = 1_000_000
 
     package var topic: String
     package var partition: Int32
     package var offset: Int64
-    /// The lines that the sheet's own lines were there, in order.
+    /// The numbers that the sheet's lines had at the first position, in order.
     package var lines: LineSet
-    /// Which attempt comes next; the first is 1, and each tier is one more.
+    /// The number of the next attempt. The first is 1, and each retry tier adds one.
     package var attempt: Int
-    /// Pushes so far that count against `SheetHead.attemptsMax`: those that waited for an app's setting to be
-    /// mended do not.
+    /// The number of pushes so far that count against `SheetHead.attemptsMax`. Pushes that waited for the
+    /// repair of an app's setting do not count.
     package var tries: Int
-    /// Milliseconds since 1970, before which it is not pushed.
+    /// Milliseconds since 1970 before which the jobs are not pushed.
     package var dueAt: Int64
-    /// Why the last attempt did not do.
+    /// The reason why the last attempt was not final.
     package var reason: String?
 
     package init(

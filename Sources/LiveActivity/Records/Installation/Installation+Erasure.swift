@@ -1,5 +1,5 @@
 extension Installation {
-    /// What is left of an installation when its users were erased up to these times; nil where it stays as it is.
+    /// Returns the record after the erasure of these users up to the given times, or nil if nothing changes.
     package func erased(of users: [Recipient: ReportTime]) -> Installation? {
         guard case .installation = subject else { return nil }
         var left = self
@@ -10,17 +10,18 @@ extension Installation {
         return left == self ? nil : left
     }
 
-    /// One that came from somebody else since then has words that were never about its present user.
+    /// Whether the older facts belong to the present user. If the installation moved to this user after
+    /// `time`, the facts before the move describe another user.
     private func wasItsRecipients(at time: ReportTime) -> Bool {
         guard let user, user.at > time, let movedAt else { return true }
         return movedAt <= time.received
     }
 
-    /// Forgets what was said up to a time, and remembers that time, so that none of it can come back late.
-    /// What was said since stays, so it does not matter when this is heard.
+    /// Erases all facts up to a time and keeps that time, so that late reports cannot restore them. Newer
+    /// facts stay, so the erasure may arrive at any time.
     ///
-    /// Of an activity that is over the bare id stays with that fact, for as long as a word on it could
-    /// come: of an end the first word counts, and which one was the first must not change.
+    /// A closed activity keeps its id and its closing times for as long as reports about it can arrive. The
+    /// first report of an end counts, and an erasure must not change which report was first.
     package mutating func erase(upTo time: ReportTime) {
         let old = recipient
         func erase<Value: Sayable>(_ said: inout Said<Value>?) {
@@ -39,7 +40,8 @@ extension Installation {
         erase(&running)
         starts = starts.compactMap { $0.since(time) }
         activities = activities.compactMap { $0.since(time) }
-        // Older refusals mean no token that was reported since, not even in the same millisecond.
+        // A refusal before the erasure cannot match a token that was reported after it, even in the same
+        // millisecond.
         refused.removeAll { $0.at < time.event }
         moved.removeAll { $0.at <= time.received }
         if let movedAt, movedAt <= time.received { self.movedAt = nil }
@@ -48,7 +50,8 @@ extension Installation {
         erasedAt = time
         let present = recipient
         guard present != old else { return }
-        // Who logged in is forgotten, and it is back where it was before: nothing has moved away from there.
+        // The login was erased, so the installation returns to its previous recipient. Nothing has moved away
+        // from there.
         moved.removeAll { $0.recipient == present }
         movedAt = nil
     }

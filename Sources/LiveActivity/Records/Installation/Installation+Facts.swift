@@ -1,5 +1,5 @@
 extension Installation {
-    /// All but whose it is.
+    /// All fields except the app and the subject.
     @usableFromInline package struct Facts: Sendable, Hashable {
         @usableFromInline package var environment: Maybe<Said<Environment>>
         @usableFromInline package var user: Maybe<Said<Recipient>>
@@ -30,14 +30,14 @@ extension Installation {
         }
     }
 
-    // One by one: with a key path in their place a merge was measured to take four times as long. They are inlined
-    // into other modules because the types that they touch are usable from inline; without that word they were calls,
-    // and a merge took a sixth longer.
+    // Each property has its own accessors, because a merge through key paths took four times as long.
+    // `@inlinable` lets other modules inline them. This needs `@usableFromInline` types. Without inlining, a
+    // merge took a sixth longer.
     @inlinable package var environment: Said<Environment>? {
         _read { yield facts[0].environment }
         _modify { yield &facts[0].environment }
     }
-    /// Who is logged in; the installation itself once it was said that nobody is.
+    /// The logged-in user, or the installation itself after a reported logout.
     @inlinable package var user: Said<Recipient>? {
         _read { yield facts[0].user }
         _modify { yield &facts[0].user }
@@ -82,7 +82,7 @@ extension Installation {
         _read { yield facts[0].activities }
         _modify { yield &facts[0].activities }
     }
-    /// The newest word on which activities run.
+    /// The newest list of running activities.
     @inlinable package var running: Said<[String]>? {
         _read { yield facts[0].running }
         _modify { yield &facts[0].running }
@@ -95,7 +95,8 @@ extension Installation {
         _read { yield facts[0].moved }
         _modify { yield &facts[0].moved }
     }
-    /// When it came to its present recipient from another one that had its tokens.
+    /// The time at which the installation moved to its present recipient from another one that had its
+    /// tokens.
     @inlinable package var movedAt: Int64? {
         _read { yield facts[0].movedAt }
         _modify { yield &facts[0].movedAt }
@@ -104,12 +105,13 @@ extension Installation {
         _read { yield facts[0].taps }
         _modify { yield &facts[0].taps }
     }
-    /// The time by the phone's clock up to which taps are not remembered one by one: none of them is told.
+    /// The time by the phone's clock up to which single taps are no longer stored. No tap up to it is
+    /// published again.
     @inlinable package var tappedAt: Int64? {
         _read { yield facts[0].tappedAt }
         _modify { yield &facts[0].tappedAt }
     }
-    /// What was said up to then is to be forgotten; it is remembered for as long as such words may still come.
+    /// The time up to which all facts are erased. It is kept for as long as older reports can arrive.
     @inlinable package var erasedAt: ReportTime? {
         _read { yield facts[0].erasedAt }
         _modify { yield &facts[0].erasedAt }

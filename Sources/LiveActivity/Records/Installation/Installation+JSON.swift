@@ -92,7 +92,7 @@ extension Installation.Token {
         writer.field("at", at)
     }
 
-    /// Nil where the object has no token.
+    /// Returns nil if the object has no token.
     fileprivate init?(from object: JSONObject) {
         guard let hash = object["tokenHash"].optional?.name() else { return nil }
         self.init(

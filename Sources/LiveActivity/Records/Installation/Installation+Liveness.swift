@@ -1,9 +1,9 @@
-// What of an installation's record is alive. All of it follows from what was said and when; nothing
-// depends on the order in which it arrived.
+// Decides which parts of an installation's record are alive. The result depends only on the facts and their
+// times, never on the order in which reports arrived.
 
 extension Installation {
-    /// Whether APNs may take the token, as far as anybody has said: it is of the environment that the app
-    /// on the phone has now, and was not refused since it was reported.
+    /// Whether APNs may accept the token, as far as reports show. Its environment must be the app's current
+    /// environment on the phone, and APNs must not have refused it since it was reported.
     package func isUsable(_ token: Token) -> Bool {
         token.sealed != nil && token.environment == environment?.value && !isRefused(token)
     }
@@ -18,7 +18,7 @@ extension Installation {
             && refused.contains { token.at.received <= $0.at && $0.hash == token.hash }
     }
 
-    /// Why an activity is over, or nil while it runs.
+    /// Returns the reason why an activity is over, or nil while it runs.
     package func overBy(_ activity: Activity) -> Event.Cause? {
         if let closing = activity.closing {
             return closing.dismissedByPersonAt == nil ? .ended : .dismissed
@@ -27,7 +27,8 @@ extension Installation {
         if let type = activity.type?.value, let unregistered = unregisteredAt(type), heard <= unregistered {
             return .unregistered
         }
-        // What was reported at the very time of the list, in another body, may have been reported just after it.
+        // A report with the same time as the list, from another body, may be newer than the list. So only
+        // older reports count.
         if let listed = running?.at, heard < listed, !isListed(activity) { return .notRunning }
         return nil
     }
@@ -39,12 +40,13 @@ extension Installation {
         return nil
     }
 
-    /// Whether the newest list of what runs names it.
+    /// Whether the newest list of running activities contains the activity.
     private func isListed(_ activity: Activity) -> Bool {
         running?.value.contains { $0.isExactly(activity.id) } ?? false
     }
 
-    /// When the activity's token is forgotten unless the activity is heard of again.
+    /// Returns the time at which the activity's token is forgotten, unless a new report about the activity
+    /// arrives.
     package func expiresAt(_ activity: Activity) -> Int64 {
         var last = max(activity.heardAt?.received ?? 0, activity.token?.at.received ?? 0)
         if let listed = running?.at.received, listed > last, isListed(activity) { last = listed }
@@ -53,7 +55,7 @@ extension Installation {
 }
 
 extension Installation.Start {
-    /// The installation wants no activities of this type, whichever token could start them.
+    /// Whether the installation wants no activities of this type, whichever token could start them.
     package var isUnwanted: Bool {
         guard let unregisteredAt else { return false }
         guard let token else { return true }
@@ -62,7 +64,7 @@ extension Installation.Start {
 }
 
 extension Installation.Activity {
-    /// The server's time of the newest word on it.
+    /// The server's time of the newest report about the activity.
     package var lastWordAt: Int64 {
         max(
             heardAt?.received ?? 0, token?.at.received ?? 0, closing?.endedAt?.received ?? 0,

@@ -1,5 +1,4 @@
-/// Why pushes do not reach an installation, or one of its entries: for people who ask what is wrong with
-/// one phone.
+/// A reason why pushes do not reach an installation or one of its entries, for people who examine one phone.
 package struct Obstacle: Sendable, Hashable {
     package enum Code: String, Sendable, CaseIterable {
         case nothingReported = "nothing_reported"
@@ -15,15 +14,16 @@ package struct Obstacle: Sendable, Hashable {
         case expired
     }
 
-    /// Nil for what holds for the whole installation.
+    /// The affected entry, or nil if the reason applies to the whole installation.
     package var entry: RegistryKey.Entry?
     package var code: Code
-    /// What is so, and what would change it.
+    /// The reason and the remedy.
     package var sentence: String
 }
 
 extension Installation {
-    /// In the order in which a person looks: the phone, then its start tokens, then its activities.
+    /// All reasons, in the order in which a person checks: the phone, then its start tokens, then its
+    /// activities.
     package var obstacles: [Obstacle] {
         guard case .installation = subject else { return [] }
         var obstacles = phoneObstacles
@@ -57,7 +57,7 @@ extension Installation {
         if let os = os?.value, let version = OSVersion(os), version < OSVersion.pushToStart {
             obstacles.append(
                 Obstacle(
-                    code: .system, sentence: "iOS \(os) starts no activity by push; that begins with iOS 17.2"
+                    code: .system, sentence: "iOS \(os) cannot start activities by push; this needs iOS 17.2"
                 ))
         }
         return obstacles
@@ -77,18 +77,18 @@ extension Installation {
 
     private func obstacle(to activity: Activity) -> (Obstacle.Code, String)? {
         switch overBy(activity) {
-        case .ended: return (.ended, "the phone said that it has ended")
+        case .ended: return (.ended, "the phone reported that it has ended")
         case .dismissed: return (.dismissed, "the person has removed it from the lock screen")
         case .unregistered: return (.unregistered, Self.unregistered)
         case .notRunning:
-            return (.notRunning, "the phone listed what runs, and it was not among that")
+            return (.notRunning, "the phone listed its running activities, and this one was missing")
         case nil: break
         }
         if activity.isExpired {
-            return (.expired, "nothing was heard of it for as long as its token lives (updateTokenTtl)")
+            return (.expired, "no report about it arrived within its token's lifetime (updateTokenTtl)")
         }
         guard let token = activity.token else {
-            return (.noToken, "no update token has been reported; it can take the phone a few seconds")
+            return (.noToken, "no update token has been reported; the phone may need a few seconds")
         }
         return isUsable(token) ? nil : obstacle(to: token)
     }
@@ -97,12 +97,12 @@ extension Installation {
         if let environment = environment?.value, token.environment != environment {
             return (
                 .otherEnvironment,
-                "the token is of \(token.environment.rawValue), and the app on the phone is of \(environment.rawValue) now"
+                "the token is for \(token.environment.rawValue), but the app on the phone now uses \(environment.rawValue)"
             )
         }
         return (.refused, "APNs has refused the token; the phone must report a new one")
     }
 
     private static let unregistered =
-        "the app has unregistered the type on this phone; a token that is reported later counts again"
+        "the app has unregistered the type on this phone; a token that is reported later is used again"
 }

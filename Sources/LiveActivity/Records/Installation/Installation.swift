@@ -1,27 +1,33 @@
-/// All that reports have said about one installation, or a backend about one user: a record of
-/// `installations`, and the truth of which the registry's rows are a view.
+/// The merged reports about one installation, or about one user from a backend: a record of `installations`.
+/// It is the source of truth, and the registry's rows are a view of it.
 @usableFromInline package struct Installation: Record, Hashable {
-    /// Since 2 a time may end with an order and a claim, which a reader of 1 would refuse.
+    /// Version 2 allows an order and a claimed time at the end of a time. A reader of version 1 rejects
+    /// these.
     package static let schemaVersion = 2
 
-    /// Activity types with a start token; past it the one not heard of for longest is forgotten.
+    /// The maximum number of activity types with a start token. Beyond it, the least recently reported type
+    /// is forgotten.
     package static let startsMax = 50
-    /// Of these, types that the app has not declared: whoever has a report key can make them up.
+    /// The maximum number of these types that the app has not declared. Anyone with a report key can invent
+    /// type names.
     package static let undeclaredTypesMax = 16
-    /// Activities, the ended ones for a while too; past it the one not heard of for longest is forgotten.
+    /// The maximum number of activities, including recently ended ones. Beyond it, the least recently
+    /// reported activity is forgotten.
     package static let activitiesMax = 50
-    /// Refused tokens that are remembered; past it the oldest refusal is forgotten.
+    /// The maximum number of stored refusals of tokens. Beyond it, the oldest refusal is forgotten.
     package static let refusedMax = 16
-    /// Taps that are remembered; past it the oldest is forgotten, and what is not newer than it is not told.
+    /// The maximum number of stored taps. Beyond it, the oldest tap is forgotten, and no tap up to its time
+    /// is published.
     package static let tapsMax = 16
-    /// Recipients that it has left within a day; past it the rows under the oldest go at once.
+    /// The maximum number of recipients that the installation left within a day. Beyond it, the rows under
+    /// the oldest one are deleted at once.
     package static let movedMax = 8
 
     package let app: String
-    /// Whom it is about. A user's has a profile and nothing else.
+    /// The installation or the user that the record is about. A user's record has only a profile.
     package let subject: Recipient
-    /// One, in an array: there is much of it, it is handed on far more often than it is changed, and an
-    /// array is copied only where one of two holders changes it.
+    /// An array of exactly one element, for copy-on-write. The facts are large and are passed on far more
+    /// often than they are changed. An array is copied only if one of two holders changes it.
     @usableFromInline var facts: [Facts]
 
     package init(app: String, subject: Recipient) {
@@ -30,18 +36,18 @@
         facts = [Facts()]
     }
 
-    /// As the reports' about it.
+    /// The key, which the reports about the subject have too.
     package var key: [UInt8] { RecordKey.join(app, subject.text) }
 
-    /// Whom a send addresses to reach it.
+    /// The address that reaches the installation.
     package var recipient: Recipient { user?.value ?? subject }
 
-    /// A push token as it is kept.
+    /// A push token as it is stored.
     package struct Token: Sendable, Hashable {
         /// `TokenSeal.hash`, in hexadecimal.
         package var hash: String
-        /// As `TokenSeal.seal` stores it; nil once the token is of no more use. The rest stays, so that
-        /// nothing older can take its place.
+        /// The token as `TokenSeal.seal` stores it, or nil once the token has no use. The other fields stay,
+        /// so that an older token cannot replace this one.
         package var sealed: Maybe<String>
         package var environment: Environment
         package var at: ReportTime
@@ -56,7 +62,7 @@
 
     /// The push-to-start token of one activity type.
     @usableFromInline package struct Start: Sendable, Hashable {
-        /// Nil where the token serves every type of the app.
+        /// The activity type, or nil if the token serves every type of the app.
         package var type: Maybe<String>
         package var token: Maybe<Token>
         package var unregisteredAt: Maybe<ReportTime>
@@ -76,11 +82,13 @@
         package var channel: Maybe<Said<String>>
         package var token: Maybe<Token>
         package var state: Maybe<Said<Report.State>>
-        /// The last sign that it runs.
+        /// The time of the newest sign that the activity runs.
         package var heardAt: Maybe<ReportTime>
-        /// Nothing was heard of it for as long as its token lives; a late word may yet bring it back.
+        /// Whether no report about the activity arrived within its token's lifetime. A late report can revive
+        /// it.
         package var isExpired: Bool
-        /// The life of its token, as its row says it: the app may have changed its mind since.
+        /// The lifetime of its token in milliseconds, as in its registry row. The app's setting may have
+        /// changed since.
         package var tokenMilliseconds: Int64
         package var closing: Maybe<Closing>
 
@@ -92,11 +100,11 @@
         }
     }
 
-    /// The end of an activity: the first word that it has ended, and the first that it is gone from the
-    /// screen. There is no way back: the system never uses an id twice.
+    /// The end of an activity: the first report that it ended, and the first report that it left the screen.
+    /// An end is final, because the system never reuses an id.
     package struct Closing: Sendable, Hashable {
-        /// A person who swipes an activity away ends it; its two states may come in either order. What
-        /// goes later than this after its end was taken away by the system, which does so within hours.
+        /// The maximum time between end and dismissal for which the dismissal counts as the person's. A swipe
+        /// causes both reports, in either order. The system removes ended activities itself, within hours.
         package static let oneHandMilliseconds: Int64 = 60_000
 
         package var endedAt: Maybe<ReportTime>
@@ -107,7 +115,7 @@
             self.dismissedAt = dismissedAt
         }
 
-        /// When the person has swiped it away; nil where nobody has.
+        /// The time at which the person swiped the activity away, or nil.
         package var dismissedByPersonAt: ReportTime? {
             guard let dismissedAt else { return nil }
             if let endedAt, dismissedAt.event - endedAt.event > Self.oneHandMilliseconds { return nil }
@@ -115,11 +123,11 @@
         }
     }
 
-    /// A tap that was told: the same one again is not told again.
+    /// A tap that was already published. The same tap is not published twice.
     @usableFromInline package struct Tap: Sendable, Hashable {
-        /// By the phone's clock, within bounds.
+        /// The time by the phone's clock, within bounds.
         package var at: Int64
-        /// The report's own id, where it has one.
+        /// The report's own id, if it has one.
         package var id: Maybe<String>
 
         package init(at: Int64, id: String?) {
@@ -127,13 +135,13 @@
             self.id = id
         }
 
-        /// Without an id, nobody taps twice in a millisecond.
+        /// Whether both are the same tap. Without ids, two taps within one millisecond count as the same.
         package func isSame(as other: Tap) -> Bool {
             id == nil && other.id == nil ? at == other.at : id.isExactly(other.id)
         }
     }
 
-    /// A token that APNs refuses, unless it was reported after this.
+    /// A token that APNs refuses, unless it was reported after `at`.
     @usableFromInline package struct RefusedToken: Sendable, Hashable {
         package var hash: String
         package var at: Int64
@@ -144,10 +152,10 @@
         }
     }
 
-    /// A recipient that it has left; its rows stay there until then.
+    /// A recipient that the installation has left. Its rows stay there until `until`.
     @usableFromInline package struct Moved: Sendable, Hashable {
         package var recipient: Recipient
-        /// When it had come to the recipient, where it had not been the recipient's from the beginning.
+        /// The time at which the installation came to this recipient, or nil if this was its first recipient.
         package var since: Int64?
         package var at: Int64
         package var until: Int64

@@ -1,19 +1,19 @@
 internal import JSON
 
-/// Which of several reports was said later where their times are one: many phones say no time, a clock
-/// that is wrong is cut to its bounds, and a cluster stamps a whole batch with one time.
+/// The order of reports with equal times. Equal times are common. Many phones send no time, a wrong clock is
+/// clamped to its bounds, and a cluster stamps a whole batch with one time.
 ///
-/// The gateway writes each report's place in its body. A record that somebody else wrote without a place
-/// has only where it lay; it counts as later than one with a place, so that there is one order.
+/// The gateway writes each report's position in its body. A record from another writer without a position has
+/// only its offset. It counts as later than any record with a position, so that the order is total.
 package struct ReportOrder: Sendable, Hashable, Comparable {
     package static let first = ReportOrder(number: 0)
 
-    /// Below `Report.sequenceEnd` a place in a body, from there on an offset.
+    /// A position in a body if below `Report.sequenceEnd`, else an offset.
     fileprivate let number: Int64
 
     private init(number: Int64) { self.number = number }
 
-    /// - Parameter offset: where the report lay first, whoever has forwarded it since.
+    /// - Parameter offset: the first offset of the report, also if it was forwarded later.
     package init(sequence: Int?, offset: Int64) {
         if let sequence {
             number = Int64(min(max(sequence, 0), Report.sequenceEnd - 1))
@@ -25,14 +25,15 @@ package struct ReportOrder: Sendable, Hashable, Comparable {
 
     package static func < (a: ReportOrder, b: ReportOrder) -> Bool { a.number < b.number }
 
-    /// What a number in JSON can hold.
+    /// The largest integer that a number in JSON can hold.
     private static let numberMax: Int64 = 1 << 53
 
     fileprivate init(from value: JSONValue) { number = Int64(value.int(in: 0...Int(Self.numberMax))) }
 }
 
 extension JSONWriter {
-    /// The elements with which a time ends. The order is mostly the first, and the claim the time itself.
+    /// Writes the elements that end a time. Most times have the first order, and a claimed time equal to the
+    /// event time.
     mutating func elements(of time: ReportTime) {
         value(time.event)
         value(time.received)
@@ -43,14 +44,15 @@ extension JSONWriter {
 }
 
 extension JSONArray {
-    /// The elements that are left.
+    /// Reads the remaining elements.
     @inline(__always)
     mutating func reportTime(of whole: JSONValue) -> ReportTime {
         guard let event = next(), let received = next() else {
             if whole.kind == .array { whole.report("must end with two times") }
             return ReportTime(event: 0, received: 0)
         }
-        // A phone whose clock is wrong may have been clamped to before 1970 only by a server's that is.
+        // A time before 1970 is possible only if the server's clock was wrong too, because the server clamps
+        // the phone's time.
         var time = ReportTime(
             event: Int64(event.int(in: -(1 << 53)...(1 << 53))), received: received.time())
         guard let order = next() else { return time }

@@ -1,17 +1,19 @@
 internal import JSON
 
-/// When something was said: by the phone's clock, within bounds, then by the server's. Both are
-/// milliseconds since 1970. Where both are one, the phone's clock without bounds decides, then the order.
+/// The time of a report: by the phone's clock within bounds, then by the server's clock. Both are
+/// milliseconds since
+/// 1970. If both are equal, the phone's unclamped time decides, then the order.
 ///
-/// What is said later stands, whatever order it arrives in. A report that is sent twice, forwarded or read
-/// again comes to the same, because all of this is the report's own and goes with it.
+/// The later report wins, independently of the order of arrival. Sending, forwarding or reading a report twice
+/// changes nothing, because the report itself carries all these values.
 @usableFromInline package struct ReportTime: Sendable, Hashable, Comparable {
-    /// How long a phone may keep a report to itself: an older clock is a wrong clock.
+    /// The longest time that a phone may hold a report back. An older time means that the phone's clock is
+    /// wrong.
     package static let delayMillisecondsMax: Int64 = 48 * 3_600_000
 
     package var event: Int64
     package var received: Int64
-    /// The phone's word without bounds; `event` where it is within them.
+    /// The phone's time without bounds. Equal to `event` if it is within the bounds.
     package var claimed: Int64
     package var order = ReportOrder.first
 
@@ -21,7 +23,7 @@ internal import JSON
         claimed = event
     }
 
-    /// - Parameter claimed: the phone's word, or nil where it says nothing.
+    /// - Parameter claimed: the phone's time, or nil if the report has none.
     package init(claimed: Int64?, received: Int64, order: ReportOrder) {
         let oldest = received - ReportTime.delayMillisecondsMax
         event = min(max(claimed ?? received, oldest), received)

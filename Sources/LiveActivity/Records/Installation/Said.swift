@@ -1,7 +1,7 @@
 public import JSON
 
-/// What was said last about one thing, and when. It is the whole rule by which reports merge: the later
-/// stands, so any order and any repetition of the same reports comes to the same.
+/// The newest reported value of one field, and its time. The whole merge rule is: the later value wins. So
+/// any order and any repetition of the same reports give the same result.
 @usableFromInline package struct Said<Value: Sayable>: Sendable, Hashable {
     package var value: Value
     package var at: ReportTime
@@ -12,11 +12,11 @@ public import JSON
     }
 }
 
-/// A value that reports bring.
+/// A value that reports contain.
 @usableFromInline package protocol Sayable: Sendable, Hashable {
-    /// Whether it is the same to whoever reads the topics.
+    /// Whether readers of the topics see the same value.
     func isExactly(_ other: Self) -> Bool
-    /// A total order, for two values that were said at the same time.
+    /// A total order, for two values with the same time.
     func outranks(_ other: Self) -> Bool
     func write(to writer: inout JSONWriter)
     init(said value: JSONValue)
@@ -38,7 +38,7 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// A value and its times.
+    /// Reads a value and its time.
     func said<Value>() -> Said<Value> {
         var elements = array(countMax: 5)
         return Said(Value(said: elements.next() ?? self), at: elements.reportTime(of: self))

@@ -1,6 +1,6 @@
 public import JSON
 
-// What reports say. The order of two values means nothing; it only has to be the same everywhere.
+// The values that reports contain. The order of two values has no meaning, but must be the same everywhere.
 
 extension String: Sayable {
     @inlinable package func outranks(_ other: String) -> Bool { other.utf8.lexicographicallyPrecedes(utf8) }
